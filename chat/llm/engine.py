@@ -1,0 +1,266 @@
+"""One thread that owns the llama.cpp context; everybody else queues in lanes (design §4)."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .native import ABORTED, BATCH, NO_CELLS, Native, Sampler, Sampling
+from .slots import Slot, SlotTable, common_prefix
+from .types import Lane, ModelNotReady, PromptTooLong, ProviderError, StopFlag, Usage
+
+logger = logging.getLogger(__name__)
+
+Finish = Literal["stop", "length", "cancelled"]
+_ticket = itertools.count()
+
+
+@dataclass(eq=False)
+class Request:
+    """One call on its way through the engine; survives pre-emption with all it has generated."""
+
+    tokens: list[int]
+    slot: str
+    lane: Lane
+    max_tokens: int
+    sampling: Sampling
+    grammar: str | None = None
+    stop: StopFlag = field(default_factory=StopFlag)
+    kept: bool = False
+    pieces: queue.SimpleQueue[bytes | Exception | None] = field(default_factory=queue.SimpleQueue)
+    generated: list[int] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    finish: Finish = "stop"
+    ticket: int = field(default_factory=lambda: next(_ticket))
+    submitted: float = field(default_factory=time.monotonic)
+    sampler: Sampler | None = None
+
+    def sequence(self) -> list[int]:
+        """Return all that must be in the cache before the next token can be drawn."""
+        return self.tokens + self.generated
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the bytes of each token as it comes; raises what went wrong in the engine."""
+        while (item := self.pieces.get()) is not None:
+            if isinstance(item, Exception):
+                raise item
+            yield item
+
+
+class Interrupted(Exception):
+    """The running request must give way, or was stopped."""
+
+
+class Engine:
+    """Runs one request at a time; a higher lane takes over at the next token or inside a prompt."""
+
+    def __init__(self, build: Callable[[], Native], *, sequences: int, on_error: Callable[[Exception], None]) -> None:
+        self._build = build
+        self._sequences = sequences
+        self._on_error = on_error
+        self._wake = threading.Condition()
+        self._waiting: list[Request] = []
+        self._running: Request | None = None
+        self._closed = False
+        self.native: Native | None = None
+        self.ready = threading.Event()
+        self.idle_since = time.monotonic()
+        self._thread = threading.Thread(target=self._main, name="engine", daemon=True)
+
+    def start(self) -> None:
+        """Begin to load the model in the engine's own thread."""
+        self._thread.start()
+
+    def submit(self, request: Request) -> Request:
+        """Queue a request from any thread; a lower lane that is running gives way at once."""
+        with self._wake:
+            if self._closed:
+                raise ModelNotReady("The model has been shut down.")
+            self._waiting.append(request)
+            running = self._running
+            if running and request.lane < running.lane and self.native:
+                self.native.set_abort(True)
+            self._wake.notify()
+        return request
+
+    def stop(self, request: Request) -> None:
+        """Make a request look at its stop flag at the next graph node; it keeps what it has written."""
+        with self._wake:
+            if self._running is request and self.native:
+                self.native.set_abort(True)
+            waiting = request in self._waiting
+            if waiting:
+                self._waiting.remove(request)
+        if waiting:
+            request.finish = "cancelled"
+            self._end(request, None)
+
+    def idle_seconds(self) -> float:
+        """Return for how long the engine has had nothing to do; 0 while it works."""
+        with self._wake:
+            busy = self._running is not None or bool(self._waiting)
+        return 0.0 if busy else time.monotonic() - self.idle_since
+
+    def close(self) -> None:
+        """Finish the token at hand, fail what waits and free the model."""
+        with self._wake:
+            self._closed = True
+            if self.native:
+                self.native.set_abort(True)
+            self._wake.notify()
+        self._thread.join(timeout=10)
+
+    # -- the engine thread ----------------------------------------------------------------------------------
+
+    def _main(self) -> None:
+        try:
+            self.native = self._build()
+            self._table = SlotTable(self._sequences, self.native.cells)
+        except Exception as error:  # the state of the model is shown to the user, whatever went wrong
+            logger.exception("the model could not be loaded")
+            with self._wake:
+                self._closed = True
+                failed, self._waiting = self._waiting, []
+            self._on_error(error)
+            for request in failed:
+                self._end(request, ModelNotReady(str(error)))
+            return
+        self.ready.set()
+        while (request := self._next()) is not None:
+            self._serve(request)
+        for request in self._waiting:
+            self._end(request, ModelNotReady("The model has been shut down."))
+        self.native.close()
+
+    def _next(self) -> Request | None:
+        with self._wake:
+            while not self._waiting and not self._closed:
+                self._wake.wait()
+            if self._closed:
+                return None
+            request = min(self._waiting, key=lambda r: (r.lane, r.ticket))
+            self._waiting.remove(request)
+            self._running = request
+            assert self.native is not None
+            self.native.set_abort(request.stop.is_set())
+            return request
+
+    def _serve(self, request: Request) -> None:
+        error: Exception | None = None
+        done = True
+        try:
+            self._work(request)
+        except Interrupted:
+            done = request.stop.is_set() or self._closed
+            request.finish = "cancelled"
+        except ProviderError as problem:
+            error = problem
+        except Exception as problem:  # a bug must fail one request, not the thread that everybody needs
+            logger.exception("a request failed in the engine")
+            error = ProviderError(f"The model's engine failed ({type(problem).__name__}).")
+        with self._wake:
+            self._running = None
+            self.idle_since = time.monotonic()
+            if not done:
+                self._waiting.append(request)
+        if done:
+            self._end(request, error)
+
+    def _end(self, request: Request, error: Exception | None) -> None:
+        if request.sampler:
+            request.sampler.close()
+        request.usage.seconds = time.monotonic() - request.submitted
+        request.pieces.put(error)
+
+    def _must_yield(self, request: Request) -> bool:
+        with self._wake:
+            return request.stop.is_set() or self._closed or any(r.lane < request.lane for r in self._waiting)
+
+    def _work(self, request: Request) -> None:
+        assert self.native is not None
+        request.finish = "stop"
+        if len(request.tokens) + request.max_tokens > self.native.cells or not request.tokens:
+            raise PromptTooLong("This conversation is longer than the model's window.")
+        request.sampler = request.sampler or Sampler(self.native, request.sampling, request.grammar)
+        slot = self._acquire(request)
+        self._fill(request, slot)
+        while len(request.generated) < request.max_tokens:
+            token = request.sampler.sample()
+            if self.native.is_end(token):
+                return
+            request.generated.append(token)
+            request.usage.completion_tokens += 1
+            if request.usage.first_token_seconds is None:
+                request.usage.first_token_seconds = time.monotonic() - request.submitted
+            request.pieces.put(self.native.piece(token))
+            self._fill(request, slot)
+        request.finish = "length"
+
+    def _acquire(self, request: Request) -> Slot:
+        """Return the request's slot with its cache cut back to what the prompt shares with it."""
+        assert self.native is not None
+        slot = self._table.get(request.slot) or self._table.free_slot() or self._give_up(None)
+        assert slot is not None
+        slot.name, slot.kept = request.slot, request.kept
+        self._table.touch(slot)
+        wanted = request.sequence()
+        shared = common_prefix(slot.tokens, wanted)
+        source, longer = self._table.best_source(wanted, slot)
+        if source is not None and longer > shared + BATCH // 4:
+            self._cut(slot, 0)
+            self.native.copy_prefix(source.sequence, slot.sequence, longer)
+            slot.tokens = wanted[:longer]
+            shared = longer
+        # Logits come only from a decode, so the last token is always read again.
+        self._cut(slot, min(shared, len(wanted) - 1))
+        if request.usage.prompt_tokens == 0:
+            request.usage.prompt_tokens = len(request.tokens)
+            request.usage.cached_tokens = min(len(slot.tokens), len(request.tokens))
+        return slot
+
+    def _fill(self, request: Request, slot: Slot) -> None:
+        """Evaluate what the slot lacks; raises Interrupted between batches, at tokens and inside a batch."""
+        assert self.native is not None
+        wanted = request.sequence()
+        while (have := len(slot.tokens)) < len(wanted):
+            if self._must_yield(request):
+                raise Interrupted
+            chunk = wanted[have : have + BATCH]
+            while self._table.used_cells() + len(chunk) > self._table.cells and self._give_up(slot):
+                pass
+            status = self.native.decode(chunk, slot.sequence, have)
+            if status == 0:
+                slot.tokens.extend(chunk)
+            elif status == NO_CELLS:
+                if self._give_up(slot) is None:
+                    raise PromptTooLong("This conversation is longer than the model's window.")
+            elif status == ABORTED:
+                kept = self.native.length(slot.sequence)
+                slot.tokens = wanted[:kept]
+                self.native.set_abort(False)
+        if self._must_yield(request):
+            raise Interrupted
+
+    def _give_up(self, spare: Slot | None) -> Slot | None:
+        victim = self._table.victim(spare)
+        if victim is not None:
+            self._cut(victim, 0)
+            victim.name = None
+        return victim
+
+    def _cut(self, slot: Slot, length: int) -> None:
+        assert self.native is not None
+        if len(slot.tokens) > length:
+            if not self.native.truncate(slot.sequence, length):
+                # Recurrent models cannot forget in part: they start again.
+                with contextlib.suppress(Exception):
+                    self.native.truncate(slot.sequence, 0)
+                length = 0
+            del slot.tokens[length:]

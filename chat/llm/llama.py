@@ -1,0 +1,146 @@
+"""The default provider: llama.cpp in this process, behind the one engine thread."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import psutil
+
+from .engine import Engine, Finish, Request
+from .native import Native, Sampling
+from .template import ChatTemplate
+from .types import Completion, Lane, ModelNotReady, StopFlag, Turn, Usage
+
+# Seats in the context: the background prompts, and conversations that are open at once (design §4).
+SEQUENCES = 16
+_GIB = 1024**3
+
+
+def default_window() -> int:
+    """Return the window in tokens: 8,192, or 4,096 on machines under 8 GiB (design §4)."""
+    return 8192 if psutil.virtual_memory().total >= 7.5 * _GIB else 4096
+
+
+def default_threads() -> int:
+    """Return the number of physical cores that this process may use."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(psutil.cpu_count(logical=False) or allowed, allowed))
+
+
+class LlamaStream:
+    """Text of one reply as it is written, a whole character at a time."""
+
+    def __init__(self, request: Request, remember: Callable[[str, list[int]], None]) -> None:
+        self._request = request
+        self._remember = remember
+        self.usage: Usage = request.usage
+
+    @property
+    def finish(self) -> Finish:
+        """Return why the reply ended."""
+        return self._request.finish
+
+    def __iter__(self) -> Iterator[str]:
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        text: list[str] = []
+        for raw in self._request:
+            if piece := decoder.decode(raw):
+                text.append(piece)
+                yield piece
+        self._remember("".join(text), list(self._request.generated))
+
+
+class LlamaProvider:
+    """A GGUF model on this machine. Methods block; call them from worker threads."""
+
+    remote = False
+
+    def __init__(
+        self, name: str, path: Path, *, window: int, threads: int, on_error: Callable[[Exception], None]
+    ) -> None:
+        self.name = name
+        self.context_window = window
+        self._native: Native | None = None
+        self._template: ChatTemplate | None = None
+        build = partial(self._build, path, window, threads)
+        self.engine = Engine(build, sequences=SEQUENCES, on_error=on_error)
+
+    def _build(self, path: Path, window: int, threads: int) -> Native:
+        native = Native(path, cells=2 * window + 4096, sequences=SEQUENCES, threads=threads)
+        self.context_window = min(window, native.trained_context)
+        self._template = ChatTemplate(native)
+        self._native = native
+        return native
+
+    def _loaded(self) -> tuple[Native, ChatTemplate]:
+        if self._native is None or self._template is None:
+            raise ModelNotReady("The model is still loading.")
+        return self._native, self._template
+
+    def count_tokens(self, turns: Sequence[Turn]) -> int:
+        """Return the prompt's length in tokens, by the model's own tokenizer and template."""
+        return len(self._loaded()[1].tokens(turns))
+
+    def count_text(self, text: str) -> int:
+        """Return the length of a piece of text in tokens."""
+        return len(self._loaded()[0].tokenize(text, special=False))
+
+    def stream(
+        self,
+        turns: Sequence[Turn],
+        *,
+        slot: str,
+        lane: Lane = Lane.CHAT,
+        max_tokens: int = 1024,
+        temperature: float = 0.7,
+        stop: StopFlag | None = None,
+    ) -> LlamaStream:
+        """Begin an answer that continues the slot's cached prefix."""
+        request = self._submit(turns, slot, lane, max_tokens, Sampling(temperature), None, stop)
+        return LlamaStream(request, self._loaded()[1].remember_reply)
+
+    def complete(
+        self,
+        turns: Sequence[Turn],
+        *,
+        slot: str,
+        lane: Lane = Lane.BACKGROUND,
+        max_tokens: int = 256,
+        grammar: str | None = None,
+        stop: StopFlag | None = None,
+    ) -> Completion:
+        """Return a whole answer at temperature 0; the slot's prefix is kept before conversations'."""
+        request = self._submit(turns, slot, lane, max_tokens, Sampling(), grammar, stop, kept=True)
+        text = b"".join(request).decode(errors="replace")
+        return Completion(text, request.finish, request.usage)
+
+    def warm(self, turns: Sequence[Turn], *, slot: str, kept: bool = False) -> None:
+        """Read a prompt into its slot while nothing else is wanted, and wait for it."""
+        for _ in self._submit(turns, slot, Lane.BACKGROUND, 0, Sampling(), None, None, kept=kept):
+            pass
+
+    def _submit(
+        self,
+        turns: Sequence[Turn],
+        slot: str,
+        lane: Lane,
+        max_tokens: int,
+        sampling: Sampling,
+        grammar: str | None,
+        stop: StopFlag | None,
+        *,
+        kept: bool = False,
+    ) -> Request:
+        tokens = self._loaded()[1].tokens(turns)
+        request = Request(tokens, slot, lane, max_tokens, sampling, grammar, kept=kept)
+        request.stop = stop if stop is not None else request.stop
+        request.stop.on_set(partial(self.engine.stop, request))
+        return self.engine.submit(request)
+
+    def close(self) -> None:
+        """Stop the engine and free the model."""
+        self.engine.close()

@@ -1,0 +1,263 @@
+"""The only module that touches llama.cpp: a model, one context with many sequences, samplers.
+
+Everything on `Native` that touches the context belongs to the engine thread; `tokenize`, `piece` and the
+other vocabulary reads are safe from any thread.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import llama_cpp as lib
+import numpy as np
+
+from .types import ProviderError
+
+logger = logging.getLogger(__name__)
+
+ABORTED = 2
+NO_CELLS = 1
+# Tokens evaluated at once. A pre-empted prompt loses at most this many (design §4).
+BATCH = 128
+_LOG_ERROR = 4
+_TOKEN_DATA = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
+
+
+@lib.llama_log_callback
+def _log(level: int, text: bytes, _: Any) -> None:
+    if level == _LOG_ERROR and b"ret = 2" not in text and b"status: 1" not in text and b"error 1" not in text:
+        # An abort is our own doing and reported as an error three times.
+        logger.warning("llama.cpp: %s", text.decode(errors="replace").strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the next token is drawn; the default is greedy. Values of Qwen2.5's own generation settings."""
+
+    temperature: float = 0.0
+    top_k: int = 20
+    top_p: float = 0.8
+    repeat_penalty: float = 1.05
+    seed: int = 0xFFFFFFFF
+
+
+class GrammarError(ProviderError):
+    """A grammar that llama.cpp cannot read; it says so only by a NULL (design §4)."""
+
+
+class Sampler:
+    """Draws tokens for one request; lives in the engine thread and must be closed there."""
+
+    def __init__(self, native: Native, sampling: Sampling, grammar: str | None) -> None:
+        self._native = native
+        self._chain = None
+        self._grammar = None
+        if grammar is not None:
+            self._grammar = lib.llama_sampler_init_grammar(native.vocab, grammar.encode(), b"root")
+            if not self._grammar:
+                raise GrammarError("The answer format could not be read by the model's engine.")
+        if sampling.temperature > 0:
+            self._chain = self._build_chain(sampling, native.n_vocab)
+
+    @staticmethod
+    def _build_chain(sampling: Sampling, n_vocab: int) -> Any:
+        chain = lib.llama_sampler_chain_init(lib.llama_sampler_chain_default_params())
+        for part in (
+            # top-k first: penalties search the recent tokens for every candidate that is left.
+            lib.llama_sampler_init_top_k(sampling.top_k),
+            lib.llama_sampler_init_penalties(n_vocab, 256, sampling.repeat_penalty, 0.0, 0.0),
+            lib.llama_sampler_init_top_p(sampling.top_p, 1),
+            lib.llama_sampler_init_temp(sampling.temperature),
+            lib.llama_sampler_init_dist(sampling.seed),
+        ):
+            lib.llama_sampler_chain_add(chain, part)
+        return chain
+
+    def sample(self) -> int:
+        """Return the next token from the logits of the last decode."""
+        if self._grammar is None and self._chain is not None:
+            return int(lib.llama_sampler_sample(self._chain, self._native.context, -1))
+        logits = self._native.last_logits()
+        token = int(logits.argmax())
+        if self._grammar is not None:
+            # Most tokens pass: asking about one is a thousand times cheaper than masking the vocabulary.
+            if not self._allowed(token):
+                token = self._best_allowed(logits)
+            lib.llama_sampler_accept(self._grammar, token)
+        return token
+
+    def _allowed(self, token: int) -> bool:
+        data = np.array([(token, 1.0, 0.0)], dtype=_TOKEN_DATA)
+        self._apply(data)
+        return bool(np.isfinite(data["logit"][0]))
+
+    def _best_allowed(self, logits: np.ndarray) -> int:
+        data = np.empty(len(logits), dtype=_TOKEN_DATA)
+        data["id"] = np.arange(len(logits), dtype=np.int32)
+        data["logit"] = logits
+        data["p"] = 0.0
+        self._apply(data)
+        return int(data["id"][int(data["logit"].argmax())])
+
+    def _apply(self, data: np.ndarray) -> None:
+        array = lib.llama_token_data_array(
+            data=data.ctypes.data_as(lib.llama_token_data_p), size=len(data), selected=-1, sorted=False
+        )
+        lib.llama_sampler_apply(self._grammar, ctypes.byref(array))
+
+    def close(self) -> None:
+        """Free the C objects."""
+        for sampler in (self._chain, self._grammar):
+            if sampler:
+                lib.llama_sampler_free(sampler)
+        self._chain = self._grammar = None
+
+
+class Native:
+    """A loaded model with one context of `cells` shared by `sequences` sequences."""
+
+    def __init__(self, path: Path, *, cells: int, sequences: int, threads: int, vocab_only: bool = False) -> None:
+        lib.llama_log_set(_log, ctypes.c_void_p(0))
+        lib.llama_backend_init()
+        params = lib.llama_model_default_params()
+        params.vocab_only = vocab_only
+        self.model = lib.llama_model_load_from_file(str(path).encode(), params)
+        if not self.model:
+            raise ProviderError("The model file could not be loaded. `manage.py weights verify` checks it.")
+        self.vocab = lib.llama_model_get_vocab(self.model)
+        self.trained_context = int(lib.llama_model_n_ctx_train(self.model))
+        self.cells = cells
+        self.context: Any = None
+        if not vocab_only:
+            self._open_context(cells, sequences, threads)
+
+    def _open_context(self, cells: int, sequences: int, threads: int) -> None:
+        # llama.cpp asks this C function with this argument at every node of a graph whether to stop. A
+        # Python callback would fight for the GIL hundreds of times a token; strlen of a one-byte flag does not.
+        self._abort_flag = ctypes.create_string_buffer(2)
+        strlen = ctypes.cast(ctypes.CDLL(None).strlen, lib.ggml_abort_callback)
+        self._abort_callback = strlen
+        params = lib.llama_context_default_params()
+        params.n_ctx = cells
+        params.n_batch = params.n_ubatch = BATCH
+        params.n_seq_max = sequences
+        params.n_threads = params.n_threads_batch = threads
+        params.flash_attn_type = lib.LLAMA_FLASH_ATTN_TYPE_ENABLED
+        params.kv_unified = True
+        params.no_perf = True
+        params.abort_callback = strlen
+        params.abort_callback_data = ctypes.addressof(self._abort_flag)
+        self.context = lib.llama_init_from_model(self.model, params)
+        if not self.context:
+            raise ProviderError("There is not enough memory for the model's window. Close something or set WINDOW lower.")
+        self.memory = lib.llama_get_memory(self.context)
+        self._batch = lib.llama_batch_init(BATCH, 0, 1)
+        self.n_vocab = int(lib.llama_vocab_n_tokens(self.vocab))
+
+    # -- vocabulary: any thread ---------------------------------------------------------------------------
+
+    def metadata(self, key: str) -> str:
+        """Return a metadata value of the GGUF file, or an empty string."""
+        buffer = ctypes.create_string_buffer(64 * 1024)
+        size = lib.llama_model_meta_val_str(self.model, key.encode(), buffer, len(buffer))
+        return buffer.value.decode(errors="replace") if size >= 0 else ""
+
+    def chat_template(self) -> str | None:
+        """Return the template in the GGUF file, None where it has none."""
+        raw = lib.llama_model_chat_template(self.model, None)
+        return raw.decode() if raw else None
+
+    def tokenize(self, text: str, *, special: bool = True) -> list[int]:
+        """Return token ids; `special` lets control-token texts become control tokens."""
+        raw = text.encode()
+        size = len(raw) + 8
+        buffer = (lib.llama_token * size)()
+        count = lib.llama_tokenize(self.vocab, raw, len(raw), buffer, size, False, special)
+        if count < 0:
+            raise ProviderError("A text could not be tokenised.")
+        return list(buffer[:count])
+
+    def piece(self, token: int) -> bytes:
+        """Return the bytes of one token; may be part of a character."""
+        size = 64
+        while True:
+            buffer = ctypes.create_string_buffer(size)
+            count = lib.llama_token_to_piece(self.vocab, token, buffer, size, 0, False)
+            if count >= 0:
+                return bytes(buffer.raw[:count])
+            size = -count
+
+    def is_end(self, token: int) -> bool:
+        """Return whether the token ends a turn."""
+        return bool(lib.llama_vocab_is_eog(self.vocab, token))
+
+    def special_tokens(self) -> tuple[str, str]:
+        """Return the texts of the tokens that begin and end a text, as templates want them."""
+        return self.token_text(lib.llama_vocab_bos(self.vocab)), self.token_text(lib.llama_vocab_eos(self.vocab))
+
+    def token_text(self, token: int) -> str:
+        """Return the text that stands for a token in the vocabulary."""
+        raw = lib.llama_vocab_get_text(self.vocab, token) if token >= 0 else b""
+        return (raw or b"").decode(errors="replace")
+
+    @cached_property
+    def control_tokens(self) -> tuple[str, ...]:
+        """Return the texts that would become control tokens when user text contained them."""
+        attributes = lib.LLAMA_TOKEN_ATTR_CONTROL | lib.LLAMA_TOKEN_ATTR_UNKNOWN
+        count = int(lib.llama_vocab_n_tokens(self.vocab))
+        marked = (t for t in range(count) if lib.llama_vocab_get_attr(self.vocab, t) & attributes)
+        return tuple(sorted({text for t in marked if len(text := self.token_text(t)) > 1}, key=len, reverse=True))
+
+    # -- context: engine thread only ----------------------------------------------------------------------
+
+    def decode(self, tokens: list[int], sequence: int, position: int) -> int:
+        """Evaluate up to `BATCH` tokens of one sequence; returns 0, NO_CELLS or ABORTED."""
+        batch = self._batch
+        batch.n_tokens = len(tokens)
+        for i, token in enumerate(tokens):
+            batch.token[i] = token
+            batch.pos[i] = position + i
+            batch.n_seq_id[i] = 1
+            batch.seq_id[i][0] = sequence
+            batch.logits[i] = False
+        batch.logits[len(tokens) - 1] = True
+        status = int(lib.llama_decode(self.context, batch))
+        if status not in (0, NO_CELLS, ABORTED):
+            raise ProviderError("The model's engine failed while reading. The message is saved; try again.")
+        return status
+
+    def last_logits(self) -> np.ndarray:
+        """Return the logits of the last evaluated token, a view that the next decode overwrites."""
+        pointer = lib.llama_get_logits_ith(self.context, -1)
+        return np.ctypeslib.as_array(pointer, shape=(self.n_vocab,))
+
+    def length(self, sequence: int) -> int:
+        """Return how many tokens of a sequence are really in the cache."""
+        return int(lib.llama_memory_seq_pos_max(self.memory, sequence)) + 1
+
+    def truncate(self, sequence: int, length: int) -> bool:
+        """Forget a sequence from a position on; False where the model cannot do so in part."""
+        return bool(lib.llama_memory_seq_rm(self.memory, sequence, length, -1))
+
+    def copy_prefix(self, source: int, target: int, length: int) -> None:
+        """Let one sequence share the first tokens of another; costs no cells."""
+        lib.llama_memory_seq_cp(self.memory, source, target, 0, length)
+
+    def set_abort(self, on: bool) -> None:
+        """Stop the running decode at its next graph node; callable from any thread."""
+        self._abort_flag[0] = b"\x01" if on else b"\x00"
+
+    def close(self) -> None:
+        """Free everything, in the thread that owned the context."""
+        if self.context:
+            lib.llama_batch_free(self._batch)
+            lib.llama_free(self.context)
+            self.context = None
+        if self.model:
+            lib.llama_model_free(self.model)
+            self.model = None

@@ -1,0 +1,109 @@
+"""A provider for tests: a queue of replies and a history of prompts."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .types import Completion, Lane, ProviderError, StopFlag, Turn, Usage
+
+Reply = str | Exception | Callable[[Sequence[Turn]], str]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One prompt that was asked, with what constrained it."""
+
+    turns: tuple[Turn, ...]
+    slot: str
+    lane: Lane
+    max_tokens: int
+    grammar: str | None
+
+
+@dataclass
+class ScriptedStream:
+    """Words of a scripted reply; `gate` holds each piece back until a test lets it go."""
+
+    pieces: list[str]
+    usage: Usage
+    stop: StopFlag | None
+    gate: threading.Semaphore | None
+    finish: Literal["stop", "length", "cancelled"] = "stop"
+
+    def __iter__(self) -> Iterator[str]:
+        for piece in self.pieces:
+            while self.gate and not self.gate.acquire(timeout=0.01):
+                if self.stop and self.stop.is_set():
+                    break
+            if self.stop and self.stop.is_set():
+                self.finish = "cancelled"
+                return
+            self.usage.completion_tokens += 1
+            yield piece
+
+
+@dataclass
+class ScriptedProvider:
+    """Answers from `replies` for chats and from `completions` for constrained calls, in order."""
+
+    replies: deque[Reply] = field(default_factory=deque)
+    completions: deque[Reply] = field(default_factory=deque)
+    default: str = "Understood."
+    default_completion: str = "none"
+    name: str = "scripted"
+    remote: bool = False
+    context_window: int = 8192
+    gate: threading.Semaphore | None = None
+    calls: list[Call] = field(default_factory=list)
+
+    def count_text(self, text: str) -> int:
+        """Count four characters a token: this provider has no tokenizer and says so here."""
+        return -(-len(text) // 4)
+
+    def count_tokens(self, turns: Sequence[Turn]) -> int:
+        """Count the text and four tokens of template a message."""
+        return sum(self.count_text(t.content) + 4 for t in turns) + 4
+
+    def stream(
+        self,
+        turns: Sequence[Turn],
+        *,
+        slot: str,
+        lane: Lane = Lane.CHAT,
+        max_tokens: int = 1024,
+        temperature: float = 0.7,
+        stop: StopFlag | None = None,
+    ) -> ScriptedStream:
+        """Give the next scripted reply word by word."""
+        self.calls.append(Call(tuple(turns), slot, lane, max_tokens, None))
+        text = self._next(self.replies, self.default, turns)
+        words = text.split(" ")
+        pieces = [w + " " for w in words[:-1]] + words[-1:]
+        return ScriptedStream(pieces, Usage(prompt_tokens=self.count_tokens(turns)), stop, self.gate)
+
+    def complete(
+        self,
+        turns: Sequence[Turn],
+        *,
+        slot: str,
+        lane: Lane = Lane.BACKGROUND,
+        max_tokens: int = 256,
+        grammar: str | None = None,
+        stop: StopFlag | None = None,
+    ) -> Completion:
+        """Give the next scripted completion whole."""
+        self.calls.append(Call(tuple(turns), slot, lane, max_tokens, grammar))
+        text = self._next(self.completions, self.default_completion, turns)
+        usage = Usage(prompt_tokens=self.count_tokens(turns), completion_tokens=self.count_text(text))
+        return Completion(text, usage=usage)
+
+    @staticmethod
+    def _next(queue: deque[Reply], default: str, turns: Sequence[Turn]) -> str:
+        reply = queue.popleft() if queue else default
+        if isinstance(reply, Exception):
+            raise reply if isinstance(reply, ProviderError) else ProviderError(str(reply))
+        return reply(turns) if callable(reply) else reply

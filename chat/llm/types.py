@@ -1,0 +1,134 @@
+"""The contract of every provider: what goes in, what comes out, and how it is stopped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Literal, Protocol
+
+RoleName = Literal["system", "user", "assistant"]
+
+
+class Lane(IntEnum):
+    """Who goes first: a lower number pre-empts a higher one (design §4)."""
+
+    CHAT = 0
+    INTERACTIVE = 1
+    BACKGROUND = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message as a model sees it."""
+
+    role: RoleName
+    content: str
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a call cost: tokens, and seconds from submission."""
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    first_token_seconds: float | None = None
+    seconds: float = 0.0
+
+
+class StopFlag:
+    """Set by whoever wants a call to end; a provider may ask to be told at once."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._listener: Callable[[], None] | None = None
+
+    def is_set(self) -> bool:
+        """Return whether the call is to end."""
+        return self._event.is_set()
+
+    def set(self) -> None:
+        """Ask for the end, from any thread."""
+        self._event.set()
+        if self._listener:
+            self._listener()
+
+    def on_set(self, listener: Callable[[], None]) -> None:
+        """Register what wakes the provider, also when the flag is set already."""
+        self._listener = listener
+        if self._event.is_set():
+            listener()
+
+
+class ProviderError(Exception):
+    """A call that failed; its text is a plain sentence for the user."""
+
+
+class ModelNotReady(ProviderError):
+    """The model is missing, loading or failed to load."""
+
+
+class PromptTooLong(ProviderError):
+    """The prompt leaves no room for an answer in the window."""
+
+
+@dataclass(slots=True)
+class Completion:
+    """A whole answer; `finish` is why it ended."""
+
+    text: str
+    finish: Literal["stop", "length", "cancelled"] = "stop"
+    usage: Usage = field(default_factory=Usage)
+
+
+class Stream(Protocol):
+    """Pieces of text as they come; `usage` and `finish` are final once the iteration has ended."""
+
+    usage: Usage
+    finish: Literal["stop", "length", "cancelled"]
+
+    def __iter__(self) -> Iterator[str]: ...
+
+
+class Provider(Protocol):
+    """A model behind one door. All methods block: call them from a worker thread, never from the loop."""
+
+    name: str
+    remote: bool
+    context_window: int
+
+    def count_tokens(self, turns: Sequence[Turn]) -> int:
+        """Return the prompt's length in tokens, template included."""
+        ...
+
+    def count_text(self, text: str) -> int:
+        """Return the length of a piece of text in tokens."""
+        ...
+
+    def stream(
+        self,
+        turns: Sequence[Turn],
+        *,
+        slot: str,
+        lane: Lane = Lane.CHAT,
+        max_tokens: int = 1024,
+        temperature: float = 0.7,
+        stop: StopFlag | None = None,
+    ) -> Stream:
+        """Begin an answer; `slot` names the cached prefix that the call continues."""
+        ...
+
+    def complete(
+        self,
+        turns: Sequence[Turn],
+        *,
+        slot: str,
+        lane: Lane = Lane.BACKGROUND,
+        max_tokens: int = 256,
+        grammar: str | None = None,
+        stop: StopFlag | None = None,
+    ) -> Completion:
+        """Return a whole answer at temperature 0, constrained by a GBNF grammar when one is given."""
+        ...

@@ -1,0 +1,34 @@
+"""An app: a room of conversations with its own persona (seed 003)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.utils import timezone
+
+from .base import OwnedModel, OwnedQuerySet
+
+
+class AppQuerySet(OwnedQuerySet["App"]):
+    """Reads of apps."""
+
+
+class App(OwnedModel):
+    """A separate room with its own persona; core facts go everywhere, app memories stay here."""
+
+    slug = models.SlugField(max_length=60)
+    name = models.CharField(max_length=80)
+    persona = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = AppQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = ["created_at"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["owner", "slug"], name="one_app_a_slug"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,54 @@
+"""A conversation (seed 001 calls it a session)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from .app import App
+from .base import OwnedModel, OwnedQuerySet
+
+
+class MemoryMode(models.TextChoices):
+    """What memory may do in one conversation."""
+
+    ON = "on", _("on")
+    READ_ONLY = "read_only", _("read-only")
+    OFF = "off", _("off")
+
+
+class ConversationQuerySet(OwnedQuerySet["Conversation"]):
+    """Reads of conversations."""
+
+    def newest_first(self) -> ConversationQuerySet:
+        """Return them with their app, the one last written in first."""
+        return self.select_related("app").order_by("-updated_at", "-created_at")
+
+
+class Conversation(OwnedModel):
+    """Messages in order, with the memory block that they were begun with."""
+
+    app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="conversations")
+    title = models.CharField(max_length=120, blank=True)
+    system_prompt = models.TextField(blank=True)
+    memory_mode = models.CharField(max_length=10, choices=MemoryMode, default=MemoryMode.ON)
+    # The block is rendered once and replayed word for word: a changed word would cost a re-read
+    # of the whole conversation (design §6). None means "build it with the next prompt".
+    memory_block = models.TextField(null=True, blank=True)  # noqa: DJ001 - "" is a built, empty block
+    memory_block_facts = models.JSONField(default=list, blank=True)
+    # Messages between the first exchange and this place no longer go to the model (design §6, stage 1).
+    trimmed_through = models.PositiveIntegerField(default=0)
+    extracted_through = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    objects = ConversationQuerySet.as_manager()
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["owner", "-updated_at"], name="conversation_recent")]
+
+    def __str__(self) -> str:
+        return self.title or str(_("New chat"))

@@ -1,0 +1,103 @@
+"""One message, and what the prompt of a reply was made of."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from .base import OwnedQuerySet, UUIDModel
+from .conversation import Conversation
+
+
+class Role(models.TextChoices):
+    """Who speaks (seed 001)."""
+
+    SYSTEM = "system", _("system")
+    USER = "user", _("user")
+    ASSISTANT = "assistant", _("assistant")
+    TOOL = "tool", _("tool")
+
+
+class MessageState(models.TextChoices):
+    """How far a message has come; only replies are ever anything but complete."""
+
+    STREAMING = "streaming", _("streaming")
+    COMPLETE = "complete", _("complete")
+    STOPPED = "stopped", _("stopped")
+    FAILED = "failed", _("failed")
+
+
+class MessageQuerySet(OwnedQuerySet["Message"]):
+    """Reads of messages."""
+
+    owner_path = "conversation__owner"
+
+    def shown(self) -> MessageQuerySet:
+        """Return the current branch in order: a replaced message is kept, not shown."""
+        return self.filter(replaced_by__isnull=True).order_by("seq")
+
+    def unread_by_memory(self, conversation: Conversation) -> MessageQuerySet:
+        """Return the user's messages that extraction has not looked at yet, oldest first."""
+        return self.filter(
+            conversation=conversation, role=Role.USER, seq__gt=conversation.extracted_through
+        ).order_by("seq")
+
+
+class Message(UUIDModel):
+    """A message; `seq` orders it within its conversation and serves as the watermark of extraction."""
+
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="messages")
+    seq = models.PositiveIntegerField()
+    role = models.CharField(max_length=10, choices=Role)
+    content = models.TextField(blank=True)
+    state = models.CharField(max_length=10, choices=MessageState, default=MessageState.COMPLETE)
+    failure = models.CharField(max_length=300, blank=True)
+    # What went to the model with this message, as rendered; replayed word for word (design §6).
+    note = models.TextField(blank=True)
+    replaced_by = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="replaces")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = MessageQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = ["conversation", "seq"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["conversation", "seq"], name="one_message_a_place"),
+            models.UniqueConstraint(
+                fields=["conversation"],
+                condition=models.Q(state="streaming"),
+                name="one_active_reply_a_conversation",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.seq}"
+
+
+class PromptReportQuerySet(OwnedQuerySet["PromptReport"]):
+    """Reads of prompt reports."""
+
+    owner_path = "reply__conversation__owner"
+
+
+class PromptReport(models.Model):
+    """What one reply's prompt was made of: tokens by section, facts, what was cut, cached and read."""
+
+    reply = models.OneToOneField(Message, on_delete=models.CASCADE, related_name="report", primary_key=True)
+    sections = models.JSONField(default=dict)
+    facts = models.JSONField(default=list)
+    cut_messages = models.PositiveIntegerField(default=0)
+    prompt_tokens = models.PositiveIntegerField(default=0)
+    cached_tokens = models.PositiveIntegerField(default=0)
+    completion_tokens = models.PositiveIntegerField(default=0)
+    window = models.PositiveIntegerField(default=0)
+    first_token_ms = models.PositiveIntegerField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = PromptReportQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.prompt_tokens} tokens, {self.cached_tokens} cached"

@@ -1,0 +1,59 @@
+"""What belongs to the person as a whole: settings and API tokens."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from .base import OwnedModel, OwnedQuerySet
+
+
+class OwnerSettings(models.Model):
+    """One row an owner: where and how they read and write."""
+
+    owner = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="memory_settings"
+    )
+    time_zone = models.CharField(max_length=60, blank=True)
+    redact_secrets = models.BooleanField(default=True)
+
+    class Meta:
+        verbose_name_plural = "owner settings"
+
+    def __str__(self) -> str:
+        return f"settings of {self.owner_id}"
+
+
+class ApiTokenQuerySet(OwnedQuerySet["ApiToken"]):
+    """Reads of API tokens."""
+
+    def valid(self, secret: str) -> ApiToken | None:
+        """Return the unrevoked token with this secret, with its owner."""
+        digest = ApiToken.digest_of(secret)
+        return self.select_related("owner").filter(digest=digest, revoked_at__isnull=True).first()
+
+
+class ApiToken(OwnedModel):
+    """A named key for programs; only its hash is kept."""
+
+    name = models.CharField(max_length=80)
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ApiTokenQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = ["created_at"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @staticmethod
+    def digest_of(secret: str) -> str:
+        """Return the hash under which a secret is kept; the secret has 256 random bits, so no salt."""
+        return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,147 @@
+"""Who may come in (design §10): the same rules for requests and for sockets.
+
+Any web page that the user visits can send requests to this machine, so local mode trusts no cookie and no
+address: what changes something needs our own Origin (scheme, host and port) or a bearer token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from channels.auth import AuthMiddlewareStack
+from channels.db import database_sync_to_async
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
+from django.http.request import split_domain_port, validate_host
+
+from chat.actions.owners import local_owner
+from chat.models import ApiToken
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+FORWARDED_REFUSED = (
+    "This request came through a proxy or a tunnel. In local mode memoryapp answers this machine only."
+)
+OTHER_ORIGIN = "This request came from another page than memoryapp's own, so nothing was changed."
+
+
+def is_local() -> bool:
+    """Return whether this process serves its one owner on loopback."""
+    return bool(settings.MODE == "local")
+
+
+def is_forwarded(header_names: Iterable[str]) -> bool:
+    """Return whether any header says that a proxy passed the request on."""
+    return any(n.lower() == "forwarded" or n.lower().startswith("x-forwarded-") for n in header_names)
+
+
+def same_origin(origin: str | None, scheme: str, host: str) -> bool:
+    """Return whether an Origin header names exactly our scheme, host and port."""
+    return origin is not None and origin == f"{scheme}://{host}"
+
+
+def bearer(header: str | None) -> str | None:
+    """Return the secret of an Authorization header of type Bearer."""
+    kind, _, secret = (header or "").partition(" ")
+    return secret.strip() or None if kind.lower() == "bearer" else None
+
+
+class RefuseForwarded:
+    """In local mode refuse what a proxy or tunnel passed on: it makes the internet look like loopback."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if is_local() and is_forwarded(request.headers):
+            return HttpResponseForbidden(FORWARDED_REFUSED, content_type="text/plain; charset=utf-8")
+        return self.get_response(request)
+
+
+class SameOrigin:
+    """Let an unsafe method through only with our own Origin or a valid bearer token, in both modes."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        # get_host() also refuses a Host that is not ours, before anything else looks at the request.
+        host = request.get_host()
+        token = ApiToken.objects.valid(secret) if (secret := bearer(request.headers.get("Authorization"))) else None
+        if token is not None:
+            request.bearer_owner = token.owner  # type: ignore[attr-defined]
+            # A page of another site cannot send this header without a preflight that we never allow.
+            request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]
+        elif request.method not in _SAFE and not same_origin(request.headers.get("Origin"), request.scheme or "", host):
+            return HttpResponseForbidden(OTHER_ORIGIN, content_type="text/plain; charset=utf-8")
+        return self.get_response(request)
+
+
+class LocalOwner:
+    """Set who is asking: the token's owner, or in local mode this machine's one owner."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if (owner := getattr(request, "bearer_owner", None)) is not None:
+            request.user = owner
+        elif is_local():
+            request.user = local_owner()
+        return self.get_response(request)
+
+
+class ContentSecurityPolicy:
+    """Send the policy of SECURE_CSP, and keep other sites from embedding what we answer."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+        self.policy = "; ".join(f"{name} {' '.join(values)}" for name, values in settings.SECURE_CSP.items())
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response.headers.setdefault("Content-Security-Policy", self.policy)
+        response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        if "Cache-Control" not in response.headers:
+            response.headers["Cache-Control"] = "no-store"
+        return response
+
+
+# -- sockets --------------------------------------------------------------------------------------------------
+
+Scope = dict[str, Any]
+AsgiApp = Callable[[Scope, Any, Any], Awaitable[None]]
+
+
+def socket_refusal(scope: Scope) -> str | None:
+    """Return why a socket may not be opened, None when it may."""
+    headers = {name.decode("latin1").lower(): value.decode("latin1") for name, value in scope.get("headers", [])}
+    if is_local() and is_forwarded(headers):
+        return FORWARDED_REFUSED
+    host = headers.get("host", "")
+    if not validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
+        return "This address is not one of memoryapp's own."
+    scheme = "https" if scope.get("scheme") == "wss" else "http"
+    if not same_origin(headers.get("origin"), scheme, host):
+        return OTHER_ORIGIN
+    return None
+
+
+
+class GuardedSocket:
+    """The socket's door: known Host, own Origin, and an owner on the scope, or it is closed unopened."""
+
+    def __init__(self, inner: AsgiApp) -> None:
+        self.inner = inner
+        self.with_login: AsgiApp = AuthMiddlewareStack(inner)
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        if socket_refusal(scope):
+            await send({"type": "websocket.close", "code": 4403})
+            return
+        if is_local():
+            owner = await database_sync_to_async(local_owner)()
+            await self.inner({**scope, "user": owner}, receive, send)
+        else:
+            await self.with_login(scope, receive, send)

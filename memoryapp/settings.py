@@ -1,0 +1,153 @@
+"""Settings from the environment; the defaults are the private, local way of running (design §10)."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+from memoryapp import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = env.data_dir()
+
+# "local": this machine's one owner, loopback only. "server": logins everywhere.
+MODE = env.envstr("MODE", "local")
+DEBUG = env.envbool("DEBUG", False)
+
+
+def _secret_key() -> str:
+    """Return the key kept in the data folder, made on the first start."""
+    if given := env.envstr("SECRET_KEY", ""):
+        return given
+    path = DATA_DIR / "secret_key"
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(64))
+    return path.read_text()
+
+
+SECRET_KEY = _secret_key()
+
+LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+ALLOWED_HOSTS = env.envlist("ALLOWED_HOSTS", [] if MODE == "server" else LOOPBACK_HOSTS)
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "template_partials",
+    "channels",
+    "chat",
+]
+
+MIDDLEWARE = [
+    "memoryapp.middleware.RefuseForwarded",
+    "django.middleware.security.SecurityMiddleware",
+    "memoryapp.middleware.ContentSecurityPolicy",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "memoryapp.middleware.SameOrigin",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "memoryapp.middleware.LocalOwner",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "memoryapp.urls"
+ASGI_APPLICATION = "memoryapp.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "builtins": ["template_partials.templatetags.partials"],
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "chat.views.context.shell",
+            ],
+        },
+    },
+]
+
+# BEGIN IMMEDIATE and WAL: read-then-write in four threads failed 96 times of 240 without (traps C12).
+# The test database is a file, since a live server cannot share one in memory (traps C23).
+_SQLITE: dict[str, Any] = {
+    "ENGINE": "django.db.backends.sqlite3",
+    "NAME": DATA_DIR / "memoryapp.sqlite3",
+    "OPTIONS": {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    },
+    "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
+}
+DATABASES: dict[str, Any] = {"default": _SQLITE}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# In one process; several need Redis. It carries control events only (traps C4).
+CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "chat" / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = env.envstr("TIME_ZONE", "UTC")
+
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "login"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+]
+
+# Written like Django 6's setting of this name, so that the middleware can go one day.
+SECURE_CSP = {
+    "default-src": ["'none'"],
+    "script-src": ["'self'"],
+    "style-src": ["'self'"],
+    "img-src": ["'self'", "data:"],
+    "connect-src": ["'self'"],
+    "font-src": ["'self'"],
+    "form-action": ["'self'"],
+    "base-uri": ["'none'"],
+    "frame-ancestors": ["'none'"],
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+if MODE == "server":
+    SECURE_SSL_REDIRECT = env.envbool("SSL_REDIRECT", True)
+    SECURE_HSTS_SECONDS = env.envint("HSTS_SECONDS", 31_536_000)
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = True
+    SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    if env.envbool("BEHIND_PROXY", False):
+        SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# The model's window in tokens; 0 takes what suits the machine (design §4).
+WINDOW = env.envint("WINDOW", 0)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": env.envstr("LOG_LEVEL", "WARNING")},
+}

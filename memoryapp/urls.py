@@ -1,0 +1,31 @@
+"""All addresses in one place."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.contrib.auth import views as auth
+from django.urls import path
+
+from chat.views import chats, memory, replies
+
+urlpatterns = [
+    path("", chats.home, name="home"),
+    path("c/<uuid:pk>/", chats.conversation, name="conversation"),
+    path("c/<uuid:pk>/after/<int:seq>/", chats.messages_after, name="messages_after"),
+    path("send/", chats.send, name="send"),
+    path("m/<uuid:pk>/", replies.message, name="message"),
+    path("m/<uuid:pk>/stop/", replies.stop, name="stop"),
+    path("m/<uuid:pk>/retry/", replies.retry, name="retry"),
+    path("m/<uuid:pk>/used/", replies.used, name="used"),
+    path("memory/", memory.panel, name="memory"),
+    path("memory/pill/", memory.pill, name="memory_pill"),
+    path("memory/add/", memory.add, name="fact_add"),
+    path("memory/undo/<uuid:pk>/", memory.undo, name="undo"),
+    path("memory/<uuid:pk>/", memory.fact, name="fact"),
+    path("memory/<uuid:pk>/edit/", memory.edit, name="fact_edit"),
+    path("memory/<uuid:pk>/pin/", memory.pin, name="fact_pin"),
+    path("memory/<uuid:pk>/delete/", memory.delete, name="fact_delete"),
+    path("login/", auth.LoginView.as_view(), name="login"),
+    path("logout/", auth.LogoutView.as_view(), name="logout"),
+    path("admin/", admin.site.urls),
+]
