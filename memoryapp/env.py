@@ -1,0 +1,127 @@
+"""Settings from the environment, and the folders this program keeps on a machine.
+
+Standard library only: the bootstrap reads these before any package is installed.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+NAME = "memoryapp"
+
+TRUE = {"1", "true", "yes", "on"}
+FALSE = {"", "0", "false", "no", "off"}
+
+
+class BadValue(ValueError):
+    """An environment variable holds something that cannot be read; the message says which and what."""
+
+
+def envstr(name: str, default: str = "") -> str:
+    """The variable's text, or the default when it is unset."""
+    return os.environ.get(name, default)
+
+
+def envint(name: str, default: int) -> int:
+    """The variable as a whole number, or the default when it is unset or empty."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        raise BadValue(f"{name} must be a whole number, not {text!r}.") from None
+
+
+def envfloat(name: str, default: float) -> float:
+    """The variable as a number, or the default when it is unset or empty."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    try:
+        return float(text)
+    except ValueError:
+        raise BadValue(f"{name} must be a number, not {text!r}.") from None
+
+
+def envbool(name: str, default: bool) -> bool:
+    """The variable as yes or no (1/0, true/false, yes/no, on/off), or the default when it is unset."""
+    text = os.environ.get(name)
+    if text is None:
+        return default
+    if text.strip().lower() in TRUE:
+        return True
+    if text.strip().lower() in FALSE:
+        return False
+    raise BadValue(f"{name} must be true or false, not {text!r}.")
+
+
+def envlist(name: str, default: tuple[str, ...] = ()) -> list[str]:
+    """The variable's comma-separated parts without blanks, or the default when it is unset."""
+    text = os.environ.get(name)
+    if text is None:
+        return list(default)
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def user_folder(purpose: str, platform: str, env: Mapping[str, str], home: Path) -> Path:
+    """The platform's folder for `data` or `cache` of one program of one user.
+
+    Linux and other Unixes follow the XDG base directory specification.
+    """
+    if platform == "win32":
+        base = Path(env.get("LOCALAPPDATA") or home / "AppData" / "Local") / NAME
+        return base / "Cache" if purpose == "cache" else base
+    if platform == "darwin":
+        return home / "Library" / ("Caches" if purpose == "cache" else "Application Support") / NAME
+    variable, fallback = {
+        "cache": ("XDG_CACHE_HOME", ".cache"),
+        "data": ("XDG_DATA_HOME", ".local/share"),
+    }[purpose]
+    chosen = env.get(variable, "")
+    # The specification tells programs to ignore relative paths in these variables.
+    return (Path(chosen) if os.path.isabs(chosen) else home / fallback) / NAME
+
+
+def cache_dir() -> Path:
+    """Where weights and the compiled engine are kept; safe to delete. Not created here."""
+    return user_folder("cache", sys.platform, os.environ, Path.home())
+
+
+def model_dir() -> Path:
+    """The folder of weights: MODEL_DIR, or `models` in the cache folder. Not created here."""
+    chosen = envstr("MODEL_DIR")
+    return Path(chosen).expanduser().absolute() if chosen else cache_dir() / "models"
+
+
+def data_path() -> Path:
+    """Where the database, the secret key and parked caches live: DATA_DIR or the user's data folder."""
+    chosen = envstr("DATA_DIR")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    return user_folder("data", sys.platform, os.environ, Path.home())
+
+
+def data_dir() -> Path:
+    """The data folder, created for its owner alone (0700) where it is missing."""
+    folder = data_path()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def database_path() -> Path:
+    """The default database file."""
+    return data_path() / "memoryapp.sqlite3"
+
+
+def static_root() -> Path:
+    """Where `collectstatic` gathers what the server hands out; made from the source tree, so kept beside it."""
+    return ROOT / "staticfiles"
+
+
+def engine_lock_path() -> Path:
+    """The file that the one engine of this machine holds locked while it runs."""
+    return data_path() / "engine.lock"
