@@ -1,0 +1,210 @@
+"""From one user message to candidate facts: mask, ask, parse, validate, ground, normalise (design §5)."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from chat.llm.types import Completion, Lane, Provider, StopFlag, Usage
+from chat.memory import clauses, frames, prompt
+from chat.memory.dates import resolve
+from chat.memory.ground import ground, quote
+from chat.memory.kind_rules import settle_kind
+from chat.memory.kinds import KINDS, CategoryName
+from chat.memory.language import detect
+from chat.memory.mask import is_worth_reading, mask
+from chat.memory.secrets import holds_secret, redact
+from chat.memory.similar import normalise
+from chat.memory.subjects import subject_of
+from chat.memory.wording import tidy
+
+SLOT = "extract"
+UNREADABLE = "The model's notes could not be read, twice; nothing was stored from this message."
+DUPLICATE = "said twice in one message"
+SECRET = "a secret"
+
+_LINE = re.compile(r"^(?P<kind>[a-z_]+)(?P<hedged>\?)?: (?P<text>.+)$")
+
+
+class ExtractionCancelled(Exception):
+    """The look was stopped before its end; the message has not been read and must be looked at again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A fact that may be stored, with the user's own sentence that it stands on."""
+
+    text: str
+    kind: str
+    category: CategoryName
+    subject: str
+    hedged: bool
+    quote: str
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A proposed fact that is not stored, and why in plain words."""
+
+    text: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Extraction:
+    """What one look at one message gave; `usage` is None when no model was asked."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    error: str = ""
+    usage: Usage | None = None
+
+
+def _known_kind(kind: str) -> str:
+    if kind not in KINDS:
+        raise ValueError(f"unknown kind {kind}")
+    return kind
+
+
+class Note(BaseModel):
+    """One line of the model's answer, validated."""
+
+    model_config = ConfigDict(frozen=True, str_strip_whitespace=True)
+
+    kind: Annotated[str, AfterValidator(_known_kind)]
+    hedged: bool
+    text: Annotated[str, Field(min_length=2, max_length=300)]
+
+
+def extract(
+    provider: Provider, message: str, *, question: str = "", today: date, stop: StopFlag | None = None
+) -> Extraction:
+    """Return what one user message says about the user.
+
+    Blocks while the model answers: call it from a worker thread. Raises `ExtractionCancelled` when the call was
+    stopped and lets `ProviderError` through; a model that answers nonsense is an `error`, never a guess.
+    """
+    result = Extraction()
+    masked = redact(mask(message))
+    asked = last_question(question)
+    judged = clauses.sentences(masked)
+    result.refused = [
+        Refusal(s.text[:300], s.reason) for s in judged if s.reason and s.reason != frames.QUESTION
+    ]
+    said = " ".join(s.text for s in judged if not s.reason)
+    if not is_worth_reading(said, asked):
+        return result
+    notes = _ask(provider, said, asked, stop, result)
+    seen: set[str] = set()
+    for note in notes:
+        _weigh(note, said, asked, today, seen, result)
+    return result
+
+
+def last_question(reply: str) -> str:
+    """Return the question with which an assistant's message ends, or an empty string."""
+    found = re.findall(r"[^.!?。！？\n]*[?？]", reply)
+    return redact(mask(" ".join(q.strip() for q in found[-2:])))[:200] if found else ""
+
+
+def parse(answer: str) -> list[Note] | None:
+    """Return the notes of an answer, or None when it is not in the form that was asked for."""
+    lines = answer.strip().splitlines()
+    if [line.strip() for line in lines] == [prompt.NONE]:
+        return []
+    notes = []
+    for line in lines:
+        match = _LINE.match(line.strip())
+        if not match:
+            return None
+        try:
+            notes.append(Note(kind=match["kind"], hedged=bool(match["hedged"]), text=match["text"]))
+        except ValidationError:
+            return None
+    return notes or None
+
+
+def _ask(provider: Provider, said: str, asked: str, stop: StopFlag | None, result: Extraction) -> list[Note]:
+    """Ask once, and once more strictly; fill in the usage, and the error when both answers are unreadable."""
+    for strict in (False, True):
+        completion = _complete(provider, said, asked, strict, stop)
+        result.usage = _sum(result.usage, completion.usage)
+        if completion.finish == "cancelled":
+            raise ExtractionCancelled
+        notes = parse(_whole_lines(completion))
+        if notes is not None:
+            return notes
+    result.error = UNREADABLE
+    return []
+
+
+def _complete(provider: Provider, said: str, asked: str, strict: bool, stop: StopFlag | None) -> Completion:
+    began = time.monotonic()
+    completion = provider.complete(
+        prompt.turns(said, asked, strict=strict),
+        slot=SLOT,
+        lane=Lane.BACKGROUND,
+        max_tokens=prompt.MAX_TOKENS,
+        grammar=prompt.GRAMMAR,
+        stop=stop,
+    )
+    if not completion.usage.seconds:
+        completion.usage.seconds = time.monotonic() - began
+    return completion
+
+
+def _whole_lines(completion: Completion) -> str:
+    """Return the answer without the line that ran into the token limit: half a fact is a false one."""
+    if completion.finish != "length":
+        return completion.text
+    return completion.text.rpartition("\n")[0]
+
+
+def _weigh(note: Note, said: str, asked: str, today: date, seen: set[str], result: Extraction) -> None:
+    """Put one note among the candidates or among the refused."""
+    text = redact(tidy(note.text, said))
+    reason = _reason_against(note, text, said, asked)
+    if not reason and normalise(text) in seen:
+        reason = DUPLICATE
+    if reason:
+        result.refused.append(Refusal(text, reason))
+        return
+    seen.add(normalise(text))
+    kind = settle_kind(note.kind, text)
+    result.candidates.append(
+        Candidate(
+            text=resolve(text, today),
+            kind=kind,
+            category=KINDS[kind].category,
+            subject=subject_of(kind, text),
+            hedged=note.hedged,
+            quote=quote(text, said),
+            language=detect(said),
+        )
+    )
+
+
+def _reason_against(note: Note, text: str, said: str, asked: str) -> str:
+    if holds_secret(text):
+        return SECRET
+    if note.hedged:
+        return frames.HEDGED
+    return ground(text, said, asked)
+
+
+def _sum(before: Usage | None, new: Usage) -> Usage:
+    if before is None:
+        return new
+    return Usage(
+        prompt_tokens=before.prompt_tokens + new.prompt_tokens,
+        cached_tokens=before.cached_tokens + new.cached_tokens,
+        completion_tokens=before.completion_tokens + new.completion_tokens,
+        first_token_seconds=before.first_token_seconds,
+        seconds=before.seconds + new.seconds,
+    )

@@ -1,0 +1,80 @@
+"""A fact stands only on the user's own words: every name and number, and most of its content (design §5)."""
+
+from __future__ import annotations
+
+import re
+
+from chat.memory import clauses, frames, others
+from chat.memory.similar import content, names, normalise, numbers, stem, tokens
+from chat.memory.words import MONTHS_AND_DAYS
+
+NOT_SAID = "not in the user's words"
+NO_QUOTE = "nothing in the message says so"
+EMPTY = "says nothing"
+
+# A paraphrase keeps at least half of its content words; below that the model brought them along.
+_SHARE_SAID = 0.5
+
+
+def ground(fact: str, message: str, question: str = "") -> str:
+    """Return why the fact does not stand on this masked message, or an empty string when it does.
+
+    `question` is what the assistant asked just before: ordinary words may come from it, names and numbers
+    may not.
+    """
+    if frames.plays_system(fact) or frames.plays_system(message):
+        return frames.SYSTEM
+    if not content(fact):
+        return EMPTY
+    reason = _unsaid_name(fact, message) or _unsaid_number(fact, message)
+    if reason:
+        return reason
+    support = clauses.support(fact, message)
+    if support is None:
+        return NO_QUOTE
+    if support.reason:
+        return support.reason
+    said = content(message) | content(question)
+    wanted = content(fact)
+    if len(_met(wanted, said)) < _SHARE_SAID * len(wanted):
+        return NOT_SAID
+    clause = closest_clause(fact, support.text)
+    if frames.is_hedged(clause):
+        return frames.HEDGED
+    return frames.OTHERS if others.is_about_others(fact, clause, support.text) else ""
+
+
+def quote(fact: str, message: str) -> str:
+    """Return the user's own sentence that the fact stands on, at most 300 characters."""
+    support = clauses.support(fact, message)
+    return (support.text if support else message).strip()[:300]
+
+
+def closest_clause(fact: str, sentence: str) -> str:
+    """Return the clause of the sentence that shares most with the fact."""
+    wanted = content(fact)
+    return max(clauses.clauses(sentence) or [sentence], key=lambda c: len(wanted & content(c)))
+
+
+def _unsaid_name(fact: str, message: str) -> str:
+    said = {stem(w) for w in tokens(message)}
+    whole = normalise(message)
+    for name in sorted(names(fact)):
+        if name in MONTHS_AND_DAYS:
+            continue
+        if stem(name) not in said and normalise(name) not in whole:
+            return f"“{name}” is {NOT_SAID}"
+    return ""
+
+
+def _unsaid_number(fact: str, message: str) -> str:
+    missing = sorted(numbers(fact) - numbers(message))
+    # A digit may stand inside a word of the user's ("N3", "1st"), where it is not a number of its own.
+    loose = [n for n in missing if not re.search(rf"(?<!\d){re.escape(n)}(?!\d)", message)]
+    return f"“{loose[0]}” is {NOT_SAID}" if loose else ""
+
+
+def _met(wanted: frozenset[str], said: frozenset[str]) -> set[str]:
+    """Return the wanted stems that were said, or that share their first four letters with something said."""
+    heads = {s[:4] for s in said if len(s) >= 4}
+    return {w for w in wanted if w in said or (len(w) >= 4 and w[:4] in heads)}

@@ -1,0 +1,100 @@
+"""Hides what the user shows but does not say: code, quotations, pasted text, mail, links (design §5)."""
+
+from __future__ import annotations
+
+import re
+
+HIDDEN = "…"
+
+_FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.S)
+_INLINE = re.compile(r"`[^`\n]+`")
+_URL = re.compile(r"\b(?:https?://|www\.)\S+|\b[\w.+-]+@[\w-]+\.[\w.]+\b", re.I)
+_CITED = re.compile(r"^[ \t]*>.*$", re.M)
+_HEADER = re.compile(
+    r"^[ \t]*(?:from|to|cc|bcc|subject|sent|date|von|an|betreff|de|à|objet|para|asunto|assunto|da|oggetto|发件人|收件人|主题)"
+    r"[ \t]*[:：].*$",
+    re.I | re.M,
+)
+_FORWARDED = re.compile(
+    r"^[ \t]*(?:-{2,}[ \t]*(?:original|forwarded|weitergeleitete)\b.*|on .{6,80} wrote:|am .{6,80} schrieb.*:|le .{6,80} a écrit ?:)",
+    re.I | re.M,
+)
+_QUOTES = re.compile(
+    r"\"[^\"]+\"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|「[^」]+」|『[^』]+』|(?<![\w])['‘](?=\S).{12,}?(?<=\S)['’](?!\w)",
+    re.S,
+)
+# "Summarise this email: …": what follows the colon is not the user speaking.
+_FRAME = re.compile(
+    r"\b(?:summari[sz]e|translate|proofread|correct|improve|rewrite|rephrase|shorten|explain|edit|review|fix|paraphrase|"
+    r"übersetze?|korrigiere?|fasse?|résume[rz]?|tradui(?:s|re|sez)|corrige[rz]?|traduce|resume|resumir|traducir|corregir|"
+    r"riassumi|traduci|correggi|traduza|resuma|corrija)\b[^\n:：]{0,60}[:：]|(?:翻译|总结|润色|修改)[^\n:：]{0,20}[:：]",
+    re.I,
+)
+_MACHINE = re.compile(
+    r"^[ \t]*(?:traceback \(|file \"|at [\w.$<>]+\(|\$ |>>> |\.\.\. |#include|import \w|from \w+ import|def \w+\(|class \w+[(:]|"
+    r"[{}\[\]]|</?\w+[^>]*>|\w*(?:error|exception): |\d{4}-\d\d-\d\d[T ]\d\d:|\[?(?:info|warn|warning|error|debug)\]?[: ]|"
+    r"(?:select|insert|update|delete|create) .*;|[-+]{3} |@@ |\|.*\|[ \t]*$|[\w.-]+[=:] ?[{\[\"']).*$",
+    re.I | re.M,
+)
+_PASTED_WORDS = 120  # a paragraph longer than this is a document; nobody introduces themselves at such length
+
+_QUOTED_WORDS = 4  # up to three quoted words are a title or a name, not somebody speaking
+
+_COURTESY = (
+    r"hi|hey|hello|hola|hallo|salut|bonjour|ciao|olá|oi|你好|您好|moin|servus|good (?:morning|evening|night|afternoon)|"
+    r"guten (?:morgen|tag|abend)|buenos días|buongiorno|bom dia|thanks?|thank you|thx|ty|merci|danke|gracias|grazie|"
+    r"obrigad[oa]|谢谢|ok(?:ay)?|okey|fine|great|cool|nice|perfect|awesome|sure|yes|no|yep|nope|ja|nein|oui|non|sí|si|sim|"
+    r"não|好的?|bye|goodbye|tschüss|adiós|lol|haha+|hm+|sounds good|got it|i see|makes sense|never ?mind|nothing|just testing|"
+    r"testing|test|there|everyone|again|so much|very much|a lot|a bunch|for (?:that|this|your help|the help)|that helps|you|"
+    r"vielen|beaucoup|muchas|mille|tante|muito|alles klar|passt|d'accord|vale|va bene|de nada|please|"
+    r"go on|continue|next|stop|more|try again|again please|weiter|continue[rz]?|sigue|continúa|avanti|继续|/\w+.*"
+)
+_ONLY_COURTESY = re.compile(rf"(?:(?:{_COURTESY})[\s,.!?…:)(~。！，-]*)+", re.I)
+_WORDLIKE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+
+
+def mask(text: str) -> str:
+    """Return the text with everything that is not the user's own statement replaced by an ellipsis."""
+    text = _FENCE.sub(HIDDEN, text)
+    text = _cut_mail(text)
+    text = _cut_frame(text)
+    text = _CITED.sub(HIDDEN, text)
+    text = _QUOTES.sub(lambda m: m[0] if count_words(m[0]) < _QUOTED_WORDS else HIDDEN, text)
+    text = _INLINE.sub(HIDDEN, text)
+    text = _URL.sub(HIDDEN, text)
+    text = _MACHINE.sub(HIDDEN, text)
+    paragraphs = re.split(r"\n\s*\n", text)
+    if len(paragraphs) > 1:
+        paragraphs = [HIDDEN if count_words(p) > _PASTED_WORDS else p for p in paragraphs]
+    text = "\n\n".join(paragraphs)
+    return re.sub(rf"{HIDDEN}(?:\s*{HIDDEN})+", HIDDEN, text).strip()
+
+
+def count_words(text: str) -> int:
+    """Return the number of words; two Chinese characters make about one."""
+    han = len(_HAN.findall(text))
+    return len(_WORDLIKE.findall(_HAN.sub(" ", text))) + (han + 1) // 2
+
+
+def is_worth_reading(masked: str, question: str = "") -> bool:
+    """Tell whether a model should look at it: no greeting, no thanks, and at least three words unless it answers a question."""
+    said = masked.replace(HIDDEN, " ").strip()
+    if not said or _ONLY_COURTESY.fullmatch(said):
+        return False
+    return count_words(said) >= (1 if question.rstrip().endswith(("?", "？")) else 3)
+
+
+def _cut_mail(text: str) -> str:
+    """Hide a pasted mail: from its first two header lines, or its "wrote:" line, to the end."""
+    forwarded = _FORWARDED.search(text)
+    headers = list(_HEADER.finditer(text))
+    starts = [forwarded.start()] if forwarded else []
+    if len(headers) >= 2:
+        starts.append(headers[0].start())
+    return text[: min(starts)] + HIDDEN if starts else text
+
+
+def _cut_frame(text: str) -> str:
+    frame = _FRAME.search(text)
+    return text[: frame.end()] + " " + HIDDEN if frame and text[frame.end() :].strip() else text

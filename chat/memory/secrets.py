@@ -1,0 +1,74 @@
+"""Secrets never enter memory: passwords, tokens, keys and card numbers are redacted (design §5)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+REDACTED = "[redacted]"
+
+_PEM = re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|\Z)", re.S)
+_PREFIXED = re.compile(
+    r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{8,}"
+    r"|\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}"
+    r"|\bxox[abprs]-[\w-]{8,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\bya29\.[\w.-]{10,}"
+    r"|\bhf_[A-Za-z0-9]{16,}|\bpypi-[\w-]{16,}|\bnpm_[A-Za-z0-9]{16,}"
+    r"|\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
+)
+_BEARER = re.compile(r"(\bbearer\s+)[\w.~+/=-]{12,}", re.I)
+_WORD_FOR_SECRET = (
+    r"pass(?:word|phrase|code|wd)?s?|pwd|pin(?:[- ]?(?:code|number))?|(?:api|access|secret|private|auth)[- _]?(?:key|token)"
+    r"|token|secret|cvv|cvc|passwort|kennwort|mot de passe|code secret|contrase(?:ñ|n)a|clave|parola d'ordine|senha|密码|口令|密钥"
+)
+# "password is hunter2", "my PIN: 4711", "senha=…": the value is what follows the verb or the sign.
+_NAMED = re.compile(
+    rf"((?:\b|(?<=[\u4e00-\u9fff]))(?:{_WORD_FOR_SECRET})(?:\s+\w+){{0,3}}?\s*"
+    r"(?:\bis\b|\bwas\b|\bist\b|\blautet\b|\best\b|\bes\b|\bè\b|\bé\b|是|为|[:=：])\s*[\"'“”«»`]?)"
+    r"(?!(?:the|a|an|my|not|too|so|very|always|never|in|on|at|lost|wrong|weak|about|that|to)\b)([^\s\"'“”«»`,，。;；]{3,})",
+    re.I,
+)
+# "password hunter2": without a verb only a value that no dictionary word would look like.
+_BARE = re.compile(
+    rf"(\b(?:{_WORD_FOR_SECRET})\s+)(?=[^\s,;]*\d)([^\s\"'`,;]*[A-Za-z][^\s\"'`,;]*)",
+    re.I,
+)
+_CARD = re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d])")
+_DENSE = re.compile(r"(?<![\w/.-])[A-Za-z0-9+/_=-]{24,}(?![\w/.-])")
+
+
+def redact(text: str) -> str:
+    """Return the text with every secret replaced by a mark."""
+    text = _PEM.sub(REDACTED, text)
+    text = _PREFIXED.sub(REDACTED, text)
+    text = _BEARER.sub(rf"\1{REDACTED}", text)
+    text = _CARD.sub(lambda m: REDACTED if _luhn(m[0]) else m[0], text)
+    text = _DENSE.sub(lambda m: REDACTED if _looks_random(m[0]) else m[0], text)
+    text = _NAMED.sub(_keep_the_mark, text)
+    return _BARE.sub(_keep_the_mark, text)
+
+
+def holds_secret(text: str) -> bool:
+    """Tell whether anything in the text is, or was, a secret."""
+    return REDACTED in text or redact(text) != text
+
+
+def _keep_the_mark(match: re.Match[str]) -> str:
+    # A value that is marked already stays one mark, so that redaction is idempotent.
+    return match[0] if match[2].startswith(REDACTED[:9]) else match[1] + REDACTED
+
+
+def _luhn(digits: str) -> bool:
+    numbers = [int(c) for c in digits if c.isdigit()]
+    doubled = [n * 2 - 9 if n > 4 else n * 2 for n in numbers[-2::-2]]
+    return (sum(numbers[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def _looks_random(token: str) -> bool:
+    """Tell a key from a long word: letters and digits mixed, and hardly a character repeated."""
+    if not (re.search(r"\d", token) and re.search(r"[A-Za-z]", token)):
+        return False
+    counts = Counter(token)
+    entropy = -sum(n / len(token) * math.log2(n / len(token)) for n in counts.values())
+    # English text has under 3.2 bits a character over 24 letters; hex keys reach 3.5, base64 keys 4.
+    return entropy > 3.2

@@ -1,0 +1,86 @@
+"""When two sentences say the same: normal form, shared words, names, numbers, negation, vectors."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chat.memory import words as lexicon
+
+_TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+(?:['’\-.+#][^\W_]+)*[+#]*")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+
+
+def normalise(text: str) -> str:
+    """Return the form in which two equal facts are equal: NFKC, case folded, no punctuation, single spaces."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(_TOKEN.findall(folded))
+
+
+def tokens(text: str) -> list[str]:
+    """Return the words as written; a Chinese character counts as a word."""
+    return _TOKEN.findall(unicodedata.normalize("NFKC", text))
+
+
+def stem(word: str) -> str:
+    """Return a rough common form of a word in any of our languages: "migrating" and "migrate" meet."""
+    word = word.casefold()
+    if len(word) > 4:
+        word = re.sub(r"(?:'s|’s|ing|ed|es|s|en|er|e|o|a|i|y)$", "", word)
+    return word[:7]
+
+
+def content(text: str) -> frozenset[str]:
+    """Return the stems of the words that carry the meaning."""
+    return frozenset(stem(w) for w in tokens(text) if w.casefold() not in lexicon.FUNCTION)
+
+
+def overlap(a: str, b: str) -> float:
+    """Return how much of the meaning-bearing words the two share, 0–1 (Jaccard)."""
+    left, right = content(a), content(b)
+    return len(left & right) / len(left | right) if left | right else 0.0
+
+
+def numbers(text: str) -> frozenset[str]:
+    """Return the numbers in the text, written in digits or as words, without separators or ordinal endings."""
+    digits = {re.sub(r"[.,](?=\d{3}\b)", "", n) for n in _NUMBER.findall(unicodedata.normalize("NFKC", text))}
+    spelled = {lexicon.NUMBERS[w] for w in (t.casefold() for t in tokens(text)) if w in lexicon.NUMBERS}
+    return frozenset(digits | spelled)
+
+
+def names(text: str) -> frozenset[str]:
+    """Return the proper nouns, case folded: capitalised words that do not merely open the sentence."""
+    found = set()
+    opening = True
+    for word in tokens(text):
+        bare = word.removesuffix("'s").removesuffix("’s")
+        inner_capital = any(c.isupper() for c in bare[1:])
+        if (bare[0].isupper() and not opening) or inner_capital:
+            found.add(bare.casefold())
+        opening = False
+    return frozenset(found - lexicon.FUNCTION)
+
+
+def negated(text: str) -> bool:
+    """Tell whether the sentence denies something, in any of our languages."""
+    folded = text.casefold()
+    # A Chinese word has no spaces around it, so its negations are looked for as characters.
+    return any(
+        w.casefold() in lexicon.NEGATION or w.casefold().endswith("n't") for w in tokens(folded)
+    ) or any(c in folded for c in lexicon.NEGATION_ZH)
+
+
+def same_numbers_names_negation(a: str, b: str) -> bool:
+    """Tell whether nothing that a vector is blind to sets the two apart."""
+    return numbers(a) == numbers(b) and names(a) == names(b) and negated(a) == negated(b)
+
+
+def cosine(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
+    """Return the cosine of two vectors, 0 when one of them is null or their sizes differ."""
+    if a.shape != b.shape:
+        return 0.0
+    length = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(np.dot(a, b)) / length if length else 0.0
