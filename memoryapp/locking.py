@@ -1,0 +1,52 @@
+"""A lock between processes: whoever dies lets go of it. Standard library only."""
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+_RETRY_SECONDS = 0.2
+
+
+def _take(descriptor: int) -> bool:
+    if sys.platform == "win32":
+        import msvcrt
+
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def is_held(path: Path) -> bool:
+    """Whether another process holds the lock right now; a missing file is not held."""
+    if not path.exists():
+        return False
+    with path.open("a") as file:
+        return not _take(file.fileno())
+
+
+@contextlib.contextmanager
+def locked(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[int]:
+    """Holds the lock at `path`, waiting for it; `on_wait` is called once when it must wait.
+
+    Yields the file's descriptor: a child process that inherits it keeps the lock should we be killed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        said = False
+        while not _take(file.fileno()):
+            if on_wait and not said:
+                on_wait()
+            said = True
+            time.sleep(_RETRY_SECONDS)
+        yield file.fileno()
