@@ -86,7 +86,7 @@ TEMPLATES = [
 # The test database is a file, since a live server cannot share one in memory (traps C23).
 _SQLITE: dict[str, Any] = {
     "ENGINE": "django.db.backends.sqlite3",
-    "NAME": DATA_DIR / "memoryapp.sqlite3",
+    "NAME": env.database_path(),
     "OPTIONS": {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
@@ -108,7 +108,7 @@ USE_TZ = True
 TIME_ZONE = env.envstr("TIME_ZONE", "UTC")
 
 STATIC_URL = "/static/"
-STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT = env.static_root()
 STATICFILES_DIRS = [BASE_DIR / "static"]
 
 LOGIN_URL = "login"

@@ -36,9 +36,10 @@ class Conversation(OwnedModel):
     system_prompt = models.TextField(blank=True)
     memory_mode = models.CharField(max_length=10, choices=MemoryMode, default=MemoryMode.ON)
     # The block is rendered once and replayed word for word: a changed word would cost a re-read
-    # of the whole conversation (design §6). None means "build it with the next prompt".
+    # of the whole conversation (design §6). None means "build it with the next prompt". Beside it, the
+    # facts in it with their versions: when one has gone or changed, the block is built anew.
     memory_block = models.TextField(null=True, blank=True)  # noqa: DJ001 - "" is a built, empty block
-    memory_block_facts = models.JSONField(default=list, blank=True)
+    memory_block_facts = models.JSONField(default=dict, blank=True)
     # Messages between the first exchange and this place no longer go to the model (design §6, stage 1).
     trimmed_through = models.PositiveIntegerField(default=0)
     extracted_through = models.PositiveIntegerField(default=0)

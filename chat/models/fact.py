@@ -67,7 +67,7 @@ class FactQuerySet(OwnedQuerySet["Fact"]):
 
     def live(self) -> FactQuerySet:
         """Return what is known now: not superseded, not on its way out."""
-        return self.filter(superseded_by__isnull=True, deletion__isnull=True)
+        return self.filter(superseded_at__isnull=True, deletion__isnull=True)
 
     def grouped(self) -> FactQuerySet:
         """Return them in panel order: category, pinned first, most recently mentioned first."""
@@ -102,9 +102,11 @@ class Fact(OwnedModel):
     language = models.CharField(max_length=8, blank=True)
     embedding = models.BinaryField(null=True, blank=True)
     embedder = models.CharField(max_length=60, blank=True)
-    superseded_by = models.ForeignKey(
-        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="supersedes"
+    supersedes = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="superseded_by"
     )
+    # A mark of its own: forgetting the newer fact must not bring the older one back to life.
+    superseded_at = models.DateTimeField(null=True, blank=True)
     deletion = models.ForeignKey(Deletion, null=True, blank=True, on_delete=models.CASCADE, related_name="facts")
     version = models.PositiveIntegerField(default=1)
 

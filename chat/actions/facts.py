@@ -1,0 +1,156 @@
+"""Everything that writes facts by hand: add, edit, pin, settle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from chat.memory import confidence
+from chat.memory.kind_rules import guess_kind
+from chat.memory.kinds import KINDS
+from chat.memory.secrets import redact
+from chat.memory.similar import normalise
+from chat.memory.subjects import subject_of
+from chat.models import Category, Fact, FactEventKind, Origin
+
+from . import events, jobs
+from .history import record, snapshot
+from .messages import Refused
+
+MAX_PINNED = 10  # seed 004, "Pinned Exemption"
+MAX_CHARACTERS = 300
+
+
+class OnItsWayOut(Refused):
+    """The fact is being forgotten; only Undo can change it now."""
+
+
+def add_fact(owner: Any, text: str, origin: Origin = Origin.MANUAL) -> Fact:
+    """Store a fact that the user wrote, at once under a guessed kind; the model settles it later."""
+    text = clean(text)
+    with transaction.atomic():
+        known = _same_text(owner, text)
+        if known is not None:
+            return reinforce(known, "user", "added again by hand")
+        kind = guess_kind(text)
+        fact = Fact.objects.create(
+            owner=owner,
+            text=redact(text),
+            kind=kind,
+            category=KINDS[kind].category,
+            subject=subject_of(kind, text),
+            confidence=confidence.baseline(origin),
+            origin=origin,
+        )
+        record(fact, FactEventKind.ADD, "user")
+        _settle_later(fact)
+        events.tell(owner.pk, "facts")
+    return fact
+
+
+def edit_fact(fact: Fact, text: str, category: str = "") -> Fact:
+    """Give a fact the user's words, and another shelf when one is named."""
+    text = clean(text)
+    if category and category not in Category.values:
+        raise Refused("Choose project, preference or identity.")
+    with transaction.atomic():
+        fact = _changeable(fact)
+        before = snapshot(fact)
+        if normalise(text) == normalise(fact.text) and text == fact.text and category in ("", fact.category):
+            return fact
+        changed_words = text != fact.text
+        fact.text, fact.category = redact(text), category or fact.category
+        if KINDS[fact.kind].category != fact.category:
+            fact.kind = _kind_on_shelf(text, fact.category)
+        fact.subject = subject_of(fact.kind, text)
+        if changed_words:
+            fact.embedding, fact.embedder = None, ""
+        fact.version += 1
+        fact.save()
+        record(fact, FactEventKind.EDIT, "user", before=before)
+        if changed_words:
+            _settle_later(fact)
+        events.tell(fact.owner_id, "facts")
+    return fact
+
+
+def pin_fact(fact: Fact, pinned: bool) -> Fact:
+    """Pin or unpin a fact; at most ten are pinned, those on their way out included."""
+    with transaction.atomic():
+        fact = _changeable(fact)
+        if fact.pinned == pinned:
+            return fact
+        if pinned and Fact.objects.filter(owner=fact.owner, pinned=True).count() >= MAX_PINNED:
+            raise Refused(f"{MAX_PINNED} memories are pinned, and that is the most. Unpin one first.")
+        before = snapshot(fact)
+        fact.pinned = pinned
+        fact.save(update_fields=["pinned"])
+        record(fact, FactEventKind.PIN if pinned else FactEventKind.UNPIN, "user", before=before)
+        events.tell(fact.owner_id, "facts")
+    return fact
+
+
+def reinforce(fact: Fact, actor: str, reason: str, **source: Any) -> Fact:
+    """Count one more mention of a known fact; inside the caller's transaction."""
+    before = snapshot(fact)
+    fact.confidence = confidence.reinforced(fact.confidence, fact.origin)
+    fact.mention_count += 1
+    fact.last_seen = timezone.now()
+    fact.save(update_fields=["confidence", "mention_count", "last_seen"])
+    record(fact, FactEventKind.REINFORCE, actor, before=before, reason=reason, **source)
+    events.tell(fact.owner_id, "facts")
+    return fact
+
+
+def settle(fact_id: Any, version: int, *, kind: str, subject: str, vector: bytes | None, embedder: str) -> None:
+    """Write what the model and the embedder found out about a fact, unless it has changed meanwhile."""
+    with transaction.atomic():
+        fact = Fact.objects.select_for_update().filter(pk=fact_id, version=version).first()
+        if fact is None:
+            return
+        before = snapshot(fact)
+        if fact.origin in (Origin.MANUAL, Origin.HIGHLIGHT) and fact.version == 1:
+            fact.kind, fact.category, fact.subject = kind, KINDS[kind].category, subject
+        fact.embedding, fact.embedder = vector, embedder
+        fact.save(update_fields=["kind", "category", "subject", "embedding", "embedder"])
+        if snapshot(fact) != before:
+            record(fact, FactEventKind.UPDATE, "memory", before=before, reason="sorted by the model")
+            events.tell(fact.owner_id, "facts")
+
+
+def clean(text: str) -> str:
+    """Return a fact's text on one line; raises Refused when it is empty or too long."""
+    text = " ".join(text.replace("\x00", "").split())
+    if not text:
+        raise Refused("Write what to remember.")
+    if len(text) > MAX_CHARACTERS:
+        raise Refused(f"A memory has at most {MAX_CHARACTERS} characters. Shorten it a little.")
+    return text
+
+
+def _kind_on_shelf(text: str, category: str) -> str:
+    guess = guess_kind(text)
+    if KINDS[guess].category == category:
+        return guess
+    # The most general kind of each shelf, none of them single-valued.
+    return {"project": "goal", "preference": "likes", "identity": "event"}[category]
+
+
+def _same_text(owner: Any, text: str) -> Fact | None:
+    wanted = normalise(text)
+    return next((f for f in Fact.objects.for_owner(owner).live() if normalise(f.text) == wanted), None)
+
+
+def _settle_later(fact: Fact) -> None:
+    jobs.enqueue("settle", {"fact": str(fact.pk), "version": fact.version}, key=f"settle:{fact.pk}:{fact.version}")
+
+
+def _changeable(fact: Fact) -> Fact:
+    fresh = Fact.objects.select_for_update().get(pk=fact.pk)
+    if fresh.deletion_id is not None:
+        raise OnItsWayOut("This memory is being forgotten. Undo that first.")
+    if fresh.superseded_at is not None:
+        raise Refused("This memory has been replaced by a newer one.")
+    return fresh

@@ -1,0 +1,74 @@
+"""Asks for durable work, and what the runner does to a job's row."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from chat.models import Job
+
+LEASE = timedelta(minutes=5)
+MAX_ATTEMPTS = 5
+
+
+def enqueue(kind: str, payload: dict[str, Any], *, key: str | None = None, run_after: datetime | None = None) -> None:
+    """Ask for work in the caller's transaction; a second request with the same key joins the first."""
+    when = run_after or timezone.now()
+    if key is None:
+        Job.objects.create(kind=kind, payload=payload, run_after=when)
+        return
+    job, made = Job.objects.get_or_create(
+        dedupe_key=key, defaults={"kind": kind, "payload": payload, "run_after": when}
+    )
+    if not made:
+        # A job that had given up gets a new chance with the new request.
+        Job.objects.filter(pk=job.pk).update(
+            requests=F("requests") + 1, run_after=when, attempts=0, failed_at=None, last_error=""
+        )
+
+
+@transaction.atomic
+def claim(kinds: Collection[str], now: datetime) -> Job | None:
+    """Take the most urgent due job of these kinds for `LEASE`, so that no second runner does."""
+    job = Job.objects.due(now).filter(kind__in=kinds).first()
+    if job is None:
+        return None
+    taken = Job.objects.due(now).filter(pk=job.pk).update(lease_until=now + LEASE, attempts=F("attempts") + 1)
+    return Job.objects.get(pk=job.pk) if taken else None
+
+
+def renew(job: Job) -> None:
+    """Extend the lease of a job that is still at work."""
+    Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() + LEASE)
+
+
+def done(job: Job) -> None:
+    """Remove a finished job, unless it was asked for again while it ran: then it runs once more."""
+    gone, _ = Job.objects.filter(pk=job.pk, requests=job.requests).delete()
+    if not gone:
+        Job.objects.filter(pk=job.pk).update(lease_until=None, attempts=0)
+
+
+def postpone(job: Job, until: datetime) -> None:
+    """Put a job back that could not begin yet; that is not a failed attempt."""
+    Job.objects.filter(pk=job.pk).update(lease_until=None, run_after=until, attempts=max(0, job.attempts - 1))
+
+
+def failed(job: Job, error: str) -> None:
+    """Keep the error, and try again later with growing pauses, at most `MAX_ATTEMPTS` times."""
+    now = timezone.now()
+    given_up = now if job.attempts >= MAX_ATTEMPTS else None
+    pause = timedelta(seconds=5 * 2**job.attempts)
+    Job.objects.filter(pk=job.pk).update(
+        lease_until=None, run_after=now + pause, last_error=error[:300], failed_at=given_up
+    )
+
+
+def release_leases() -> int:
+    """Free what a killed process held; only the process that holds the engine's lock may call it."""
+    return Job.objects.filter(lease_until__isnull=False).update(lease_until=None)

@@ -1,0 +1,116 @@
+"""Everything that writes messages: sending, the life of a reply, retrying."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from chat.models import App, Conversation, MemoryMode, Message, MessageState, Role
+
+from . import events, jobs
+from .owners import default_app
+
+MAX_CHARACTERS = 200_000
+# Memory looks at a message once the model has been idle for this long (design §5, "When").
+LOOK_AFTER = timedelta(seconds=2)
+
+
+class Refused(Exception):
+    """What was asked cannot be done; the text is a sentence for the user, and nothing was changed."""
+
+
+class Busy(Refused):
+    """A reply is still being written in this conversation."""
+
+
+def send_message(owner: Any, text: str, conversation: Conversation | None = None) -> tuple[Message, Message]:
+    """Save the user's message and an empty reply for it, and return both; a new conversation when none is given."""
+    text = text.replace("\x00", "").strip()
+    if not text:
+        raise Refused("Write something first.")
+    if len(text) > MAX_CHARACTERS:
+        raise Refused(f"This message is longer than {MAX_CHARACTERS:,} characters. Send it in parts.")
+    try:
+        with transaction.atomic():
+            conversation = conversation or _new_conversation(owner, default_app(owner), text)
+            asked = _append(conversation, Role.USER, text)
+            reply = _append(conversation, Role.ASSISTANT, "", state=MessageState.STREAMING)
+            _touch(conversation)
+            if conversation.memory_mode == MemoryMode.ON:
+                ask_for_look(conversation)
+            events.tell(owner.pk, "messages", conversation=str(conversation.pk))
+    except IntegrityError as error:
+        raise Busy("The reply is still being written. Stop it, or wait for its end.") from error
+    return asked, reply
+
+
+def ask_for_look(conversation: Conversation) -> None:
+    """Have memory look at this conversation's new messages, however often it is asked."""
+    jobs.enqueue(
+        "extract",
+        {"conversation": str(conversation.pk)},
+        key=f"extract:{conversation.pk}",
+        run_after=timezone.now() + LOOK_AFTER,
+    )
+
+
+def retry_reply(reply: Message) -> Message:
+    """Put a new, empty reply in the place of a finished one; the old branch is kept and points to it."""
+    later = Message.objects.filter(conversation=reply.conversation).shown().filter(seq__gt=reply.seq)
+    if later.exists():
+        raise Refused("Only the last reply of a conversation can be written anew.")
+    try:
+        with transaction.atomic():
+            new = _append(reply.conversation, Role.ASSISTANT, "", state=MessageState.STREAMING)
+            replaced = Message.objects.filter(
+                pk=reply.pk, role=Role.ASSISTANT, replaced_by__isnull=True
+            ).exclude(state=MessageState.STREAMING)
+            if not replaced.update(replaced_by=new):
+                raise Refused("This reply has been written anew already.")
+            _touch(reply.conversation)
+            events.tell(reply.conversation.owner_id, "messages", conversation=str(reply.conversation_id))
+    except IntegrityError as error:
+        raise Busy("A reply is still being written. Stop it, or wait for its end.") from error
+    return new
+
+
+def checkpoint(reply_id: Any, text: str) -> None:
+    """Save how far a reply has come, so that a killed process loses at most a second of it."""
+    Message.objects.filter(pk=reply_id, state=MessageState.STREAMING).update(content=text)
+
+
+def finish_reply(reply: Message, text: str, state: MessageState, failure: str = "") -> None:
+    """Save a reply's last text and how it ended."""
+    with transaction.atomic():
+        Message.objects.filter(pk=reply.pk).update(content=text, state=state, failure=failure[:300])
+        _touch(reply.conversation)
+
+
+def stop_stale_replies() -> int:
+    """Mark replies that a killed process left behind as stopped, their text kept; run before any reply starts."""
+    return Message.objects.filter(state=MessageState.STREAMING).update(
+        state=MessageState.STOPPED, failure="memoryapp was closed while this was being written."
+    )
+
+
+def _new_conversation(owner: Any, app: App, text: str) -> Conversation:
+    first_line = next(line for line in text.splitlines() if line.strip())
+    title = first_line if len(first_line) <= 60 else first_line[:59].rsplit(" ", 1)[0] + "…"
+    return Conversation.objects.create(owner=owner, app=app, title=title)
+
+
+def _append(
+    conversation: Conversation, role: Role, content: str, state: MessageState = MessageState.COMPLETE
+) -> Message:
+    # The lock orders two tabs on PostgreSQL; SQLite's BEGIN IMMEDIATE has done so already.
+    Conversation.objects.select_for_update().get(pk=conversation.pk)
+    last = Message.objects.filter(conversation=conversation).aggregate(n=Max("seq"))["n"] or 0
+    return Message.objects.create(conversation=conversation, seq=last + 1, role=role, content=content, state=state)
+
+
+def _touch(conversation: Conversation) -> None:
+    Conversation.objects.filter(pk=conversation.pk).update(updated_at=timezone.now())

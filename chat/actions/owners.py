@@ -1,0 +1,56 @@
+"""The owner of a local installation, and their tokens."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.utils import timezone
+
+from chat.models import ApiToken, App, OwnerSettings
+
+LOCAL_NAME = "owner"
+
+
+def local_owner() -> Any:
+    """Return this machine's one owner, made with their first app when they do not exist yet."""
+    model = get_user_model()
+    owner = model.objects.filter(username=LOCAL_NAME).first()
+    return owner or ensure_owner(LOCAL_NAME)
+
+
+@transaction.atomic
+def ensure_owner(username: str) -> Any:
+    """Make the user without a password, with settings and the app "General"; does nothing where they exist."""
+    owner, made = get_user_model().objects.get_or_create(
+        username=username, defaults={"is_staff": True, "is_superuser": True}
+    )
+    if made:
+        owner.set_unusable_password()
+        owner.save(update_fields=["password"])
+    OwnerSettings.objects.get_or_create(owner=owner, defaults={"time_zone": settings.TIME_ZONE})
+    default_app(owner)
+    return owner
+
+
+def default_app(owner: Any) -> App:
+    """Return the owner's first app, made when they have none."""
+    app = App.objects.for_owner(owner).first()
+    if app is None:
+        app, _ = App.objects.get_or_create(owner=owner, slug="general", defaults={"name": "General"})
+    return app
+
+
+def create_token(owner: Any, name: str) -> str:
+    """Make a token and return its secret, which is shown this once and kept only as a hash."""
+    secret = f"mem_{secrets.token_urlsafe(32)}"
+    ApiToken.objects.create(owner=owner, name=name, digest=ApiToken.digest_of(secret))
+    return secret
+
+
+def revoke_token(token: ApiToken) -> None:
+    """Close the door to a token for good."""
+    ApiToken.objects.filter(pk=token.pk, revoked_at__isnull=True).update(revoked_at=timezone.now())

@@ -1,0 +1,147 @@
+"""The admin site: every table, for inspection. What must stay as it happened cannot be changed here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from .models import (
+    ApiToken,
+    App,
+    Conversation,
+    Deletion,
+    ExtractionRun,
+    Fact,
+    FactEvent,
+    Job,
+    Message,
+    OwnerSettings,
+    PromptReport,
+    UsageRecord,
+)
+
+
+if TYPE_CHECKING:  # Django's admin classes are generic for the type checker only
+    AnyAdmin = admin.ModelAdmin[Any]
+    AnyInline = admin.TabularInline[Any, Any]
+else:
+    AnyAdmin, AnyInline = admin.ModelAdmin, admin.TabularInline
+
+
+class ReadOnly(AnyAdmin):
+    """Rows that only actions may write: looked at, never changed by hand."""
+
+    def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
+        """Refuse: a row made here would lack its history."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: a change made here would lack its event."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: the panel forgets with undo and without traces."""
+        return False
+
+
+@admin.register(App)
+class AppAdmin(ReadOnly):
+    list_display = ("name", "slug", "owner", "created_at")
+
+
+@admin.register(Conversation)
+class ConversationAdmin(ReadOnly):
+    list_display = ("title", "app", "owner", "memory_mode", "extracted_through", "trimmed_through", "updated_at")
+    list_filter = ("memory_mode", "app")
+    search_fields = ("title",)
+    date_hierarchy = "updated_at"
+
+
+@admin.register(Message)
+class MessageAdmin(ReadOnly):
+    list_display = ("conversation", "seq", "role", "state", "failure", "created_at")
+    list_filter = ("role", "state")
+    search_fields = ("content",)
+    list_select_related = ("conversation",)
+    date_hierarchy = "created_at"
+
+
+@admin.register(PromptReport)
+class PromptReportAdmin(ReadOnly):
+    list_display = ("reply", "prompt_tokens", "cached_tokens", "completion_tokens", "first_token_ms", "cut_messages")
+    list_select_related = ("reply",)
+
+
+class EventInline(AnyInline):
+    model = FactEvent
+    fields = ("created_at", "kind", "actor", "reason", "before", "after")
+    readonly_fields = fields
+    extra = 0
+    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: history is written by what happens."""
+        return False
+
+
+@admin.register(Fact)
+class FactAdmin(ReadOnly):
+    list_display = ("text", "category", "kind", "confidence", "mention_count", "pinned", "origin", "last_seen", "state")
+    list_filter = ("category", "kind", "origin", "pinned")
+    search_fields = ("text", "quote")
+    date_hierarchy = "last_seen"
+    exclude = ("embedding",)
+    inlines: ClassVar = [EventInline]
+
+    @admin.display(description="state")
+    def state(self, fact: Fact) -> str:
+        """Say whether the fact is live."""
+        if fact.deletion_id:
+            return "being forgotten"
+        return "replaced" if fact.superseded_at else "live"
+
+
+@admin.register(FactEvent)
+class FactEventAdmin(ReadOnly):
+    list_display = ("created_at", "kind", "fact", "actor", "reason")
+    list_filter = ("kind", "actor")
+    list_select_related = ("fact",)
+    date_hierarchy = "created_at"
+
+
+@admin.register(ExtractionRun)
+class ExtractionRunAdmin(ReadOnly):
+    list_display = ("created_at", "message", "stored", "reinforced", "error", "seconds")
+    list_select_related = ("message",)
+    date_hierarchy = "created_at"
+
+
+@admin.register(Deletion)
+class DeletionAdmin(ReadOnly):
+    list_display = ("pressed_at", "owner", "state", "expires_at")
+    list_filter = ("state",)
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnly):
+    list_display = ("kind", "dedupe_key", "run_after", "attempts", "lease_until", "failed_at", "last_error")
+    list_filter = ("kind",)
+
+
+@admin.register(UsageRecord)
+class UsageRecordAdmin(ReadOnly):
+    list_display = ("created_at", "purpose", "lane", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds", "outcome")
+    list_filter = ("purpose", "lane", "outcome")
+
+
+@admin.register(OwnerSettings)
+class OwnerSettingsAdmin(AnyAdmin):
+    list_display = ("owner", "time_zone", "redact_secrets")
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ReadOnly):
+    list_display = ("name", "owner", "created_at", "revoked_at")
+    exclude = ("digest",)

@@ -1,0 +1,112 @@
+"""Fans a reply out to the sockets that watch its conversation: a snapshot, then numbered frames (design §8).
+
+Replies are published from worker threads; each watcher is served in its own event loop. The channel layer
+is not used for text: it drops messages past a hundred (traps C4).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+QUEUE_LENGTH = 64
+
+Frame = dict[str, Any]
+
+
+class Watcher:
+    """One socket's bounded queue; when it falls behind it gets a snapshot instead of a backlog."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self.frames: asyncio.Queue[Frame] = asyncio.Queue(QUEUE_LENGTH)
+
+    def put(self, frame: Frame) -> None:
+        """Hand over a frame from any thread."""
+        try:
+            self._loop.call_soon_threadsafe(self._put, frame)
+        except RuntimeError:  # the loop has closed: nobody is watching any more
+            return
+
+    def _put(self, frame: Frame) -> None:
+        if self.frames.full():
+            while not self.frames.empty():
+                self.frames.get_nowait()
+            self.frames.put_nowait({"type": "behind"})
+        self.frames.put_nowait(frame)
+
+
+@dataclass
+class LiveReply:
+    """A reply that is being written: all blocks so far and the number of the last frame."""
+
+    reply: str
+    conversation: str
+    seq: int = 0
+    blocks: list[str] = field(default_factory=list)
+
+    def snapshot(self) -> Frame:
+        """Return everything so far as one frame."""
+        return {"type": "snapshot", "reply": self.reply, "seq": self.seq, "blocks": list(self.blocks)}
+
+
+class Hub:
+    """The replies being written in this process and who watches; all methods are safe from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._live: dict[str, LiveReply] = {}
+        self._watchers: defaultdict[str, set[Watcher]] = defaultdict(set)
+
+    def watch(self, conversation: str, watcher: Watcher) -> None:
+        """Subscribe to a conversation; a reply in the making arrives as a snapshot first."""
+        with self._lock:
+            self._watchers[conversation].add(watcher)
+            if live := self._live.get(conversation):
+                watcher.put(live.snapshot())
+
+    def unwatch(self, conversation: str, watcher: Watcher) -> None:
+        """End a subscription."""
+        with self._lock:
+            self._watchers[conversation].discard(watcher)
+            if not self._watchers[conversation]:
+                del self._watchers[conversation]
+
+    def snapshot(self, conversation: str) -> Frame | None:
+        """Return the reply in the making of a conversation, None when there is none."""
+        with self._lock:
+            live = self._live.get(conversation)
+            return live.snapshot() if live else None
+
+    def open(self, conversation: str, reply: str) -> None:
+        """Announce a reply that begins."""
+        with self._lock:
+            self._live[conversation] = live = LiveReply(reply, conversation)
+            self._send(conversation, live.snapshot())
+
+    def publish(self, conversation: str, first: int, blocks: list[str]) -> None:
+        """Send the blocks of the running reply from index `first` on."""
+        with self._lock:
+            live = self._live.get(conversation)
+            if live is None:
+                return
+            live.seq += 1
+            live.blocks[first:] = blocks
+            frame = {"type": "blocks", "reply": live.reply, "seq": live.seq, "from": first, "html": blocks}
+            self._send(conversation, frame)
+
+    def close(self, conversation: str, reply: str) -> None:
+        """Announce a reply's end; its final text is in the database by now."""
+        with self._lock:
+            self._live.pop(conversation, None)
+            self._send(conversation, {"type": "done", "reply": reply})
+
+    def _send(self, conversation: str, frame: Frame) -> None:
+        for watcher in self._watchers.get(conversation, ()):
+            watcher.put(frame)
+
+
+hub = Hub()

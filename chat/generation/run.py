@@ -1,0 +1,165 @@
+"""One reply from its empty row to its last word, in a thread that no socket owns (design §8)."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import close_old_connections
+
+from chat.actions import messages, prompts
+from chat.context.prompt import Prompt, build
+from chat.llm.registry import registry
+from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError, StopFlag, Stream, Usage
+from chat.models import Message, MessageState, Role
+
+from .hub import hub
+from .markdown import BlockStream
+
+logger = logging.getLogger(__name__)
+
+COALESCE_SECONDS = 0.04  # design §8: 30–50 ms
+CHECKPOINT_SECONDS = 1.0  # design §8
+_LOADING_SECONDS = 600.0
+_BROKEN = "Something went wrong while this was being written. Your message is saved."
+
+_lock = threading.Lock()
+_running: dict[str, _Run] = {}
+
+
+def start(reply: Message) -> None:
+    """Begin to write a reply; returns at once. Call it after the transaction that made the row."""
+    run = _Run(str(reply.pk), str(reply.conversation_id))
+    with _lock:
+        if run.reply in _running:
+            return
+        _running[run.reply] = run
+    hub.open(run.conversation, run.reply)
+    run.thread = threading.Thread(target=run.main, name=f"reply-{run.reply[:8]}", daemon=True)
+    run.thread.start()
+
+
+def stop(reply_id: Any) -> bool:
+    """End a reply at once, keeping its text; False when it is not being written in this process."""
+    with _lock:
+        run = _running.get(str(reply_id))
+    if run is None:
+        return False
+    run.stop.set()
+    return True
+
+
+def running() -> int:
+    """Return how many replies are being written."""
+    with _lock:
+        return len(_running)
+
+
+def drain(timeout: float = 10.0) -> None:
+    """Stop all replies and wait until their text is saved; for the end of the process and of a test."""
+    with _lock:
+        runs = list(_running.values())
+    for run in runs:
+        run.stop.set()
+    for run in runs:
+        if run.thread is not None:
+            run.thread.join(timeout)
+
+
+@dataclass
+class _Run:
+    """A reply on its way."""
+
+    reply: str
+    conversation: str
+    stop: StopFlag = field(default_factory=StopFlag)
+    thread: threading.Thread | None = None
+    stream: BlockStream = field(default_factory=BlockStream)
+    unsent: str = ""
+    last_sent: float = 0.0
+    last_saved: float = field(default_factory=time.monotonic)
+
+    def main(self) -> None:
+        """Write the reply; whatever happens, its row ends in a final state."""
+        close_old_connections()
+        row = Message.objects.select_related("conversation__app", "conversation__owner").get(pk=self.reply)
+        state, failure = MessageState.FAILED, _BROKEN
+        try:
+            state, failure = self._write(row)
+        except ProviderError as error:
+            failure = str(error)
+        except Exception:  # the reply must not stay "streaming" for ever, whatever the bug
+            logger.exception("a reply failed", extra={"conversation": self.conversation})
+        finally:
+            self._finish(row, state, failure)
+
+    def _finish(self, row: Message, state: MessageState, failure: str) -> None:
+        try:
+            messages.finish_reply(row, self.stream.text + self.unsent, state, failure)
+        finally:
+            with _lock:
+                _running.pop(self.reply, None)
+            hub.close(self.conversation, self.reply)
+            close_old_connections()
+
+    def _write(self, row: Message) -> tuple[MessageState, str]:
+        provider = self._provider()
+        asked = (
+            Message.objects.filter(conversation=row.conversation, role=Role.USER, seq__lt=row.seq).order_by("-seq").first()
+        )
+        if asked is None:
+            raise ProviderError("There is no message to answer.")
+        prompt = build(row.conversation, asked, provider)
+        prompts.record_prompt(row.conversation, asked, row, prompt, provider.context_window)
+        stream = self._stream(provider, prompt)
+        outcome = "failed"
+        try:
+            for piece in stream:
+                self._take(piece)
+            outcome = stream.finish
+        finally:
+            self._flush()
+            self._account(row, stream.usage, outcome)
+        if stream.finish == "cancelled":
+            return MessageState.STOPPED, "You stopped this reply."
+        return MessageState.COMPLETE, ""
+
+    def _provider(self) -> Provider:
+        """Return the model, waiting while it loads: a message can be sent before it is ready."""
+        deadline = time.monotonic() + _LOADING_SECONDS
+        while time.monotonic() < deadline and not self.stop.is_set():
+            if registry.wait_ready(0.2) or registry.status().state != "loading":
+                break
+        if self.stop.is_set():
+            raise ModelNotReady("You stopped this reply before the model was ready.")
+        return registry.provider()
+
+    def _stream(self, provider: Provider, prompt: Prompt) -> Stream:
+        return provider.stream(
+            prompt.turns, slot=self.conversation, lane=Lane.CHAT, max_tokens=prompt.max_tokens, stop=self.stop
+        )
+
+    def _take(self, piece: str) -> None:
+        self.unsent += piece
+        now = time.monotonic()
+        if now - self.last_sent >= COALESCE_SECONDS:
+            self._flush()
+            self.last_sent = now
+        if now - self.last_saved >= CHECKPOINT_SECONDS:
+            messages.checkpoint(self.reply, self.stream.text + self.unsent)
+            self.last_saved = now
+
+    def _flush(self) -> None:
+        if not self.unsent:
+            return
+        first = self.stream.feed(self.unsent)
+        self.unsent = ""
+        if first is not None:
+            hub.publish(self.conversation, first, self.stream.blocks[first:])
+
+    def _account(self, row: Message, usage: Usage, outcome: str) -> None:
+        prompts.record_reply_cost(row, usage)
+        prompts.record_usage(row.conversation.owner_id, "reply", Lane.CHAT, usage, outcome)

@@ -1,0 +1,113 @@
+"""What each kind of job does: fetch, ask memory, apply through actions. Thin on purpose."""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import date, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django.utils import timezone
+
+from chat.actions import deletions, facts, looks, prompts
+from chat.generation import run as generation
+from chat.llm.registry import registry
+from chat.llm.types import Lane, ModelNotReady, PromptTooLong, Usage
+from chat.memory.classify import classify
+from chat.memory.extract import Extraction, ExtractionCancelled, extract
+from chat.models import Conversation, Fact, MemoryMode, Message, OwnerSettings, Role
+
+from .registry import Postpone, handles
+
+logger = logging.getLogger(__name__)
+
+# While a reply is being written the look waits; the model would only be taken from it (design §5, "When").
+_AGAIN = timedelta(seconds=1)
+
+
+@handles("extract")
+def extract_conversation(payload: dict[str, Any]) -> None:
+    """Look at each user message past the watermark, one at a time, oldest first."""
+    if generation.running():
+        raise Postpone(timezone.now() + _AGAIN)
+    while True:
+        conversation = (
+            Conversation.objects.select_related("owner").filter(pk=payload["conversation"]).first()
+        )
+        if conversation is None or conversation.memory_mode != MemoryMode.ON:
+            return
+        message = Message.objects.unread_by_memory(conversation).select_related("conversation__owner").first()
+        if message is None:
+            return
+        _look(message)
+
+
+def _look(message: Message) -> None:
+    started = time.monotonic()
+    try:
+        provider = registry.provider()
+        found = extract(provider, message.content, question=_question_before(message), today=_today(message))
+    except (ModelNotReady, ExtractionCancelled) as reason:
+        raise Postpone(timezone.now() + _AGAIN) from reason
+    except PromptTooLong as reason:
+        # It will never fit: say so once, and let the messages after it have their turn.
+        found = Extraction(error=str(reason))
+    embedder = registry.embedder()
+    vectors: list[Any] = [None] * len(found.candidates)
+    if embedder is not None and found.candidates:
+        vectors = list(embedder.embed([c.text for c in found.candidates]))
+    seconds = time.monotonic() - started
+    looks.record_look(message, found, vectors, embedder.name if embedder else "", seconds)
+    _account(message.conversation.owner_id, found)
+
+
+def _account(owner_id: int, found: Extraction) -> None:
+    usage = found.usage or Usage()
+    if usage.prompt_tokens:
+        prompts.record_usage(owner_id, "extract", Lane.BACKGROUND, usage, found.error and "failed" or "stop")
+
+
+def _question_before(message: Message) -> str:
+    """Return the assistant's turn that a short answer answers; context, never a source (design §4)."""
+    before = Message.objects.filter(conversation=message.conversation).shown().filter(seq__lt=message.seq)
+    last = before.last()
+    return last.content if last is not None and last.role == Role.ASSISTANT else ""
+
+
+def _today(message: Message) -> date:
+    """Return the user's local date on the day they wrote."""
+    row = OwnerSettings.objects.filter(owner=message.conversation.owner_id).first()
+    try:
+        zone = ZoneInfo(row.time_zone) if row and row.time_zone else timezone.get_default_timezone()
+    except (ZoneInfoNotFoundError, ValueError):
+        zone = timezone.get_default_timezone()
+    return timezone.localtime(message.created_at, zone).date()
+
+
+@handles("settle")
+def settle_fact(payload: dict[str, Any]) -> None:
+    """Let the model sort a fact that was written by hand, and embed it."""
+    fact = Fact.objects.filter(pk=payload["fact"], version=payload["version"]).first()
+    if fact is None:
+        return
+    try:
+        kind, _, subject = classify(registry.provider(), fact.text)
+    except ModelNotReady as reason:
+        raise Postpone(timezone.now() + _AGAIN) from reason
+    embedder = registry.embedder()
+    vector = embedder.embed([fact.text])[0].tobytes() if embedder else None
+    facts.settle(
+        fact.pk,
+        payload["version"],
+        kind=kind,
+        subject=subject,
+        vector=vector,
+        embedder=embedder.name if embedder else "",
+    )
+
+
+@handles("finish_deletion", quick=True)
+def finish_deletion(payload: dict[str, Any]) -> None:
+    """Forget for good what nobody undid in time."""
+    deletions.finish(payload["deletion"], timezone.now())

@@ -1,0 +1,33 @@
+"""Kinds of work and who does them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+
+class Postpone(Exception):
+    """The job cannot begin yet: run it again at `until`; that is no failure."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__(f"postponed until {until.isoformat()}")
+        self.until = until
+
+
+Handler = Callable[[dict[str, Any]], None]
+HANDLERS: dict[str, Handler] = {}
+# Work that may take a model's time has a thread of its own, so that a deadline never waits for it.
+QUICK: set[str] = set()
+
+
+def handles(kind: str, *, quick: bool = False) -> Callable[[Handler], Handler]:
+    """Register a function as the handler of a kind of job; `quick` ones never call a model."""
+
+    def register(handler: Handler) -> Handler:
+        HANDLERS[kind] = handler
+        if quick:
+            QUICK.add(kind)
+        return handler
+
+    return register

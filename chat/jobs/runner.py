@@ -1,0 +1,82 @@
+"""Runs durable jobs in two threads of this process: quick ones, and those that use the model."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Collection
+
+from django.db import DatabaseError, close_old_connections
+from django.utils import timezone
+
+from chat.actions import jobs
+from chat.models import Job
+
+from . import handlers  # noqa: F401 - importing it registers the handlers
+from .registry import HANDLERS, QUICK, Postpone
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.5
+
+
+class JobRunner:
+    """Owns the two threads; `start` and `stop` are called by the process that holds the engine."""
+
+    def __init__(self) -> None:
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Begin to look for due jobs."""
+        for name, kinds in (("quick", QUICK), ("model", HANDLERS.keys() - QUICK)):
+            thread = threading.Thread(target=self._loop, args=(frozenset(kinds),), name=f"jobs-{name}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """Take no new jobs and wait for those at work; one that does not end in time runs again later."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join(timeout)
+
+    def _loop(self, kinds: Collection[str]) -> None:
+        while not self._stopping.is_set():
+            try:
+                worked = run_one(kinds)
+            except DatabaseError:
+                logger.exception("the job table could not be read")
+                worked = False
+            finally:
+                close_old_connections()
+            if not worked:
+                self._stopping.wait(POLL_SECONDS)
+
+
+def run_one(kinds: Collection[str]) -> bool:
+    """Run the most urgent due job of these kinds; False when there is none."""
+    job = jobs.claim(kinds, timezone.now())
+    if job is None:
+        return False
+    _run(job)
+    return True
+
+
+def _run(job: Job) -> None:
+    try:
+        HANDLERS[job.kind](job.payload)
+    except Postpone as later:
+        jobs.postpone(job, later.until)
+    except Exception as error:  # a job's failure is kept in its row and tried again
+        logger.warning("job %s failed", job.kind, exc_info=True, extra={"job": job.pk})
+        jobs.failed(job, f"{type(error).__name__}: {error}")
+    else:
+        jobs.done(job)
+
+
+def run_due(kinds: Collection[str] | None = None, limit: int = 100) -> int:
+    """Run due jobs in this thread until none is left; returns how many ran."""
+    count = 0
+    while count < limit and run_one(kinds if kinds is not None else HANDLERS.keys()):
+        count += 1
+    return count

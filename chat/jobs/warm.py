@@ -1,0 +1,32 @@
+"""Reads the prompts that everybody begins with as soon as the model is there, so that nobody waits for them."""
+
+from __future__ import annotations
+
+import threading
+
+from chat.context.prompt import DEFAULT_PERSONA
+from chat.llm.llama import LlamaProvider
+from chat.llm.registry import registry
+from chat.llm.types import ProviderError, Turn
+from chat.memory import extract, prompt
+
+_PATIENCE_SECONDS = 600.0
+
+
+def warm_prompts() -> None:
+    """Begin to warm in a thread of its own; the background lane gives way to whatever the user wants."""
+    threading.Thread(target=_warm, name="warm-prompts", daemon=True).start()
+
+
+def _warm() -> None:
+    if not registry.wait_ready(_PATIENCE_SECONDS):
+        return
+    provider = registry.provider()
+    if not isinstance(provider, LlamaProvider):
+        return
+    try:
+        provider.warm([Turn("system", DEFAULT_PERSONA), Turn("user", "")], slot="persona", kept=True)
+        provider.warm(prompt.turns("", ""), slot=extract.SLOT, kept=True)
+    except ProviderError:
+        # Whoever needs the prompt reads it then.
+        return

@@ -1,0 +1,144 @@
+"""`manage.py serve`: the web server, the job threads and the engine, started and stopped together."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import ipaddress
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import IO, Any
+
+import uvicorn
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from chat.actions import events, jobs, messages
+from chat.actions.deletions import finish_overdue
+from chat.actions.owners import local_owner
+from chat.generation import run as generation
+from chat.jobs.runner import JobRunner
+from chat.jobs.warm import warm_prompts
+from chat.llm.registry import Status, registry
+from chat.views.context import model_card
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host name or address means this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def lock_engine(folder: Path) -> IO[str]:
+    """Take the lock that one engine a machine holds; the system frees it when the process dies."""
+    handle = (folder / "engine.lock").open("a+")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in (errno.EAGAIN, errno.EACCES):
+            raise
+        handle.seek(0)
+        raise CommandError(
+            f"memoryapp is running already ({handle.read().strip() or 'another process'}). "
+            "Use that one, or stop it first."
+        ) from error
+    return handle
+
+
+class Command(BaseCommand):
+    """Serve memoryapp on this machine."""
+
+    help = "Serve memoryapp; `python3 manage.py start` prepares everything and calls this."
+    requires_system_checks: list[str] = []  # noqa: RUF012 - Django's own declaration; checks run in CI
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--no-browser", action="store_true")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        host, port = options["host"], options["port"]
+        if settings.MODE == "local" and not is_loopback(host):
+            raise CommandError(
+                f"In local mode memoryapp answers this machine only, so it cannot listen on {host}. "
+                "Leave --host out, or set MODE=server, which asks everyone to log in."
+            )
+        lock = lock_engine(settings.DATA_DIR)
+        listener = _listen(host, port)
+        address = f"http://{host}:{port}/"
+        lock.truncate(0)
+        lock.write(address)
+        lock.flush()
+        _recover()
+        runner = JobRunner()
+        registry.on_change(_announce)
+        registry.load(window=settings.WINDOW)
+        warm_prompts()
+        runner.start()
+        self.stdout.write(f"memoryapp is at {address}  (Ctrl-C stops it)")
+        if not options["no_browser"] and _has_display():
+            threading.Timer(0.5, webbrowser.open, args=(address,)).start()
+        try:
+            _serve(listener)
+        finally:
+            # Text first: a reply that is being written is saved before anything else goes.
+            generation.drain()
+            runner.stop()
+            registry.close()
+            lock.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host.strip("[]"), port))
+    except OSError as error:
+        raise CommandError(
+            f"Port {port} is taken by another program. Choose another one: "
+            f"python3 manage.py start --port {port + 1}"
+        ) from error
+    return listener
+
+
+def _recover() -> None:
+    """Put right what a killed process left: half-written replies, held jobs, passed deadlines."""
+    local_owner()
+    messages.stop_stale_replies()
+    jobs.release_leases()
+    finish_overdue(timezone.now())
+
+
+def _announce(status: Status) -> None:
+    if settings.MODE == "local":
+        events.send_now(local_owner().pk, {"type": "model", **model_card()})
+
+
+def _has_display() -> bool:
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _serve(listener: socket.socket) -> None:
+    config = uvicorn.Config(
+        "memoryapp.asgi:application",
+        log_level="warning",
+        # A proxy could claim to be loopback (design §10); Django never sends lifespan events (traps C18).
+        proxy_headers=False,
+        lifespan="off",
+        ws="websockets-sansio",
+        server_header=False,
+        timeout_graceful_shutdown=3,
+    )
+    asyncio.run(uvicorn.Server(config).serve(sockets=[listener]))

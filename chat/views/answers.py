@@ -1,0 +1,32 @@
+"""Answers that several views give: sentences, toasts, and where a plain form goes next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages as notices
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django_htmx.http import trigger_client_event
+
+from .scope import HtmxHttpRequest
+
+
+def refused(request: HtmxHttpRequest, sentence: str, status: int, back: str) -> HttpResponse:
+    """Answer with a sentence: for htmx as a toast with the status, for a plain form on the page it came from."""
+    if not request.htmx:
+        notices.error(request, sentence)
+        return redirect(back)
+    return toast(HttpResponse(sentence, status=status, content_type="text/plain; charset=utf-8"), sentence)
+
+
+def toast(response: HttpResponse, sentence: str) -> HttpResponse:
+    """Add a toast to an answer."""
+    return trigger_client_event(response, "toast", {"text": sentence})
+
+
+def changed(response: HttpResponse, **events: Any) -> HttpResponse:
+    """Tell the page that memory has changed, and what else there is to tell."""
+    for name, detail in {"memory-changed": {}, **events}.items():
+        trigger_client_event(response, name, detail)
+    return response

@@ -1,0 +1,87 @@
+"""Messages as the page shows them, all that belongs to them fetched at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from chat.generation.hub import hub
+from chat.generation.markdown import blocks
+from chat.models import Fact, Message, MessageState, PromptReport, Role
+
+
+@dataclass(slots=True)
+class Article:
+    """One message ready for its template; `blocks` and `html` are sanitised HTML."""
+
+    id: Any
+    seq: int
+    role: str
+    state: str
+    text: str
+    blocks: list[str]
+    failure: str
+    created_at: datetime
+    used_count: int
+    learned: list[Fact]
+    trimmed: bool
+
+    @property
+    def html(self) -> str:
+        """Return the whole message as HTML."""
+        return "\n".join(self.blocks)
+
+
+def articles(rows: Iterable[Message]) -> list[Article]:
+    """Return the articles of messages of one conversation, in three queries however many there are."""
+    messages = list(rows)
+    if not messages:
+        return []
+    reports = {r.reply_id: r for r in PromptReport.objects.filter(reply__in=[m.pk for m in messages])}
+    asked = _asked_before(messages)
+    learned: dict[Any, list[Fact]] = {}
+    for fact in Fact.objects.live().filter(source_message__in=[m.pk for m in asked.values()]).order_by("first_seen"):
+        learned.setdefault(fact.source_message_id, []).append(fact)
+    alive = set(
+        Fact.objects.live()
+        .filter(pk__in={i for r in reports.values() for i in r.facts})
+        .values_list("pk", flat=True)
+    )
+    return [_article(m, reports.get(m.pk), alive, learned.get(asked[m.pk].pk, []) if m.pk in asked else []) for m in messages]
+
+
+def _asked_before(messages: list[Message]) -> dict[Any, Message]:
+    """Return for each reply the user message that it answers."""
+    result: dict[Any, Message] = {}
+    last: Message | None = None
+    if messages[0].role == Role.ASSISTANT:
+        earlier = Message.objects.filter(conversation=messages[0].conversation_id, seq__lt=messages[0].seq)
+        last = earlier.filter(role=Role.USER).order_by("-seq").first()
+    for message in messages:
+        if message.role == Role.USER:
+            last = message
+        elif last is not None:
+            result[message.pk] = last
+    return result
+
+
+def _article(message: Message, report: PromptReport | None, alive: set[Any], learned: list[Fact]) -> Article:
+    live = hub.snapshot(str(message.conversation_id)) if message.state == MessageState.STREAMING else None
+    mine = live is not None and live["reply"] == str(message.pk)
+    return Article(
+        id=message.pk,
+        seq=message.seq,
+        role=message.role,
+        state=message.state,
+        text=message.content,
+        blocks=live["blocks"] if live is not None and mine else blocks(message.content),
+        failure=message.failure,
+        created_at=message.created_at,
+        used_count=sum(1 for i in report.facts if UUID(i) in alive) if report else 0,
+        learned=learned if message.state != MessageState.STREAMING else [],
+        trimmed=bool(report and report.cut_messages),
+    )
+

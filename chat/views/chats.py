@@ -1,0 +1,79 @@
+"""Pages of conversations, and sending."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRedirect
+
+from chat.actions import messages as actions
+from chat.generation import run as generation
+from chat.models import Conversation, Message, PromptReport
+
+from .answers import refused
+from .articles import articles
+from .scope import HtmxHttpRequest, own_conversation
+
+
+@require_GET
+def home(request: HtmxHttpRequest) -> HttpResponse:
+    """Show an empty chat; its conversation begins with the first message."""
+    first = not Conversation.objects.for_owner(request.user).exists()
+    return render(request, "chat/page.html", {"conversation": None, "messages": [], "is_first_run": first})
+
+
+@require_GET
+def conversation(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Show one conversation."""
+    found = own_conversation(request, pk)
+    shown = articles(Message.objects.filter(conversation=found).shown())
+    context = {"conversation": found, "messages": shown, "is_first_run": False, "context_share": window_share(found)}
+    return render(request, "chat/page.html", context)
+
+
+@require_GET
+def messages_after(request: HtmxHttpRequest, pk: UUID, seq: int) -> HttpResponse:
+    """Show what a page lacks after its last message."""
+    found = own_conversation(request, pk)
+    rows = Message.objects.filter(conversation=found, seq__gt=seq).shown()
+    return render(request, "chat/_messages.html", {"conversation": found, "messages": articles(rows)})
+
+
+@require_POST
+def send(request: HtmxHttpRequest) -> HttpResponse:
+    """Save a message and begin its reply."""
+    given = request.POST.get("conversation", "")
+    found = own_conversation(request, _uuid_or_404(given)) if given else None
+    back = reverse("conversation", args=[found.pk]) if found else reverse("home")
+    try:
+        asked, reply = actions.send_message(request.user, request.POST.get("text", ""), found)
+    except actions.Busy as busy:
+        return refused(request, str(busy), 409, back)
+    except actions.Refused as problem:
+        return refused(request, str(problem), 422, back)
+    generation.start(reply)
+    page = reverse("conversation", args=[reply.conversation_id])
+    if not request.htmx:
+        return redirect(page)
+    if found is None:
+        return HttpResponseClientRedirect(page)
+    return render(request, "chat/_messages.html", {"conversation": found, "messages": articles([asked, reply])})
+
+
+def window_share(found: Conversation) -> int:
+    """Return how full the window was at the last reply, in percent."""
+    report = PromptReport.objects.filter(reply__conversation=found).order_by("-created_at").first()
+    if report is None or not report.window:
+        return 0
+    return min(100, round(100 * (report.prompt_tokens + report.completion_tokens) / report.window))
+
+
+def _uuid_or_404(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise Http404 from error

@@ -1,0 +1,69 @@
+"""What every page shows around its content: sidebar, pill, model, pending deletions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
+
+from chat.actions.deletions import GRACE
+from chat.llm.registry import registry
+from chat.models import App, Conversation, Deletion, Fact
+
+_SIDEBAR_LENGTH = 200
+
+
+def shell(request: HttpRequest) -> dict[str, Any]:
+    """Return the context of the page's frame; queries run only where a template asks."""
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated or request.path.startswith("/admin/"):
+        return {"mode": settings.MODE}
+    return {
+        "sidebar": SimpleLazyObject(lambda: sidebar(user)),
+        "memory_count": SimpleLazyObject(lambda: Fact.objects.for_owner(user).live().count()),
+        "model": model_card(),
+        "data_dir": str(settings.DATA_DIR),
+        "pending_deletions": SimpleLazyObject(lambda: pending(user)),
+        "mode": settings.MODE,
+    }
+
+
+def sidebar(user: Any) -> list[tuple[App, list[Conversation]]]:
+    """Return the apps with their newest conversations, in two queries."""
+    shelves: dict[Any, tuple[App, list[Conversation]]] = {app.pk: (app, []) for app in App.objects.for_owner(user)}
+    for conversation in Conversation.objects.for_owner(user).newest_first()[:_SIDEBAR_LENGTH]:
+        shelves[conversation.app_id][1].append(conversation)
+    return list(shelves.values())
+
+
+def model_card() -> dict[str, Any]:
+    """Return the model's name and state in words."""
+    status = registry.status()
+    return {
+        "name": status.name,
+        "label": status.label,
+        "state": status.state.value,
+        "sentence": status.sentence,
+        "command": status.command,
+        "progress": None,
+        "remote": status.remote,
+    }
+
+
+def pending(user: Any) -> list[dict[str, Any]]:
+    """Return the deletions that can still be undone, for the toasts of a page that was just opened."""
+    now = timezone.now()
+    rows = Deletion.objects.for_owner(user).pending().filter(expires_at__gt=now - GRACE).prefetch_related("facts")
+    return [
+        {
+            "id": row.pk,
+            "count": len(facts),
+            "text": facts[0].text if len(facts) == 1 else "",
+            "seconds_left": max(1, round((row.expires_at - now).total_seconds())),
+        }
+        for row in rows
+        if (facts := list(row.facts.all()))
+    ]

@@ -1,0 +1,60 @@
+"""One message at a time: show it, stop it, write it anew, and what memory gave to it."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from chat.actions import messages as actions
+from chat.generation import run as generation
+from chat.models import Fact, PromptReport
+
+from .answers import refused
+from .articles import articles
+from .scope import HtmxHttpRequest, own_message
+
+
+@require_GET
+def message(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Show one message as it is now."""
+    found = own_message(request, pk)
+    [article] = articles([found])
+    return render(request, "chat/_message.html", {"m": article, "conversation": found.conversation})
+
+
+@require_POST
+def stop(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """End a reply at once; its text stays."""
+    found = own_message(request, pk)
+    generation.stop(found.pk)
+    return HttpResponse(status=204) if request.htmx else redirect("conversation", found.conversation_id)
+
+
+@require_POST
+def retry(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Write a stopped, failed or finished reply anew; the old text is kept in the database."""
+    found = own_message(request, pk)
+    back = reverse("conversation", args=[found.conversation_id])
+    try:
+        reply = actions.retry_reply(found)
+    except actions.Refused as problem:
+        return refused(request, str(problem), 409, back)
+    generation.start(reply)
+    if not request.htmx:
+        return redirect(back)
+    [article] = articles([reply])
+    return render(request, "chat/_message.html", {"m": article, "conversation": found.conversation})
+
+
+@require_GET
+def used(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """List the memories that a reply was given and that are still known."""
+    found = own_message(request, pk)
+    report = PromptReport.objects.filter(reply=found).first()
+    ids = report.facts if report else []
+    facts = Fact.objects.for_owner(request.user).live().filter(pk__in=ids).grouped()
+    return render(request, "chat/_used.html", {"facts": facts, "m": found, "conversation": found.conversation})
