@@ -65,9 +65,8 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             await self.send_json({"type": "pong"})
         elif kind in ("hello", "resync"):
             await self._catch_up(content.get("reply"))
-        elif kind == "stop" and isinstance(reply := content.get("reply"), str):
-            if await self._is_here(reply):
-                generation.stop(reply)
+        elif kind == "stop" and self._is_here(reply := content.get("reply")):
+            generation.stop(reply)
 
     async def _catch_up(self, reply: object) -> None:
         """Send the reply in the making; a page that still waits for one that has ended is told so."""
@@ -77,7 +76,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         if isinstance(reply, str) and (live is None or live["reply"] != reply):
             await self.send_json({"type": "done", "reply": reply})
 
-    async def _is_here(self, reply: str) -> bool:
+    def _is_here(self, reply: object) -> bool:
         live = hub.snapshot(self.conversation) if self.conversation else None
         return live is not None and live["reply"] == reply
 

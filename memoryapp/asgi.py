@@ -6,7 +6,7 @@ import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
 
-from django.core.asgi import get_asgi_application  # noqa: E402 - settings come first
+from django.core.asgi import get_asgi_application
 
 django_app = get_asgi_application()
 
@@ -23,6 +23,6 @@ static = ServeStaticASGI(django_app, root=settings.STATIC_ROOT, prefix=settings.
 application = ProtocolTypeRouter(
     {
         "http": static,
-        "websocket": GuardedSocket(URLRouter([path("ws/", ChatConsumer.as_asgi())])),
+        "websocket": GuardedSocket(URLRouter([path("ws/", ChatConsumer.as_asgi())])),  # type: ignore[arg-type, list-item]
     }
 )

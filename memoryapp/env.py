@@ -82,7 +82,7 @@ def user_folder(purpose: str, platform: str, env: Mapping[str, str], home: Path)
     }[purpose]
     chosen = env.get(variable, "")
     # The specification tells programs to ignore relative paths in these variables.
-    return (Path(chosen) if os.path.isabs(chosen) else home / fallback) / NAME
+    return (Path(chosen) if Path(chosen).is_absolute() else home / fallback) / NAME
 
 
 def cache_dir() -> Path:

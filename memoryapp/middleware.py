@@ -68,12 +68,18 @@ class SameOrigin:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         # get_host() also refuses a Host that is not ours, before anything else looks at the request.
         host = request.get_host()
-        token = ApiToken.objects.valid(secret) if (secret := bearer(request.headers.get("Authorization"))) else None
+        token = (
+            ApiToken.objects.valid(secret)
+            if (secret := bearer(request.headers.get("Authorization")))
+            else None
+        )
         if token is not None:
             request.bearer_owner = token.owner  # type: ignore[attr-defined]
             # A page of another site cannot send this header without a preflight that we never allow.
             request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]
-        elif request.method not in _SAFE and not same_origin(request.headers.get("Origin"), request.scheme or "", host):
+        elif request.method not in _SAFE and not same_origin(
+            request.headers.get("Origin"), request.scheme or "", host
+        ):
             return HttpResponseForbidden(OTHER_ORIGIN, content_type="text/plain; charset=utf-8")
         return self.get_response(request)
 
@@ -108,15 +114,17 @@ class ContentSecurityPolicy:
         return response
 
 
-# -- sockets --------------------------------------------------------------------------------------------------
+# -- sockets -----------------------------------------------------------------------------------------
 
 Scope = dict[str, Any]
-AsgiApp = Callable[[Scope, Any, Any], Awaitable[None]]
+AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def socket_refusal(scope: Scope) -> str | None:
     """Return why a socket may not be opened, None when it may."""
-    headers = {name.decode("latin1").lower(): value.decode("latin1") for name, value in scope.get("headers", [])}
+    headers = {
+        name.decode("latin1").lower(): value.decode("latin1") for name, value in scope.get("headers", [])
+    }
     if is_local() and is_forwarded(headers):
         return FORWARDED_REFUSED
     host = headers.get("host", "")
@@ -128,13 +136,12 @@ def socket_refusal(scope: Scope) -> str | None:
     return None
 
 
-
 class GuardedSocket:
     """The socket's door: known Host, own Origin, and an owner on the scope, or it is closed unopened."""
 
     def __init__(self, inner: AsgiApp) -> None:
         self.inner = inner
-        self.with_login: AsgiApp = AuthMiddlewareStack(inner)
+        self.with_login: Any = AuthMiddlewareStack(inner)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         if socket_refusal(scope):

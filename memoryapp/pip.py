@@ -39,7 +39,13 @@ _SIGNS: tuple[tuple[Trouble, tuple[str, ...]], ...] = (
     ),
     (
         Trouble.REFUSED,
-        ("no matching distribution", "could not find a version", "http error", "client error", "server error"),
+        (
+            "no matching distribution",
+            "could not find a version",
+            "http error",
+            "client error",
+            "server error",
+        ),
     ),
 )
 

@@ -104,7 +104,9 @@ def reinforce(fact: Fact, actor: str, reason: str, **source: Any) -> Fact:
     return fact
 
 
-def settle(fact_id: Any, version: int, *, kind: str, subject: str, vector: bytes | None, embedder: str) -> None:
+def settle(
+    fact_id: Any, version: int, *, kind: str, subject: str, vector: bytes | None, embedder: str
+) -> None:
     """Write what the model and the embedder found out about a fact, unless it has changed meanwhile."""
     with transaction.atomic():
         fact = Fact.objects.select_for_update().filter(pk=fact_id, version=version).first()
@@ -144,7 +146,9 @@ def _same_text(owner: Any, text: str) -> Fact | None:
 
 
 def _settle_later(fact: Fact) -> None:
-    jobs.enqueue("settle", {"fact": str(fact.pk), "version": fact.version}, key=f"settle:{fact.pk}:{fact.version}")
+    jobs.enqueue(
+        "settle", {"fact": str(fact.pk), "version": fact.version}, key=f"settle:{fact.pk}:{fact.version}"
+    )
 
 
 def _changeable(fact: Fact) -> Fact:

@@ -16,7 +16,9 @@ LEASE = timedelta(minutes=5)
 MAX_ATTEMPTS = 5
 
 
-def enqueue(kind: str, payload: dict[str, Any], *, key: str | None = None, run_after: datetime | None = None) -> None:
+def enqueue(
+    kind: str, payload: dict[str, Any], *, key: str | None = None, run_after: datetime | None = None
+) -> None:
     """Ask for work in the caller's transaction; a second request with the same key joins the first."""
     when = run_after or timezone.now()
     if key is None:

@@ -1,4 +1,4 @@
-"""Applies what memory found in one message: facts, history, the look itself and the watermark, all or nothing."""
+"""Applies what memory found in one message: facts, history, the look and the watermark, all or nothing."""
 
 from __future__ import annotations
 
@@ -102,6 +102,8 @@ def _new_fact(
 
 
 def _tell_reply(message: Message) -> None:
-    reply = Message.objects.filter(conversation=message.conversation).shown().filter(seq__gt=message.seq).first()
+    reply = (
+        Message.objects.filter(conversation=message.conversation).shown().filter(seq__gt=message.seq).first()
+    )
     if reply is not None:
         events.tell(message.conversation.owner_id, "message", id=str(reply.pk))

@@ -28,7 +28,7 @@ class Busy(Refused):
 
 
 def send_message(owner: Any, text: str, conversation: Conversation | None = None) -> tuple[Message, Message]:
-    """Save the user's message and an empty reply for it, and return both; a new conversation when none is given."""
+    """Save the user's message and an empty reply for it, and return both; None begins a conversation."""
     text = text.replace("\x00", "").strip()
     if not text:
         raise Refused("Write something first.")
@@ -91,7 +91,7 @@ def finish_reply(reply: Message, text: str, state: MessageState, failure: str = 
 
 
 def stop_stale_replies() -> int:
-    """Mark replies that a killed process left behind as stopped, their text kept; run before any reply starts."""
+    """Mark replies that a killed process left behind as stopped; run before any reply starts."""
     return Message.objects.filter(state=MessageState.STREAMING).update(
         state=MessageState.STOPPED, failure="memoryapp was closed while this was being written."
     )
@@ -109,7 +109,9 @@ def _append(
     # The lock orders two tabs on PostgreSQL; SQLite's BEGIN IMMEDIATE has done so already.
     Conversation.objects.select_for_update().get(pk=conversation.pk)
     last = Message.objects.filter(conversation=conversation).aggregate(n=Max("seq"))["n"] or 0
-    return Message.objects.create(conversation=conversation, seq=last + 1, role=role, content=content, state=state)
+    return Message.objects.create(
+        conversation=conversation, seq=last + 1, role=role, content=content, state=state
+    )
 
 
 def _touch(conversation: Conversation) -> None:

@@ -16,7 +16,7 @@ LOCAL_NAME = "owner"
 
 
 def local_owner() -> Any:
-    """Return this machine's one owner, made with their first app when they do not exist yet."""
+    """Return this machine's one owner, made with their first app where there is none."""
     model = get_user_model()
     owner = model.objects.filter(username=LOCAL_NAME).first()
     return owner or ensure_owner(LOCAL_NAME)
@@ -24,7 +24,7 @@ def local_owner() -> Any:
 
 @transaction.atomic
 def ensure_owner(username: str) -> Any:
-    """Make the user without a password, with settings and the app "General"; does nothing where they exist."""
+    """Make the user without a password, with settings and the app "General", where there is none."""
     owner, made = get_user_model().objects.get_or_create(
         username=username, defaults={"is_staff": True, "is_superuser": True}
     )

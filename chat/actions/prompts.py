@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from chat.context.prompt import Prompt
 
 
-def record_prompt(conversation: Conversation, asked: Message, reply: Message, prompt: Prompt, window: int) -> None:
-    """Keep the block, the note and the trimming word for word, the report, and which facts were used today."""
+def record_prompt(
+    conversation: Conversation, asked: Message, reply: Message, prompt: Prompt, window: int
+) -> None:
+    """Keep block, note and trimming word for word, the report, and which facts were used today."""
     now = timezone.now()
     with transaction.atomic():
         Conversation.objects.filter(pk=conversation.pk).update(

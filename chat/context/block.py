@@ -23,7 +23,6 @@ def belongs_in_block(fact: Fact) -> bool:
     return fact.pinned or fact.category == Category.PROJECT or fact.kind in ANSWER_KINDS
 
 
-
 def render(facts: Iterable[Fact]) -> str:
     """Return the block's text, empty when there is nothing to say; the same facts give the same bytes."""
     ordered = sorted(facts, key=lambda f: (_ORDER[Category(f.category)], not f.pinned, str(f.id)))

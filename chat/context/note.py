@@ -19,8 +19,9 @@ _PERSONAL = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_USER = re.compile(
-    r"\b(about me|who am i|know me|remember(ed)? (about )?me|remember about|remember of me|know of me|"
-    r"über mich|wer bin ich|sur moi|qui suis-je|sobre mí|sobre mi|quién soy|su di me|chi sono|sobre mim|quem sou)\b"
+    r"\b(about me|who am i|know me|know of me|remember(ed)? (about |of )?me|remember about|"
+    r"über mich|wer bin ich|sur moi|qui suis-je|sobre mí|sobre mi|quién soy|su di me|chi sono|"
+    r"sobre mim|quem sou)\b"
     r"|关于我|了解我|我是谁",
     re.IGNORECASE,
 )
@@ -52,7 +53,7 @@ def choose(
     budget: int,
     count: Callable[[str], int],
 ) -> list[Fact]:
-    """Return what the note says: everything when the user asks about themselves, else what the message touches.
+    """Return what the note says: everything when users ask about themselves, else what the message touches.
 
     `in_prompt` names the facts that the block or an earlier note in this prompt already says.
     """

@@ -60,7 +60,9 @@ def build(conversation: Conversation, message: Message, provider: Provider) -> P
     noted = _note(message, facts, block_facts, budget, provider.count_text)
     own = note.render(noted)
     system = Turn("system", f"{persona}\n\n{text}" if text else persona)
-    turns, trimmed = _Assembly(provider, system, history, own, message.content).fit(conversation.trimmed_through)
+    turns, trimmed = _Assembly(provider, system, history, own, message.content).fit(
+        conversation.trimmed_through
+    )
     tokens = provider.count_tokens(turns)
     return Prompt(
         turns=turns,
@@ -103,7 +105,11 @@ def _block(
 
 
 def _note(
-    message: Message, facts: Sequence[Fact], block_facts: Collection[str], budget: int, count: Callable[[str], int]
+    message: Message,
+    facts: Sequence[Fact],
+    block_facts: Collection[str],
+    budget: int,
+    count: Callable[[str], int],
 ) -> list[Fact]:
     # What was learned in this very conversation stands in its history already.
     elsewhere = [f for f in facts if f.source_conversation_id != message.conversation_id]
@@ -121,7 +127,7 @@ class _Assembly:
     text: str
 
     def fit(self, trimmed: int) -> tuple[list[Turn], int]:
-        """Return the turns and the place through which history is left out; trims to half the window at once."""
+        """Return the turns, and the place through which history is left out; trims to half the window."""
         window = self.provider.context_window
         turns = self._turns(trimmed, self.text)
         if not must_compact(self.provider.count_tokens(turns), window):
@@ -169,6 +175,11 @@ def _sections(
     provider: Provider, persona: str, memory: str, own_note: str, text: str, total: int
 ) -> dict[str, int]:
     count = provider.count_text
-    parts = {"persona": count(persona), "memory": count(memory), "note": count(own_note), "message": count(text)}
+    parts = {
+        "persona": count(persona),
+        "memory": count(memory),
+        "note": count(own_note),
+        "message": count(text),
+    }
     # What is left are earlier messages and the template around them all.
     return {**parts, "history": max(0, total - sum(parts.values()))}

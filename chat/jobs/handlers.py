@@ -32,9 +32,7 @@ def extract_conversation(payload: dict[str, Any]) -> None:
     if generation.running():
         raise Postpone(timezone.now() + _AGAIN)
     while True:
-        conversation = (
-            Conversation.objects.select_related("owner").filter(pk=payload["conversation"]).first()
-        )
+        conversation = Conversation.objects.select_related("owner").filter(pk=payload["conversation"]).first()
         if conversation is None or conversation.memory_mode != MemoryMode.ON:
             return
         message = Message.objects.unread_by_memory(conversation).select_related("conversation__owner").first()
@@ -65,7 +63,8 @@ def _look(message: Message) -> None:
 def _account(owner_id: int, found: Extraction) -> None:
     usage = found.usage or Usage()
     if usage.prompt_tokens:
-        prompts.record_usage(owner_id, "extract", Lane.BACKGROUND, usage, found.error and "failed" or "stop")
+        outcome = "failed" if found.error else "stop"
+        prompts.record_usage(owner_id, "extract", Lane.BACKGROUND, usage, outcome)
 
 
 def _question_before(message: Message) -> str:

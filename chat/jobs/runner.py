@@ -30,7 +30,9 @@ class JobRunner:
     def start(self) -> None:
         """Begin to look for due jobs."""
         for name, kinds in (("quick", QUICK), ("model", HANDLERS.keys() - QUICK)):
-            thread = threading.Thread(target=self._loop, args=(frozenset(kinds),), name=f"jobs-{name}", daemon=True)
+            thread = threading.Thread(
+                target=self._loop, args=(frozenset(kinds),), name=f"jobs-{name}", daemon=True
+            )
             thread.start()
             self._threads.append(thread)
 

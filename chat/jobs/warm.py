@@ -1,4 +1,4 @@
-"""Reads the prompts that everybody begins with as soon as the model is there, so that nobody waits for them."""
+"""Reads the prompts that everybody begins with once the model is there, so that nobody waits for them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import logging
 import queue
@@ -10,15 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
 
 from .native import ABORTED, BATCH, NO_CELLS, Native, Sampler, Sampling
 from .slots import Slot, SlotTable, common_prefix
-from .types import Lane, ModelNotReady, PromptTooLong, ProviderError, StopFlag, Usage
+from .types import Finish, Lane, ModelNotReady, PromptTooLong, ProviderError, StopFlag, Usage
 
 logger = logging.getLogger(__name__)
 
-Finish = Literal["stop", "length", "cancelled"]
 _ticket = itertools.count()
 
 
@@ -61,7 +58,9 @@ class Interrupted(Exception):
 class Engine:
     """Runs one request at a time; a higher lane takes over at the next token or inside a prompt."""
 
-    def __init__(self, build: Callable[[], Native], *, sequences: int, on_error: Callable[[Exception], None]) -> None:
+    def __init__(
+        self, build: Callable[[], Native], *, sequences: int, on_error: Callable[[Exception], None]
+    ) -> None:
         self._build = build
         self._sequences = sequences
         self._on_error = on_error
@@ -117,6 +116,11 @@ class Engine:
             self._wake.notify()
         self._thread.join(timeout=10)
 
+    def _loaded(self) -> Native:
+        if self.native is None:
+            raise ModelNotReady("The model is still loading.")
+        return self.native
+
     # -- the engine thread ----------------------------------------------------------------------------------
 
     def _main(self) -> None:
@@ -133,8 +137,8 @@ class Engine:
                 self._end(request, ModelNotReady(str(error)))
             return
         self.ready.set()
-        while (request := self._next()) is not None:
-            self._serve(request)
+        while (current := self._next()) is not None:
+            self._serve(current)
         for request in self._waiting:
             self._end(request, ModelNotReady("The model has been shut down."))
         self.native.close()
@@ -148,8 +152,7 @@ class Engine:
             request = min(self._waiting, key=lambda r: (r.lane, r.ticket))
             self._waiting.remove(request)
             self._running = request
-            assert self.native is not None
-            self.native.set_abort(request.stop.is_set())
+            self._loaded().set_abort(request.stop.is_set())
             return request
 
     def _serve(self, request: Request) -> None:
@@ -184,30 +187,30 @@ class Engine:
             return request.stop.is_set() or self._closed or any(r.lane < request.lane for r in self._waiting)
 
     def _work(self, request: Request) -> None:
-        assert self.native is not None
+        native = self._loaded()
         request.finish = "stop"
-        if len(request.tokens) + request.max_tokens > self.native.cells or not request.tokens:
+        if len(request.tokens) + request.max_tokens > native.cells or not request.tokens:
             raise PromptTooLong("This conversation is longer than the model's window.")
-        request.sampler = request.sampler or Sampler(self.native, request.sampling, request.grammar)
+        request.sampler = request.sampler or Sampler(native, request.sampling, request.grammar)
         slot = self._acquire(request)
         self._fill(request, slot)
         while len(request.generated) < request.max_tokens:
             token = request.sampler.sample()
-            if self.native.is_end(token):
+            if native.is_end(token):
                 return
             request.generated.append(token)
             request.usage.completion_tokens += 1
             if request.usage.first_token_seconds is None:
                 request.usage.first_token_seconds = time.monotonic() - request.submitted
-            request.pieces.put(self.native.piece(token))
+            request.pieces.put(native.piece(token))
             self._fill(request, slot)
         request.finish = "length"
 
     def _acquire(self, request: Request) -> Slot:
         """Return the request's slot with its cache cut back to what the prompt shares with it."""
-        assert self.native is not None
         slot = self._table.get(request.slot) or self._table.free_slot() or self._give_up(None)
-        assert slot is not None
+        if slot is None:
+            raise ProviderError("The model's engine has no seat left.")
         slot.name, slot.kept = request.slot, request.kept
         self._table.touch(slot)
         wanted = request.sequence()
@@ -215,7 +218,7 @@ class Engine:
         source, longer = self._table.best_source(wanted, slot)
         if source is not None and longer > shared + BATCH // 4:
             self._cut(slot, 0)
-            self.native.copy_prefix(source.sequence, slot.sequence, longer)
+            self._loaded().copy_prefix(source.sequence, slot.sequence, longer)
             slot.tokens = wanted[:longer]
             shared = longer
         # Logits come only from a decode, so the last token is always read again.
@@ -227,7 +230,7 @@ class Engine:
 
     def _fill(self, request: Request, slot: Slot) -> None:
         """Evaluate what the slot lacks; raises Interrupted between batches, at tokens and inside a batch."""
-        assert self.native is not None
+        native = self._loaded()
         wanted = request.sequence()
         while (have := len(slot.tokens)) < len(wanted):
             if self._must_yield(request):
@@ -235,16 +238,16 @@ class Engine:
             chunk = wanted[have : have + BATCH]
             while self._table.used_cells() + len(chunk) > self._table.cells and self._give_up(slot):
                 pass
-            status = self.native.decode(chunk, slot.sequence, have)
+            status = native.decode(chunk, slot.sequence, have)
             if status == 0:
                 slot.tokens.extend(chunk)
             elif status == NO_CELLS:
                 if self._give_up(slot) is None:
                     raise PromptTooLong("This conversation is longer than the model's window.")
             elif status == ABORTED:
-                kept = self.native.length(slot.sequence)
+                kept = native.length(slot.sequence)
                 slot.tokens = wanted[:kept]
-                self.native.set_abort(False)
+                native.set_abort(False)
         if self._must_yield(request):
             raise Interrupted
 
@@ -256,11 +259,9 @@ class Engine:
         return victim
 
     def _cut(self, slot: Slot, length: int) -> None:
-        assert self.native is not None
         if len(slot.tokens) > length:
-            if not self.native.truncate(slot.sequence, length):
+            if not self._loaded().truncate(slot.sequence, length):
                 # Recurrent models cannot forget in part: they start again.
-                with contextlib.suppress(Exception):
-                    self.native.truncate(slot.sequence, 0)
+                self._loaded().truncate(slot.sequence, 0)
                 length = 0
             del slot.tokens[length:]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import psutil
 
-from .engine import Engine, Finish, Request
+from .engine import Engine, Request
 from .native import Native, Sampling
 from .template import ChatTemplate
-from .types import Completion, Lane, ModelNotReady, StopFlag, Turn, Usage
+from .types import Completion, Finish, Lane, ModelNotReady, StopFlag, Turn, Usage
 
 # Seats in the context: the background prompts, and conversations that are open at once (design §4).
 SEQUENCES = 16
@@ -37,7 +37,11 @@ class LlamaStream:
     def __init__(self, request: Request, remember: Callable[[str, list[int]], None]) -> None:
         self._request = request
         self._remember = remember
-        self.usage: Usage = request.usage
+
+    @property
+    def usage(self) -> Usage:
+        """Return what the reply has cost so far."""
+        return self._request.usage
 
     @property
     def finish(self) -> Finish:

@@ -28,7 +28,7 @@ _LOG_ERROR = 4
 _TOKEN_DATA = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 
 
-@lib.llama_log_callback
+@lib.llama_log_callback  # type: ignore[untyped-decorator]
 def _log(level: int, text: bytes, _: Any) -> None:
     if level == _LOG_ERROR and b"ret = 2" not in text and b"status: 1" not in text and b"error 1" not in text:
         # An abort is our own doing and reported as an error three times.
@@ -121,7 +121,9 @@ class Sampler:
 class Native:
     """A loaded model with one context of `cells` shared by `sequences` sequences."""
 
-    def __init__(self, path: Path, *, cells: int, sequences: int, threads: int, vocab_only: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, cells: int, sequences: int, threads: int, vocab_only: bool = False
+    ) -> None:
         lib.llama_log_set(_log, ctypes.c_void_p(0))
         lib.llama_backend_init()
         params = lib.llama_model_default_params()
@@ -138,7 +140,7 @@ class Native:
 
     def _open_context(self, cells: int, sequences: int, threads: int) -> None:
         # llama.cpp asks this C function with this argument at every node of a graph whether to stop. A
-        # Python callback would fight for the GIL hundreds of times a token; strlen of a one-byte flag does not.
+        # Python callback would fight for the GIL hundreds of times a token; strlen of a flag does not.
         self._abort_flag = ctypes.create_string_buffer(2)
         strlen = ctypes.cast(ctypes.CDLL(None).strlen, lib.ggml_abort_callback)
         self._abort_callback = strlen
@@ -154,7 +156,9 @@ class Native:
         params.abort_callback_data = ctypes.addressof(self._abort_flag)
         self.context = lib.llama_init_from_model(self.model, params)
         if not self.context:
-            raise ProviderError("There is not enough memory for the model's window. Close something or set WINDOW lower.")
+            raise ProviderError(
+                "There is not enough memory for the model's window. Close something or set WINDOW lower."
+            )
         self.memory = lib.llama_get_memory(self.context)
         self._batch = lib.llama_batch_init(BATCH, 0, 1)
         self.n_vocab = int(lib.llama_vocab_n_tokens(self.vocab))
@@ -198,7 +202,9 @@ class Native:
 
     def special_tokens(self) -> tuple[str, str]:
         """Return the texts of the tokens that begin and end a text, as templates want them."""
-        return self.token_text(lib.llama_vocab_bos(self.vocab)), self.token_text(lib.llama_vocab_eos(self.vocab))
+        return self.token_text(lib.llama_vocab_bos(self.vocab)), self.token_text(
+            lib.llama_vocab_eos(self.vocab)
+        )
 
     def token_text(self, token: int) -> str:
         """Return the text that stands for a token in the vocabulary."""
@@ -211,7 +217,9 @@ class Native:
         attributes = lib.LLAMA_TOKEN_ATTR_CONTROL | lib.LLAMA_TOKEN_ATTR_UNKNOWN
         count = int(lib.llama_vocab_n_tokens(self.vocab))
         marked = (t for t in range(count) if lib.llama_vocab_get_attr(self.vocab, t) & attributes)
-        return tuple(sorted({text for t in marked if len(text := self.token_text(t)) > 1}, key=len, reverse=True))
+        return tuple(
+            sorted({text for t in marked if len(text := self.token_text(t)) > 1}, key=len, reverse=True)
+        )
 
     # -- context: engine thread only ----------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The process's one model and one embedder: loaded on request, shown with a state, swapped without restart."""
+"""The process's one model and one embedder: loaded on request, shown with a state, swapped at run time."""
 
 from __future__ import annotations
 
@@ -93,14 +93,18 @@ class Registry:
             name, label = entry.name, entry.title
             path = weights.require(entry)
         except weights.WeightsError as error:
-            self._set(Status(ModelState.MISSING, sentence=str(error), command="python3 manage.py weights fetch"))
+            self._set(
+                Status(ModelState.MISSING, sentence=str(error), command="python3 manage.py weights fetch")
+            )
             return
         self._set(Status(ModelState.LOADING, name, label, "The model is loading. You can write already."))
         provider = LlamaProvider(
             name, path, window=window or default_window(), threads=default_threads(), on_error=self._failed
         )
         provider.engine.start()
-        threading.Thread(target=self._when_ready, args=(provider, label), name="model-loading", daemon=True).start()
+        threading.Thread(
+            target=self._when_ready, args=(provider, label), name="model-loading", daemon=True
+        ).start()
 
     def close(self) -> None:
         """Stop the engine, where there is one."""

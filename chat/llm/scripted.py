@@ -6,9 +6,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
-from .types import Completion, Lane, ProviderError, StopFlag, Turn, Usage
+from .types import Completion, Finish, Lane, ProviderError, StopFlag, Turn, Usage
 
 Reply = str | Exception | Callable[[Sequence[Turn]], str]
 
@@ -32,7 +31,7 @@ class ScriptedStream:
     usage: Usage
     stop: StopFlag | None
     gate: threading.Semaphore | None
-    finish: Literal["stop", "length", "cancelled"] = "stop"
+    finish: Finish = "stop"
 
     def __iter__(self) -> Iterator[str]:
         for piece in self.pieces:

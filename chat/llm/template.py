@@ -1,4 +1,4 @@
-"""From turns to token ids: the model's own template, user text made harmless, replies as they were written."""
+"""From turns to token ids: the model's own template, harmless user text, replies as they were written."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import Literal, Protocol
 
 RoleName = Literal["system", "user", "assistant"]
+Finish = Literal["stop", "length", "cancelled"]
 
 
 class Lane(IntEnum):
@@ -79,15 +80,22 @@ class Completion:
     """A whole answer; `finish` is why it ended."""
 
     text: str
-    finish: Literal["stop", "length", "cancelled"] = "stop"
+    finish: Finish = "stop"
     usage: Usage = field(default_factory=Usage)
 
 
 class Stream(Protocol):
     """Pieces of text as they come; `usage` and `finish` are final once the iteration has ended."""
 
-    usage: Usage
-    finish: Literal["stop", "length", "cancelled"]
+    @property
+    def usage(self) -> Usage:
+        """Return what the call cost so far."""
+        ...
+
+    @property
+    def finish(self) -> Finish:
+        """Return why the text ended."""
+        ...
 
     def __iter__(self) -> Iterator[str]: ...
 

@@ -13,7 +13,7 @@ from .scope import HtmxHttpRequest
 
 
 def refused(request: HtmxHttpRequest, sentence: str, status: int, back: str) -> HttpResponse:
-    """Answer with a sentence: for htmx as a toast with the status, for a plain form on the page it came from."""
+    """Answer with a sentence: for htmx as a toast, for a plain form on the page it came from."""
     if not request.htmx:
         notices.error(request, sentence)
         return redirect(back)

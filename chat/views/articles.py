@@ -43,14 +43,19 @@ def articles(rows: Iterable[Message]) -> list[Article]:
     reports = {r.reply_id: r for r in PromptReport.objects.filter(reply__in=[m.pk for m in messages])}
     asked = _asked_before(messages)
     learned: dict[Any, list[Fact]] = {}
-    for fact in Fact.objects.live().filter(source_message__in=[m.pk for m in asked.values()]).order_by("first_seen"):
+    for fact in (
+        Fact.objects.live().filter(source_message__in=[m.pk for m in asked.values()]).order_by("first_seen")
+    ):
         learned.setdefault(fact.source_message_id, []).append(fact)
     alive = set(
         Fact.objects.live()
         .filter(pk__in={i for r in reports.values() for i in r.facts})
         .values_list("pk", flat=True)
     )
-    return [_article(m, reports.get(m.pk), alive, learned.get(asked[m.pk].pk, []) if m.pk in asked else []) for m in messages]
+    return [
+        _article(m, reports.get(m.pk), alive, learned.get(asked[m.pk].pk, []) if m.pk in asked else [])
+        for m in messages
+    ]
 
 
 def _asked_before(messages: list[Message]) -> dict[Any, Message]:
@@ -84,4 +89,3 @@ def _article(message: Message, report: PromptReport | None, alive: set[Any], lea
         learned=learned if message.state != MessageState.STREAMING else [],
         trimmed=bool(report and report.cut_messages),
     )
-

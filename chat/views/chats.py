@@ -31,7 +31,12 @@ def conversation(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Show one conversation."""
     found = own_conversation(request, pk)
     shown = articles(Message.objects.filter(conversation=found).shown())
-    context = {"conversation": found, "messages": shown, "is_first_run": False, "context_share": window_share(found)}
+    context = {
+        "conversation": found,
+        "messages": shown,
+        "is_first_run": False,
+        "context_share": window_share(found),
+    }
     return render(request, "chat/page.html", context)
 
 
@@ -61,7 +66,9 @@ def send(request: HtmxHttpRequest) -> HttpResponse:
         return redirect(page)
     if found is None:
         return HttpResponseClientRedirect(page)
-    return render(request, "chat/_messages.html", {"conversation": found, "messages": articles([asked, reply])})
+    return render(
+        request, "chat/_messages.html", {"conversation": found, "messages": articles([asked, reply])}
+    )
 
 
 def window_share(found: Conversation) -> int:

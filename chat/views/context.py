@@ -33,7 +33,9 @@ def shell(request: HttpRequest) -> dict[str, Any]:
 
 def sidebar(user: Any) -> list[tuple[App, list[Conversation]]]:
     """Return the apps with their newest conversations, in two queries."""
-    shelves: dict[Any, tuple[App, list[Conversation]]] = {app.pk: (app, []) for app in App.objects.for_owner(user)}
+    shelves: dict[Any, tuple[App, list[Conversation]]] = {
+        app.pk: (app, []) for app in App.objects.for_owner(user)
+    }
     for conversation in Conversation.objects.for_owner(user).newest_first()[:_SIDEBAR_LENGTH]:
         shelves[conversation.app_id][1].append(conversation)
     return list(shelves.values())
@@ -56,7 +58,12 @@ def model_card() -> dict[str, Any]:
 def pending(user: Any) -> list[dict[str, Any]]:
     """Return the deletions that can still be undone, for the toasts of a page that was just opened."""
     now = timezone.now()
-    rows = Deletion.objects.for_owner(user).pending().filter(expires_at__gt=now - GRACE).prefetch_related("facts")
+    rows = (
+        Deletion.objects.for_owner(user)
+        .pending()
+        .filter(expires_at__gt=now - GRACE)
+        .prefetch_related("facts")
+    )
     return [
         {
             "id": row.pk,

@@ -35,7 +35,10 @@ def shelves(request: HtmxHttpRequest) -> dict[str, Any]:
     tab = params.get("tab", "all")
     tab = tab if tab in TABS else "all"
     query = params.get("q", "").strip()
-    every = [decorated(f) for f in Fact.objects.for_owner(request.user).live().select_related("supersedes").grouped()]
+    every = [
+        decorated(f)
+        for f in Fact.objects.for_owner(request.user).live().select_related("supersedes").grouped()
+    ]
     shown = [f for f in every if _on_tab(f, tab) and normalise(query) in normalise(f.text)]
     groups = [
         {"category": c.value, "label": c.label, "facts": facts, "count": len(facts)}
@@ -91,7 +94,11 @@ def edit(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Show a card's form, or save it."""
     found = own_fact(request, pk)
     full = (request.GET if request.method == "GET" else request.POST).get("full") == "1"
-    context: dict[str, Any] = {"fact": found, "full": full or not request.htmx, "categories": Category.choices}
+    context: dict[str, Any] = {
+        "fact": found,
+        "full": full or not request.htmx,
+        "categories": Category.choices,
+    }
     if request.method == "GET":
         _live(found)
         return render(request, "memory/_card_edit.html" if request.htmx else "memory/edit.html", context)
@@ -101,7 +108,9 @@ def edit(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
         return refused(request, str(problem), 409, reverse("memory"))
     except Refused as problem:
         context |= {"error": str(problem), "text": request.POST.get("text", "")}
-        return render(request, "memory/_card_edit.html" if request.htmx else "memory/edit.html", context, status=422)
+        return render(
+            request, "memory/_card_edit.html" if request.htmx else "memory/edit.html", context, status=422
+        )
     if not request.htmx:
         return redirect("memory")
     return changed(render(request, "memory/_card.html", {"fact": decorated(saved), "saved": True}))
@@ -149,5 +158,3 @@ def _live(found: Fact) -> Fact:
     if found.deletion_id is not None or found.superseded_at is not None:
         raise Http404
     return found
-
-

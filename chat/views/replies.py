@@ -57,4 +57,6 @@ def used(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     report = PromptReport.objects.filter(reply=found).first()
     ids = report.facts if report else []
     facts = Fact.objects.for_owner(request.user).live().filter(pk__in=ids).grouped()
-    return render(request, "chat/_used.html", {"facts": facts, "m": found, "conversation": found.conversation})
+    return render(
+        request, "chat/_used.html", {"facts": facts, "m": found, "conversation": found.conversation}
+    )

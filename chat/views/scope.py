@@ -21,7 +21,9 @@ class HtmxHttpRequest(HttpRequest):
 
 def own_conversation(request: HtmxHttpRequest, pk: UUID) -> Conversation:
     """Return the user's conversation, or answer 404."""
-    return get_object_or_404(Conversation.objects.for_owner(request.user).select_related("app", "owner"), pk=pk)
+    return get_object_or_404(
+        Conversation.objects.for_owner(request.user).select_related("app", "owner"), pk=pk
+    )
 
 
 def own_message(request: HtmxHttpRequest, pk: UUID) -> Message:
@@ -32,7 +34,9 @@ def own_message(request: HtmxHttpRequest, pk: UUID) -> Message:
 
 def own_fact(request: HtmxHttpRequest, pk: UUID) -> Fact:
     """Return the user's fact, live or not, or answer 404."""
-    return get_object_or_404(Fact.objects.for_owner(request.user).select_related("owner", "supersedes"), pk=pk)
+    return get_object_or_404(
+        Fact.objects.for_owner(request.user).select_related("owner", "supersedes"), pk=pk
+    )
 
 
 def own_deletion(request: HtmxHttpRequest, pk: UUID) -> Deletion:

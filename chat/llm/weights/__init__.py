@@ -1,4 +1,4 @@
-"""The weights of models: the catalogue, the choice, and bringing files here. Standard library only, no Django."""
+"""The weights of models: the catalogue, the choice, bringing files here. Standard library only, no Django."""
 
 from .catalog import (
     Entry,
@@ -11,8 +11,19 @@ from .catalog import (
     model_path,
     path_of,
     require,
+    require_memory,
 )
-from .errors import ChecksumWrong, DiskFull, Missing, NoNetwork, NoPip, Refused, Unknown, WeightsError
+from .errors import (
+    ChecksumWrong,
+    DiskFull,
+    Missing,
+    NoNetwork,
+    NoPip,
+    NotEnoughMemory,
+    Refused,
+    Unknown,
+    WeightsError,
+)
 from .progress import Progress, silent
 
 __all__ = [
@@ -23,6 +34,7 @@ __all__ = [
     "Missing",
     "NoNetwork",
     "NoPip",
+    "NotEnoughMemory",
     "Progress",
     "Refused",
     "Unknown",
@@ -36,6 +48,7 @@ __all__ = [
     "model_path",
     "path_of",
     "require",
+    "require_memory",
     "silent",
     "verify",
 ]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from memoryapp.env import model_dir
 from memoryapp.machine import GIB, total_memory
 
-from .errors import Missing, PathMissing, Unknown
+from .errors import Missing, NotEnoughMemory, PathMissing, Unknown
 
 CATALOG = Path(__file__).resolve().parent.parent / "catalog.toml"
 DEFAULT = "qwen2.5-coder-1.5b"
@@ -106,7 +106,7 @@ def entry_named(name: str, purpose: Purpose | None = None) -> Entry:
 
 
 def choose_model(env: Mapping[str, str], memory: int | None = None) -> Entry:
-    """The chat model that MODEL_PATH or MODEL asks for, else the default for this machine's `memory` in bytes.
+    """The chat model that MODEL_PATH or MODEL asks for, else the default for `memory` bytes of RAM.
 
     Raises Unknown for a MODEL that is not in the catalogue. The file of MODEL_PATH need not exist yet.
     """
@@ -145,6 +145,19 @@ def require(entry: Entry) -> Path:
     if is_present(entry):
         return path_of(entry)
     raise PathMissing(entry.own_path) if entry.own_path is not None else Missing(entry.name)
+
+
+def require_memory(entry: Entry, memory: int | None = None) -> None:
+    """Raises NotEnoughMemory when this machine's RAM (or `memory` bytes) is too small for the model."""
+    there = total_memory() if memory is None else memory
+    # A machine sold with 3 GB shows the system a little less.
+    if there < entry.ram_gb * 0.9 * GIB:
+        smaller = [
+            known.name
+            for known in catalog().values()
+            if known.purpose == "chat" and known.ram_gb < entry.ram_gb
+        ]
+        raise NotEnoughMemory(entry.name, entry.ram_gb, there / GIB, smaller)
 
 
 def model_path(env: Mapping[str, str] | None = None) -> Path:

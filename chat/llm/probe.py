@@ -1,0 +1,78 @@
+"""One decode in a process of its own: a build that does not fit the processor kills it, and not the server.
+
+`python -m chat.llm.probe MODEL_PATH` prints one line of JSON: ok, tokens_per_second, load_seconds, text.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+PROMPT = "The capital of France is"
+TOKENS = 16
+_WINDOW = 256
+
+
+def probe(path: Path) -> dict[str, object]:
+    """Loads the model with a tiny context and writes a few tokens; raises ValueError when it cannot."""
+    from llama_cpp import Llama
+
+    began = time.monotonic()
+    threads = max(
+        1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    model = Llama(str(path), n_ctx=_WINDOW, n_batch=32, n_threads=threads, verbose=False)
+    loaded = time.monotonic()
+    pieces: list[int] = []
+    first = 0.0
+    for token in model.generate(model.tokenize(PROMPT.encode()), temp=0.0):
+        first = first or time.monotonic()
+        pieces.append(token)
+        if len(pieces) > TOKENS:
+            break
+    seconds = time.monotonic() - first
+    text = model.detokenize(pieces).decode(errors="replace")
+    model.close()
+    return {
+        "ok": bool(text.strip()),
+        "tokens_per_second": round((len(pieces) - 1) / seconds, 1) if seconds else 0.0,
+        "load_seconds": round(loaded - began, 2),
+        "text": text,
+    }
+
+
+@contextlib.contextmanager
+def _errors_on_stderr() -> Iterator[None]:
+    """Keeps standard output for our one line, whatever the library prints."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def main() -> int:
+    """Runs as a program of its own; 0 when tokens came out."""
+    parser = argparse.ArgumentParser(prog="python -m chat.llm.probe", description=__doc__)
+    parser.add_argument("model", type=Path)
+    path = parser.parse_args().model
+    try:
+        with _errors_on_stderr():
+            result = probe(path)
+    except (ImportError, OSError, RuntimeError, ValueError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps(result))
+    return 0 if result["ok"] else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,17 @@
+"""The product's settings over a throw-away data folder, so that a test never touches anybody's memory."""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+_folder = tempfile.mkdtemp(prefix="memoryapp-tests-")
+atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+os.environ["DATA_DIR"] = _folder
+for _name in ("MODE", "MODEL", "MODEL_PATH", "WINDOW", "ALLOWED_HOSTS", "SECRET_KEY", "DATABASE_URL"):
+    os.environ.pop(_name, None)
+
+from memoryapp.settings import *  # noqa: E402, F403 - the environment comes first
+
+# Hashing a password slowly protects people, not tests.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
