@@ -10,7 +10,7 @@ ENGINE = "llama-cpp-python"
 
 @dataclass(frozen=True)
 class Lock:
-    """The lock in four texts that pip reads; the engine is apart because it is compiled with flags of ours."""
+    """The lock in four texts that pip reads; the engine is apart, since it is compiled with flags of ours."""
 
     runtime: str
     development: str

@@ -1,0 +1,67 @@
+"""`manage.py test`: installs what tests need and runs the whole suite."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from memoryapp.bootstrap import browser, environment, preparation
+from memoryapp.bootstrap.console import say
+from memoryapp.bootstrap.environment import Interpreter
+from memoryapp.bootstrap.start import ensure_runtime, exclusive
+from memoryapp.env import ROOT
+
+# The smallest model of the catalogue and the embedder: real ones, and soon fetched.
+MODELS = ["smollm2-135m", "minilm-l6-int8"]
+BROWSER_TESTS = "tests/e2e"
+_NO_TESTS = 5  # pytest's exit code
+
+
+def test(arguments: Sequence[str]) -> int:
+    """Sets up, then runs pytest with the arguments; without any, everything. Raises BootstrapError.
+
+    `--install-only` stops after setting up.
+    """
+    given = [argument for argument in arguments if argument != "--install-only"]
+    with exclusive() as keep:
+        interpreter, lock, _ = ensure_runtime(keep)
+        environment.install(interpreter, "development", "what tests need", lock.development, keep)
+        chromium = browser.ensure(keep)
+        preparation.ensure_weights(interpreter, MODELS)
+    if "--install-only" in arguments:
+        return 0
+    return worst([run_pytest(interpreter, chromium, run) for run in plan(given, ROOT)])
+
+
+def plan(given: Sequence[str], root: Path) -> list[list[str]]:
+    """The runs of pytest: the given one, or everything but the browser, then the browser.
+
+    They are two processes, since Playwright's synchronous interface makes Django believe that it is in a
+    coroutine (traps C24). Benchmarks are no tests.
+    """
+    if given:
+        return [list(given)]
+    runs = [["tests", f"--ignore={BROWSER_TESTS}", "--ignore=tests/benchmarks"]]
+    if any((root / BROWSER_TESTS).glob("**/test_*.py")):
+        runs.append([BROWSER_TESTS])
+    return runs
+
+
+def run_pytest(interpreter: Interpreter, chromium: str, arguments: Sequence[str]) -> int:
+    """Runs pytest once, with a data folder of its own that is thrown away, and returns its exit code."""
+    with tempfile.TemporaryDirectory(prefix="memoryapp-test-") as data:
+        env = {**os.environ, "DATA_DIR": data, "CHROMIUM": chromium}
+        for name in ("MODE", "MODEL", "MODEL_PATH", "DATABASE_URL"):
+            env.pop(name, None)
+        if any(BROWSER_TESTS in argument and not argument.startswith("-") for argument in arguments):
+            env["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+        say(f"pytest {' '.join(arguments)}")
+        return subprocess.call([str(interpreter.path), "-m", "pytest", *arguments], cwd=ROOT, env=env)
+
+
+def worst(codes: Sequence[int]) -> int:
+    """The exit code for several runs: the worst one; a run without tests counts only when all are like it."""
+    if all(code == _NO_TESTS for code in codes):
+        return _NO_TESTS
+    return max((abs(code) for code in codes if code != _NO_TESTS), default=0)

@@ -1,0 +1,131 @@
+"""Telling the person what happens, and running programs that take long."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from memoryapp.env import ROOT
+
+_POLL_SECONDS = 0.2
+_LOG_EVERY_SECONDS = 30
+_GRACE_SECONDS = 5
+
+
+def say(text: str) -> None:
+    """Prints a line at once."""
+    print(text, flush=True)
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds, as 3:07."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+class Ticker:
+    """Shows that a step is alive: one line that counts on a terminal, a line each half minute in a log."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._live = sys.stdout.isatty()
+        self._start = time.monotonic()
+        self._next = _LOG_EVERY_SECONDS if not self._live else 0.0
+        if not self._live:
+            say(f"{label} …")
+
+    def tick(self, detail: Callable[[], str]) -> None:
+        """Called often; draws when it is time to, and asks for the detail only then."""
+        seconds = time.monotonic() - self._start
+        if seconds < self._next:
+            return
+        text = f"{clock(seconds)}  {detail()}".rstrip()
+        if self._live:
+            self._next = seconds + 0.5
+            print(f"\r{self._label} … {text}\x1b[K", end="", flush=True)
+        else:
+            self._next = seconds + _LOG_EVERY_SECONDS
+            say(f"  {text}")
+
+    def end(self, good: bool) -> None:
+        """Closes the line."""
+        seconds = clock(time.monotonic() - self._start)
+        if self._live:
+            say(f"\r{self._label} … {'done' if good else 'failed'} in {seconds}\x1b[K")
+        elif good:
+            say(f"  done in {seconds}")
+
+
+def run(
+    label: str,
+    command: Sequence[str | Path],
+    log: Path,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path = ROOT,
+    keep: Sequence[int] = (),
+    detail: Callable[[], str] = str,
+) -> tuple[int, str]:
+    """Runs a program with its output in `log`, and returns its exit code and that output.
+
+    `env` is added to ours. `keep` are descriptors of locks that the program holds on to should we be killed.
+    When we are stopped, the program and all that it started are stopped too.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    ticker = Ticker(label)
+    good = False
+    with log.open("wb") as output:
+        child = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **(env or {})},
+            cwd=cwd,
+            pass_fds=tuple(keep) if sys.platform != "win32" else (),
+            start_new_session=True,
+        )
+        try:
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    good = child.wait(timeout=_POLL_SECONDS) == 0
+                    break
+                ticker.tick(detail)
+        finally:
+            _stop(child)
+            ticker.end(good)
+    return child.returncode, log.read_text(errors="replace")
+
+
+def _stop(child: "subprocess.Popen[bytes]") -> None:
+    if child.poll() is not None:
+        return
+    if sys.platform == "win32":
+        child.kill()
+        return
+    # First the polite signal: pip removes its temporary folders then.
+    for number in (signal.SIGINT, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=_GRACE_SECONDS)
+            return
+
+
+@contextlib.contextmanager
+def stoppable() -> Iterator[None]:
+    """Lets a request to end (SIGTERM, a closed terminal) stop the running step like Ctrl-C does."""
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    names = ("SIGTERM", "SIGHUP")
+    old = {number: signal.signal(number, stop) for name in names if (number := getattr(signal, name, None))}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)

