@@ -22,7 +22,6 @@ from .models import (
     UsageRecord,
 )
 
-
 if TYPE_CHECKING:  # Django's admin classes are generic for the type checker only
     AnyAdmin = admin.ModelAdmin[Any]
     AnyInline = admin.TabularInline[Any, Any]
@@ -53,7 +52,15 @@ class AppAdmin(ReadOnly):
 
 @admin.register(Conversation)
 class ConversationAdmin(ReadOnly):
-    list_display = ("title", "app", "owner", "memory_mode", "extracted_through", "trimmed_through", "updated_at")
+    list_display = (
+        "title",
+        "app",
+        "owner",
+        "memory_mode",
+        "extracted_through",
+        "trimmed_through",
+        "updated_at",
+    )
     list_filter = ("memory_mode", "app")
     search_fields = ("title",)
     date_hierarchy = "updated_at"
@@ -70,7 +77,14 @@ class MessageAdmin(ReadOnly):
 
 @admin.register(PromptReport)
 class PromptReportAdmin(ReadOnly):
-    list_display = ("reply", "prompt_tokens", "cached_tokens", "completion_tokens", "first_token_ms", "cut_messages")
+    list_display = (
+        "reply",
+        "prompt_tokens",
+        "cached_tokens",
+        "completion_tokens",
+        "first_token_ms",
+        "cut_messages",
+    )
     list_select_related = ("reply",)
 
 
@@ -88,7 +102,17 @@ class EventInline(AnyInline):
 
 @admin.register(Fact)
 class FactAdmin(ReadOnly):
-    list_display = ("text", "category", "kind", "confidence", "mention_count", "pinned", "origin", "last_seen", "state")
+    list_display = (
+        "text",
+        "category",
+        "kind",
+        "confidence",
+        "mention_count",
+        "pinned",
+        "origin",
+        "last_seen",
+        "state",
+    )
     list_filter = ("category", "kind", "origin", "pinned")
     search_fields = ("text", "quote")
     date_hierarchy = "last_seen"
@@ -132,7 +156,16 @@ class JobAdmin(ReadOnly):
 
 @admin.register(UsageRecord)
 class UsageRecordAdmin(ReadOnly):
-    list_display = ("created_at", "purpose", "lane", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds", "outcome")
+    list_display = (
+        "created_at",
+        "purpose",
+        "lane",
+        "prompt_tokens",
+        "cached_tokens",
+        "completion_tokens",
+        "seconds",
+        "outcome",
+    )
     list_filter = ("purpose", "lane", "outcome")
 
 

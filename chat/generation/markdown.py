@@ -16,7 +16,24 @@ from pygments.util import ClassNotFound
 _FORMATTER = HtmlFormatter(nowrap=True)
 _LONGEST_HIGHLIGHT = 20_000  # characters; beyond it colouring costs more than it gives
 _TAGS = {
-    *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "strong", "em", "s"),
+    *(
+        "p",
+        "br",
+        "hr",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "ul",
+        "ol",
+        "li",
+        "blockquote",
+        "strong",
+        "em",
+        "s",
+    ),
     *("a", "code", "pre", "span", "div", "table", "thead", "tbody", "tr", "th", "td"),
 }
 _ATTRIBUTES = {
@@ -41,7 +58,9 @@ def _highlight(code: str, language: str, _attributes: str) -> str:
 
 
 # js-default escapes raw HTML; commonmark and gfm-like would pass it through (traps B2, ran).
-_PARSER = MarkdownIt("js-default", {"highlight": _highlight, "linkify": False, "breaks": True, "typographer": False})
+_PARSER = MarkdownIt(
+    "js-default", {"highlight": _highlight, "linkify": False, "breaks": True, "typographer": False}
+)
 _PARSER.enable(["table", "strikethrough"])
 
 
@@ -109,7 +128,9 @@ class BlockStream:
         parts = _split(tail)
         fresh = [rendered for rendered, _ in parts]
         old = self.blocks[self._settled :]
-        changed = next((i for i, (a, b) in enumerate(zip(old, fresh, strict=False)) if a != b), min(len(old), len(fresh)))
+        changed = next(
+            (i for i, (a, b) in enumerate(zip(old, fresh, strict=False)) if a != b), min(len(old), len(fresh))
+        )
         first = self._settled + changed if changed < max(len(old), len(fresh)) else None
         self.blocks[self._settled :] = fresh
         if len(parts) > 1:

@@ -13,7 +13,7 @@ from django.db import close_old_connections
 from chat.actions import messages, prompts
 from chat.context.prompt import Prompt, build
 from chat.llm.registry import registry
-from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError, StopFlag, Stream, Usage
+from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Stream, Usage
 from chat.models import Message, MessageState, Role
 
 from .hub import hub
@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 COALESCE_SECONDS = 0.04  # design §8: 30–50 ms
 CHECKPOINT_SECONDS = 1.0  # design §8
 _LOADING_SECONDS = 600.0
+_STOPPED = "You stopped this reply."
 _BROKEN = "Something went wrong while this was being written. Your message is saved."
 
 _lock = threading.Lock()
@@ -59,11 +60,18 @@ def running() -> int:
 
 
 def drain(timeout: float = 10.0) -> None:
-    """Stop all replies and wait until their text is saved; for the end of the process and of a test."""
+    """Stop all replies and wait until their text is saved; for the end of the process."""
     with _lock:
         runs = list(_running.values())
     for run in runs:
         run.stop.set()
+    wait(timeout)
+
+
+def wait(timeout: float = 10.0) -> None:
+    """Wait until all replies that are being written have come to their end."""
+    with _lock:
+        runs = list(_running.values())
     for run in runs:
         if run.thread is not None:
             run.thread.join(timeout)
@@ -107,8 +115,12 @@ class _Run:
 
     def _write(self, row: Message) -> tuple[MessageState, str]:
         provider = self._provider()
+        if provider is None:
+            return MessageState.STOPPED, _STOPPED
         asked = (
-            Message.objects.filter(conversation=row.conversation, role=Role.USER, seq__lt=row.seq).order_by("-seq").first()
+            Message.objects.filter(conversation=row.conversation, role=Role.USER, seq__lt=row.seq)
+            .order_by("-seq")
+            .first()
         )
         if asked is None:
             raise ProviderError("There is no message to answer.")
@@ -124,18 +136,16 @@ class _Run:
             self._flush()
             self._account(row, stream.usage, outcome)
         if stream.finish == "cancelled":
-            return MessageState.STOPPED, "You stopped this reply."
+            return MessageState.STOPPED, _STOPPED
         return MessageState.COMPLETE, ""
 
-    def _provider(self) -> Provider:
-        """Return the model, waiting while it loads: a message can be sent before it is ready."""
+    def _provider(self) -> Provider | None:
+        """Return the model, waiting while it loads; None when the reply is stopped before it is there."""
         deadline = time.monotonic() + _LOADING_SECONDS
         while time.monotonic() < deadline and not self.stop.is_set():
             if registry.wait_ready(0.2) or registry.status().state != "loading":
                 break
-        if self.stop.is_set():
-            raise ModelNotReady("You stopped this reply before the model was ready.")
-        return registry.provider()
+        return None if self.stop.is_set() else registry.provider()
 
     def _stream(self, provider: Provider, prompt: Prompt) -> Stream:
         return provider.stream(

@@ -107,7 +107,9 @@ class Fact(OwnedModel):
     )
     # A mark of its own: forgetting the newer fact must not bring the older one back to life.
     superseded_at = models.DateTimeField(null=True, blank=True)
-    deletion = models.ForeignKey(Deletion, null=True, blank=True, on_delete=models.CASCADE, related_name="facts")
+    deletion = models.ForeignKey(
+        Deletion, null=True, blank=True, on_delete=models.CASCADE, related_name="facts"
+    )
     version = models.PositiveIntegerField(default=1)
 
     objects = FactQuerySet.as_manager()
@@ -153,7 +155,9 @@ class FactEvent(UUIDModel):
     after = models.JSONField(default=dict, blank=True)
     actor = models.CharField(max_length=20)
     reason = models.CharField(max_length=200, blank=True)
-    source_message = models.ForeignKey(Message, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    source_message = models.ForeignKey(
+        Message, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = FactEventQuerySet.as_manager()

@@ -15,7 +15,9 @@ class JobQuerySet(models.QuerySet["Job"]):
     def due(self, now: object) -> JobQuerySet:
         """Return jobs that may run and that no one holds, the most urgent first."""
         free = models.Q(lease_until__isnull=True) | models.Q(lease_until__lt=now)
-        return self.filter(free, run_after__lte=now, failed_at__isnull=True).order_by("priority", "run_after", "id")
+        return self.filter(free, run_after__lte=now, failed_at__isnull=True).order_by(
+            "priority", "run_after", "id"
+        )
 
 
 class Job(models.Model):
@@ -24,7 +26,7 @@ class Job(models.Model):
     kind = models.CharField(max_length=30)
     payload = models.JSONField(default=dict)
     # Two requests for the same work are one job: a NULL key is never deduplicated.
-    dedupe_key = models.CharField(max_length=120, null=True, blank=True, unique=True)  # noqa: DJ001
+    dedupe_key = models.CharField(max_length=120, null=True, blank=True, unique=True)
     # Counts requests, so that one that comes while the job runs is not lost with it.
     requests = models.PositiveIntegerField(default=1)
     run_after = models.DateTimeField(default=timezone.now)

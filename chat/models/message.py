@@ -57,7 +57,9 @@ class Message(UUIDModel):
     failure = models.CharField(max_length=300, blank=True)
     # What went to the model with this message, as rendered; replayed word for word (design §6).
     note = models.TextField(blank=True)
-    replaced_by = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="replaces")
+    replaced_by = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="replaces"
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = MessageQuerySet.as_manager()

@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.utils.safestring import SafeString, mark_safe
+
 from chat.generation.hub import hub
 from chat.generation.markdown import blocks
 from chat.models import Fact, Message, MessageState, PromptReport, Role
@@ -28,11 +30,12 @@ class Article:
     used_count: int
     learned: list[Fact]
     trimmed: bool
+    share: int | None
 
     @property
-    def html(self) -> str:
-        """Return the whole message as HTML."""
-        return "\n".join(self.blocks)
+    def html(self) -> SafeString:
+        """Return the whole message as HTML, each block in an element of its own."""
+        return mark_safe("".join(f'<div class="block">{block}</div>' for block in self.blocks))  # noqa: S308
 
 
 def articles(rows: Iterable[Message]) -> list[Article]:
@@ -73,6 +76,13 @@ def _asked_before(messages: list[Message]) -> dict[Any, Message]:
     return result
 
 
+def window_share(report: PromptReport | None) -> int | None:
+    """Return how full the window is after a reply, in percent; None where no report says so."""
+    if report is None or not report.window:
+        return None
+    return min(100, round(100 * (report.prompt_tokens + report.completion_tokens) / report.window))
+
+
 def _article(message: Message, report: PromptReport | None, alive: set[Any], learned: list[Fact]) -> Article:
     live = hub.snapshot(str(message.conversation_id)) if message.state == MessageState.STREAMING else None
     mine = live is not None and live["reply"] == str(message.pk)
@@ -88,4 +98,5 @@ def _article(message: Message, report: PromptReport | None, alive: set[Any], lea
         used_count=sum(1 for i in report.facts if UUID(i) in alive) if report else 0,
         learned=learned if message.state != MessageState.STREAMING else [],
         trimmed=bool(report and report.cut_messages),
+        share=window_share(report),
     )

@@ -12,7 +12,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from chat.actions import messages as actions
 from chat.generation import run as generation
-from chat.models import Conversation, Message, PromptReport
+from chat.models import Conversation, Message
 
 from .answers import refused
 from .articles import articles
@@ -23,7 +23,7 @@ from .scope import HtmxHttpRequest, own_conversation
 def home(request: HtmxHttpRequest) -> HttpResponse:
     """Show an empty chat; its conversation begins with the first message."""
     first = not Conversation.objects.for_owner(request.user).exists()
-    return render(request, "chat/page.html", {"conversation": None, "messages": [], "is_first_run": first})
+    return render(request, "chat/page.html", {"conversation": None, "articles": [], "is_first_run": first})
 
 
 @require_GET
@@ -31,12 +31,8 @@ def conversation(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Show one conversation."""
     found = own_conversation(request, pk)
     shown = articles(Message.objects.filter(conversation=found).shown())
-    context = {
-        "conversation": found,
-        "messages": shown,
-        "is_first_run": False,
-        "context_share": window_share(found),
-    }
+    share = next((a.share for a in reversed(shown) if a.share is not None), 0)
+    context = {"conversation": found, "articles": shown, "is_first_run": False, "context_share": share}
     return render(request, "chat/page.html", context)
 
 
@@ -45,7 +41,7 @@ def messages_after(request: HtmxHttpRequest, pk: UUID, seq: int) -> HttpResponse
     """Show what a page lacks after its last message."""
     found = own_conversation(request, pk)
     rows = Message.objects.filter(conversation=found, seq__gt=seq).shown()
-    return render(request, "chat/_messages.html", {"conversation": found, "messages": articles(rows)})
+    return render(request, "chat/_messages.html", {"conversation": found, "articles": articles(rows)})
 
 
 @require_POST
@@ -67,16 +63,8 @@ def send(request: HtmxHttpRequest) -> HttpResponse:
     if found is None:
         return HttpResponseClientRedirect(page)
     return render(
-        request, "chat/_messages.html", {"conversation": found, "messages": articles([asked, reply])}
+        request, "chat/_messages.html", {"conversation": found, "articles": articles([asked, reply])}
     )
-
-
-def window_share(found: Conversation) -> int:
-    """Return how full the window was at the last reply, in percent."""
-    report = PromptReport.objects.filter(reply__conversation=found).order_by("-created_at").first()
-    if report is None or not report.window:
-        return 0
-    return min(100, round(100 * (report.prompt_tokens + report.completion_tokens) / report.window))
 
 
 def _uuid_or_404(text: str) -> UUID:

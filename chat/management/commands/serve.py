@@ -60,7 +60,7 @@ class Command(BaseCommand):
     """Serve memoryapp on this machine."""
 
     help = "Serve memoryapp; `python3 manage.py start` prepares everything and calls this."
-    requires_system_checks: list[str] = []  # noqa: RUF012 - Django's own declaration; checks run in CI
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
@@ -127,7 +127,9 @@ def _announce(status: Status) -> None:
 
 
 def _has_display() -> bool:
-    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return sys.platform in ("darwin", "win32") or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )
 
 
 def _serve(listener: socket.socket) -> None:
