@@ -27,12 +27,12 @@ def _take(descriptor: int) -> bool:
     return True
 
 
-def is_held(path: Path) -> bool:
-    """Whether another process holds the lock right now; a missing file is not held."""
-    if not path.exists():
-        return False
+@contextlib.contextmanager
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """Holds the lock at `path` where nobody else does; yields whether we have it, without waiting."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
-        return not _take(file.fileno())
+        yield _take(file.fileno())
 
 
 @contextlib.contextmanager

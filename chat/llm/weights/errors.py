@@ -50,8 +50,8 @@ class Refused(WeightsError):
     def __init__(self, name: str, detail: str = "") -> None:
         super().__init__(
             f"The sources of {name} refused to hand it out{detail and f' ({detail})'}. Choose another "
-            "model with MODEL=<name> (python3 manage.py weights list), or point MODEL_PATH at a .gguf file of "
-            "your own."
+            "model with MODEL=<name> (python3 manage.py weights list), or point MODEL_PATH at a .gguf file "
+            "of your own."
         )
 
 
