@@ -1,0 +1,40 @@
+// Copying: whole messages as they were written, code without its numbers, a command, a path.
+import { $, $$, button, icon } from "./dom.js";
+import { toast } from "./toasts.js";
+import { word } from "./words.js";
+
+async function put(text, pressed) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    return toast(word("copy-failed"));
+  }
+  const old = $(".icon", pressed), before = pressed.title;
+  old.replaceWith(icon("check"));
+  pressed.title = word("copied");
+  setTimeout(() => { $(".icon", pressed)?.replaceWith(old); pressed.title = before; }, 1500);
+}
+
+export function decorate(root) {
+  for (const code of $$("pre", root)) {
+    const home = code.closest(".highlight") ?? code.parentElement;
+    if ($(":scope > .code-tools", home)) continue;
+    const tools = document.createElement("div");
+    tools.className = "code-tools";
+    const language = /language-([\w+#.-]+)/.exec(`${home.className} ${$("code", code)?.className ?? ""}`)?.[1] ?? home.dataset.language;
+    if (language) tools.append(language);
+    const copy = button("tap", word("copy-code"), "copy");
+    copy.dataset.copyCode = "";
+    tools.append(copy);
+    home.append(tools);
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const pressed = event.target.closest("[data-copy], [data-copy-code], [data-copy-from]");
+  if (!pressed) return;
+  const { copy, copyCode } = pressed.dataset;
+  if (copyCode !== undefined) put($("pre", pressed.closest(".code-tools").parentElement).textContent.replace(/\n$/, ""), pressed);
+  else if (copy !== undefined) put($("[data-raw]", pressed.closest("article")).content.textContent, pressed);
+  else put(pressed.previousElementSibling.textContent, pressed);
+});

@@ -1,0 +1,59 @@
+// Small helpers around the page and htmx.
+import { word } from "./words.js";
+
+export const $ = (selector, root = document) => root.querySelector(selector);
+export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+const data = document.body.dataset;
+export const urls = {
+  socket: data.socket, icons: data.icons, pill: data.pill, memory: data.memory, home: data.new,
+  undo: (id) => data.undo.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, id),
+};
+export const conversation = data.conversation || null;
+
+export function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("class", "icon small");
+  svg.setAttribute("aria-hidden", "true");
+  svg.append(document.createElementNS(svg.namespaceURI, "use"));
+  svg.firstChild.setAttribute("href", `${urls.icons}#${name}`);
+  return svg;
+}
+
+export function button(className, label, name) {
+  const made = document.createElement("button");
+  Object.assign(made, { type: "button", className, title: label });
+  made.setAttribute("aria-label", label);
+  made.append(icon(name));
+  return made;
+}
+
+// Elements of a fragment, in order; the server has sanitised it.
+export function parse(html) {
+  const holder = document.createElement("template");
+  holder.innerHTML = html;
+  return [...holder.content.children];
+}
+
+export async function get(url) {
+  const response = await fetch(url, { headers: { "HX-Request": "true" }, credentials: "same-origin" });
+  return { status: response.status, ok: response.ok, text: response.ok ? await response.text() : "" };
+}
+
+// Each request needs a source of its own: htmx lets a second one of the same element wait and drops a third.
+export const post = (url, source) => htmx.ajax("POST", url, { source, swap: "none" });
+
+export function announce(text) {
+  const region = $("#announce");
+  region.textContent = "";
+  requestAnimationFrame(() => { region.textContent = text; });
+}
+
+// The sentence of a refused request; HTML pages of errors are not for toasts.
+export function sentenceOf(xhr) {
+  const type = xhr.getResponseHeader("Content-Type") ?? "";
+  return type.includes("html") && /<\w/.test(xhr.responseText) ? word("trouble") : xhr.responseText.trim() || word("trouble");
+}
+
+export const typing = (element) =>
+  Boolean(element?.closest("textarea, select, [contenteditable], input:not([type=checkbox], [type=button], [type=submit])"));

@@ -1,0 +1,33 @@
+// Starts the parts in order; each module is one concern.
+import { sentenceOf } from "./dom.js";
+import { toast } from "./toasts.js";
+import { word } from "./words.js";
+import "./popover.js";
+import * as composer from "./composer.js";
+import * as follow from "./follow.js";
+import * as keys from "./keys.js";
+import * as messages from "./messages.js";
+import * as model from "./model.js";
+import * as panel from "./panel.js";
+import * as sheet from "./sheet.js";
+import * as socket from "./socket.js";
+import * as stream from "./stream.js";
+
+document.body.addEventListener("htmx:responseError", ({ detail: { xhr } }) => {
+  if (!(xhr.getResponseHeader("HX-Trigger") ?? "").includes('"toast"')) toast(sentenceOf(xhr));
+});
+// htmx tells HX-Trigger events to the element that asked; when that has left the page, nobody would hear them.
+document.body.addEventListener("htmx:afterRequest", ({ detail: { requestConfig, xhr } }) => {
+  const header = xhr.getResponseHeader("HX-Trigger");
+  if (!header?.startsWith("{") || requestConfig.elt.isConnected) return;
+  for (const [name, detail] of Object.entries(JSON.parse(header))) document.body.dispatchEvent(new CustomEvent(name, { detail }));
+});
+document.body.addEventListener("htmx:sendError", () => toast(word("unreachable")));
+
+for (const part of [messages, follow, composer, panel, sheet, keys, stream]) part.start();
+socket.on("frame", (frame) => {
+  if (frame.type === "model") model.show(frame);
+  if (frame.type === "facts") panel.changed();
+});
+socket.on("open", (again) => { if (again) panel.changed(); });
+socket.connect();

@@ -1,0 +1,79 @@
+// Articles in the page: append what is new, replace what changed, never show one twice.
+import { $, $$, announce, get, parse } from "./dom.js";
+import { decorate } from "./copy.js";
+import { grown } from "./follow.js";
+import { shorten, word } from "./words.js";
+
+const list = $("#messages");
+const arrived = [];
+
+export const onArrival = (handler) => arrived.push(handler);
+export const article = (id) => document.getElementById(`m-${id}`);
+export const streaming = () => $$("article[data-state=streaming]", list ?? document).at(-1) ?? null;
+
+function welcome(fresh) {
+  htmx.process(fresh);
+  decorate(fresh);
+  meter(fresh);
+  arrived.forEach((handler) => handler(fresh));
+}
+
+export function append(html) {
+  for (const fresh of parse(html)) {
+    const { id, seq } = fresh.dataset;
+    if (!id || article(id)) continue;
+    const after = $$("article", list).findLast((other) => Number(other.dataset.seq) < Number(seq));
+    if (after) after.after(fresh);
+    else list.prepend(fresh);
+    welcome(fresh);
+  }
+  grown();
+}
+
+export async function refetch(id) {
+  const old = article(id);
+  if (!old) return;
+  const answer = await get(old.dataset.url);
+  if (answer.status === 204 || answer.status === 404) return old.remove();
+  const [fresh] = answer.ok ? parse(answer.text) : [];
+  const current = article(id);
+  if (!fresh || !current || fresh.dataset.state === "streaming" && current.dataset.state === "streaming") return;
+  const focused = current.contains(document.activeElement) ? document.activeElement.className : null;
+  current.replaceWith(fresh);
+  welcome(fresh);
+  if (focused) ($$("button, a", fresh).find((other) => other.className === focused) ?? $("#text"))?.focus();
+  return fresh;
+}
+
+export async function finish(id) {
+  const fresh = await refetch(id);
+  if (!fresh || fresh.dataset.state === "streaming") return;
+  const say = fresh.dataset.state === "complete" ? "finished" : "stopped";
+  announce(`${word(say)} ${shorten($("[data-blocks]", fresh).textContent.replace(/\s+/g, " ").trim(), 400)}`);
+}
+
+export async function catchUp() {
+  if (!list) return;
+  const seqs = $$("article", list).map((other) => Number(other.dataset.seq));
+  const answer = await get(list.dataset.after.replace(/\d+\/$/, `${Math.max(0, ...seqs)}/`));
+  if (answer.ok) append(answer.text);
+}
+
+function meter({ dataset: { share } }) {
+  const element = $("#meter");
+  if (!element || share === undefined) return;
+  element.title = element.title.replace(element.getAttribute("aria-valuenow"), share);
+  element.setAttribute("aria-valuenow", share);
+  $("rect", element).setAttribute("width", share);
+  element.toggleAttribute("data-full", Number(share) >= 80);
+}
+
+export function start() {
+  if (!list) return;
+  decorate(list);
+  document.body.addEventListener("htmx:afterSettle", ({ detail: { elt } }) => {
+    const fresh = elt.closest?.("article[data-id]");
+    if (fresh && fresh.parentElement === list) welcome(fresh);
+  });
+  document.addEventListener("undone", ({ detail: { origin } }) => origin && refetch(origin));
+}

@@ -1,0 +1,49 @@
+// The memory sheet: a modal dialog over the chat that htmx fills from the memory page.
+import { $, $$, urls } from "./dom.js";
+import { refresh, settle } from "./panel.js";
+import { rehome } from "./toasts.js";
+
+const dialog = $("#sheet");
+
+export async function open(fact = null) {
+  $$(":popover-open").forEach((pop) => pop.hidePopover());
+  $("#shortcuts").close();
+  if (!dialog) return reveal(fact);
+  if (!dialog.open) dialog.showModal();
+  rehome();
+  const page = fact ? urls.memory : `${urls.memory}?${new URLSearchParams(new FormData($("#filter") ?? undefined))}`;
+  await htmx.ajax("GET", page, { target: "#sheet-body", swap: "innerHTML", source: "#sheet-body" });
+  settle();
+  reveal(fact);
+}
+
+export const close = () => dialog?.close();
+export const toggle = () => (dialog?.open ? close() : dialog ? open() : location.assign(urls.home));
+
+async function reveal(fact) {
+  if (!fact) return;
+  if (!document.getElementById(`fact-${fact}`)) await refresh({ tab: "all", q: "" });
+  const card = document.getElementById(`fact-${fact}`);
+  if (!card) return;
+  card.scrollIntoView({ block: "center" });
+  card.classList.add("found");
+  $(".text", card)?.focus({ preventScroll: true });
+}
+
+export function start() {
+  dialog?.addEventListener("close", rehome);
+  dialog?.addEventListener("click", (event) => {
+    if (event.target === dialog || event.target.closest("[data-close]")) close();
+  });
+  // A press that begins in a field and ends outside is a selection, not a wish to close.
+  dialog?.addEventListener("pointerdown", (event) => { dialog.dataset.from = event.target === dialog ? "outside" : "inside"; });
+  dialog?.addEventListener("click", (event) => { if (event.target === dialog && dialog.dataset.from === "inside") event.stopImmediatePropagation(); }, true);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-sheet], [data-fact]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || (!dialog && !link.dataset.fact)) return;
+    event.preventDefault();
+    open(link.dataset.fact);
+  });
+  const asked = /^#fact-([\w-]+)$/.exec(location.hash);
+  if (!dialog && asked) reveal(asked[1]);
+}

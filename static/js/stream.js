@@ -1,0 +1,67 @@
+// Frames of a reply in progress, applied in order; a gap asks for a snapshot instead of guessing.
+import { $, $$ } from "./dom.js";
+import { lift, place } from "./caret.js";
+import { decorate } from "./copy.js";
+import { grown } from "./follow.js";
+import { article, catchUp, finish, onArrival, refetch, streaming } from "./messages.js";
+import { morph } from "./morph.js";
+import { on, send } from "./socket.js";
+
+const seen = new Map();
+
+const resync = (id) => { seen.set(id, null); send({ type: "resync", reply: id }); };
+
+function write(id, from, html) {
+  const blocks = $("[data-blocks]", article(id));
+  lift();
+  $$(":scope > .block", blocks).slice(from + html.length).forEach((block) => block.remove());
+  html.forEach((text, i) => {
+    const block = blocks.children[from + i];
+    if (block) morph(block, text);
+    else blocks.append(Object.assign(document.createElement("div"), { className: "block", innerHTML: text }));
+  });
+  const last = blocks.lastElementChild;
+  for (const block of [...blocks.children].slice(Math.max(0, from - 1), -1)) decorate(block);
+  if (last) place(last);
+  grown();
+}
+
+function snapshot({ reply, seq, blocks }) {
+  const found = article(reply);
+  if (found?.dataset.state !== "streaming") return;
+  // What the page was rendered with is not in blocks yet.
+  const prose = $("[data-blocks]", found);
+  if ([...prose.childNodes].some((node) => !node.classList?.contains("block"))) prose.replaceChildren();
+  write(reply, 0, blocks);
+  seen.set(reply, seq);
+}
+
+function blocks({ reply, seq, from, html }) {
+  if (article(reply)?.dataset.state !== "streaming") return;
+  const last = seen.get(reply);
+  if (last === null || seq <= last) return;
+  if (last === undefined || seq !== last + 1) return resync(reply);
+  write(reply, from, html);
+  seen.set(reply, seq);
+}
+
+const handlers = {
+  snapshot, blocks,
+  done: ({ reply }) => { seen.delete(reply); finish(reply); },
+  messages: catchUp,
+  message: ({ id }) => refetch(id),
+};
+
+function hello(again) {
+  const reply = streaming()?.dataset.id ?? null;
+  send({ type: "hello", reply, seq: seen.get(reply) ?? 0 });
+  if (!again) return;
+  if (reply) finish(reply);
+  catchUp();
+}
+
+export function start() {
+  on("frame", (frame) => handlers[frame.type]?.(frame));
+  on("open", hello);
+  onArrival((fresh) => { if (fresh.dataset.state === "streaming") resync(fresh.dataset.id); });
+}

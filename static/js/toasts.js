@@ -1,0 +1,98 @@
+// Toasts: a line that goes by itself, and one line a deletion that can still be taken back.
+import { $, $$, post, urls } from "./dom.js";
+import { shorten, word } from "./words.js";
+
+const PLAIN_SECONDS = 5;
+
+// A modal dialog makes the rest of the page inert, so toasts live where they can be reached.
+function region() {
+  return $("dialog[open] [data-toasts]") ?? $(".foot [data-toasts], .own [data-toasts], body > [data-toasts]") ?? fallback();
+}
+
+function fallback() {
+  const made = document.createElement("div");
+  made.className = "toasts loose";
+  Object.assign(made.dataset, { toasts: "" });
+  made.setAttribute("role", "status");
+  document.body.append(made);
+  return made;
+}
+
+export function rehome() {
+  const home = region();
+  for (const toast of $$(".toast")) if (toast.parentElement !== home) { setBar(toast); home.append(toast); }
+}
+
+function leave(toast) {
+  clearTimeout(toast.timer);
+  toast.classList.add("going");
+  setTimeout(() => toast.remove(), 160);
+}
+
+function setBar(toast) {
+  const bar = $(".time-left", toast);
+  if (!bar) return;
+  bar.style.setProperty("--seconds", toast.seconds);
+  bar.style.setProperty("--gone", (Date.now() - toast.born) / 1000);
+}
+
+function start(toast, seconds, counted) {
+  Object.assign(toast, { born: Date.now(), seconds });
+  if (counted) {
+    const bar = document.createElement("span");
+    bar.className = "time-left";
+    toast.append(bar);
+    setBar(toast);
+  }
+  toast.timer = setTimeout(() => leave(toast), seconds * 1000);
+}
+
+export function toast(text) {
+  const same = $$(".toast:not(.going, [data-deletion])").find((other) => $(".say", other)?.textContent === text);
+  if (same) leave(same);
+  const made = document.createElement("div");
+  made.className = "toast";
+  made.append(Object.assign(document.createElement("span"), { className: "say", textContent: text }));
+  region().append(made);
+  start(made, PLAIN_SECONDS + text.length / 25, false);
+}
+
+function forgot({ id, text, seconds }, origin) {
+  if ($(`.toast[data-deletion="${id}"]`)) return;
+  const made = document.createElement("div");
+  made.className = "toast";
+  made.dataset.deletion = id;
+  made.origin = origin;
+  made.text = text;
+  const say = Object.assign(document.createElement("span"), { className: "say", textContent: word("forgot", { text: shorten(text) }) });
+  const undo = Object.assign(document.createElement("button"), { type: "button", textContent: word("undo") });
+  made.append(say, undo);
+  region().append(made);
+  start(made, seconds, true);
+}
+
+async function takeBack(toast) {
+  const { deletion } = toast.dataset;
+  clearTimeout(toast.timer);
+  toast.classList.add("going");
+  await post(urls.undo(deletion), toast);
+  leave(toast);
+  document.dispatchEvent(new CustomEvent("undone", { detail: { id: deletion, origin: toast.origin } }));
+}
+
+export function undoLast() {
+  const last = $$(".toast[data-deletion]:not(.going)").at(-1);
+  if (last) takeBack(last);
+  return Boolean(last);
+}
+
+document.body.addEventListener("forgot", (event) => forgot(event.detail, event.target.closest?.("article[data-id]")?.dataset.id));
+document.body.addEventListener("toast", (event) => toast(event.detail.text));
+document.addEventListener("click", (event) => {
+  const pressed = event.target.closest(".toast[data-deletion] button");
+  if (!pressed) return;
+  event.preventDefault();
+  takeBack(pressed.closest(".toast"));
+});
+for (const notice of $$("[data-notice]")) start(notice, PLAIN_SECONDS + 3, false);
+for (const waiting of $$(".toast[data-deletion]")) start(waiting, Number(waiting.dataset.left), true);
