@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import nh3
 from markdown_it import MarkdownIt
@@ -15,6 +17,8 @@ from pygments.util import ClassNotFound
 
 _FORMATTER = HtmlFormatter(nowrap=True)
 _LONGEST_HIGHLIGHT = 20_000  # characters; beyond it colouring costs more than it gives
+# What CommonMark calls a line ending. str.splitlines() also breaks at form feeds and U+2028.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)")
 _TAGS = {
     *(
         "p",
@@ -47,6 +51,7 @@ _ATTRIBUTES = {
 }
 
 
+@lru_cache(maxsize=32)  # while a reply streams, its last code block is rendered again with each piece
 def _highlight(code: str, language: str, _attributes: str) -> str:
     if not language or len(code) > _LONGEST_HIGHLIGHT:
         return html.escape(code)
@@ -98,34 +103,46 @@ def blocks(text: str) -> list[str]:
     return [rendered for rendered, _ in _split(text)]
 
 
-def _split(text: str) -> list[tuple[str, int]]:
+def _split(text: str, environment: dict[str, object] | None = None) -> list[tuple[str, int]]:
     """Return (HTML, first line) of each top-level block."""
-    environment: dict[str, object] = {}
-    result: list[tuple[str, int]] = []
+    return [(_render_tokens(run), _first_line(run)) for run in _runs(text, environment)]
+
+
+def _runs(text: str, environment: dict[str, object] | None = None) -> list[list[Token]]:
+    """Return the tokens of each top-level block."""
+    result: list[list[Token]] = []
     run: list[Token] = []
-    for token in _PARSER.parse(text, environment):
+    for token in _PARSER.parse(text, {} if environment is None else environment):
         run.append(token)
         if token.level == 0 and token.nesting <= 0:
-            start = run[0].map[0] if run[0].map else 0
-            result.append((_render_tokens(run), start))
+            result.append(run)
             run = []
     return result
 
 
+def _first_line(run: Sequence[Token]) -> int:
+    return run[0].map[0] if run[0].map else 0
+
+
 class BlockStream:
-    """A text that grows, as blocks of HTML; only the last block is rendered again with each piece."""
+    """A text that grows, as the blocks that `blocks` gives; settled ones are not rendered again."""
 
     def __init__(self) -> None:
         self.text = ""
         self.blocks: list[str] = []
         self._settled = 0  # blocks that cannot change any more
         self._offset = 0  # where the text of the first unsettled block begins
+        self._refers = False
 
     def feed(self, piece: str) -> int | None:
         """Take the next piece and return the index of the first block that changed, None when none did."""
         self.text += piece
-        tail = self.text[self._offset :]
-        parts = _split(tail)
+        environment: dict[str, object] = {}
+        parts = _split(self.text[self._offset :], environment)
+        if environment.get("references") and not self._refers:
+            # "[a]: address" gives links to the whole text, before and after it: nothing settles any more.
+            self._refers, self._settled, self._offset = True, 0, 0
+            parts = _split(self.text)
         fresh = [rendered for rendered, _ in parts]
         old = self.blocks[self._settled :]
         changed = next(
@@ -133,9 +150,14 @@ class BlockStream:
         )
         first = self._settled + changed if changed < max(len(old), len(fresh)) else None
         self.blocks[self._settled :] = fresh
-        if len(parts) > 1:
-            # A block is settled once another one has begun after it.
-            line = parts[-1][1]
-            self._offset += sum(len(part) for part in tail.splitlines(keepends=True)[:line])
-            self._settled += len(parts) - 1
+        if not self._refers and ("\n" in piece or "\r" in piece):
+            self._settle()
         return first
+
+    def _settle(self) -> None:
+        """Let go of the blocks that another one follows, in whole lines: "#" may yet become "#tag"."""
+        lines = _LINE.findall(self.text[self._offset :])
+        runs = _runs("".join(lines))
+        if len(runs) > 1:
+            self._offset += sum(map(len, lines[: _first_line(runs[-1])]))
+            self._settled += len(runs) - 1
