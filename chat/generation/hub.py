@@ -33,9 +33,11 @@ class Watcher:
 
     def _put(self, frame: Frame) -> None:
         if self.frames.full():
-            while not self.frames.empty():
-                self.frames.get_nowait()
+            waiting = [self.frames.get_nowait() for _ in range(self.frames.qsize())]
             self.frames.put_nowait({"type": "behind"})
+            # A snapshot stands for all the text, but says nothing of a reply that has ended.
+            for ended in [f for f in waiting if f["type"] == "done"][1 - QUEUE_LENGTH // 2 :]:
+                self.frames.put_nowait(ended)
         self.frames.put_nowait(frame)
 
 
@@ -101,7 +103,9 @@ class Hub:
     def close(self, conversation: str, reply: str) -> None:
         """Announce a reply's end; its final text is in the database by now."""
         with self._lock:
-            self._live.pop(conversation, None)
+            # Its row was final a moment ago, so the next reply may have begun already.
+            if (live := self._live.get(conversation)) and live.reply == reply:
+                del self._live[conversation]
             self._send(conversation, {"type": "done", "reply": reply})
 
     def _send(self, conversation: str, frame: Frame) -> None:
