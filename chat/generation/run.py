@@ -43,13 +43,18 @@ def start(reply: Message) -> None:
     run.thread.start()
 
 
-def stop(reply_id: Any) -> bool:
-    """End a reply at once, keeping its text; False when it is not being written in this process."""
+def stop(reply_id: Any, patience: float = 0.0) -> bool:
+    """End a reply at once, keeping its text; False when it is not being written in this process.
+
+    Waits up to `patience` seconds until the text is saved and the conversation free for the next message.
+    """
     with _lock:
         run = _running.get(str(reply_id))
     if run is None:
         return False
     run.stop.set()
+    if patience and run.thread is not None:
+        run.thread.join(patience)
     return True
 
 
@@ -88,14 +93,17 @@ class _Run:
     stream: BlockStream = field(default_factory=BlockStream)
     unsent: str = ""
     last_sent: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    later: threading.Timer | None = None
     last_saved: float = field(default_factory=time.monotonic)
 
     def main(self) -> None:
         """Write the reply; whatever happens, its row ends in a final state."""
-        close_old_connections()
-        row = Message.objects.select_related("conversation__app", "conversation__owner").get(pk=self.reply)
+        row: Message | None = None
         state, failure = MessageState.FAILED, _BROKEN
         try:
+            close_old_connections()
+            row = Message.objects.select_related("conversation__app", "conversation__owner").get(pk=self.reply)
             state, failure = self._write(row)
         except ProviderError as error:
             failure = str(error)
@@ -104,9 +112,14 @@ class _Run:
         finally:
             self._finish(row, state, failure)
 
+    def text(self) -> str:
+        """Return all that has been written so far."""
+        with self.lock:
+            return self.stream.text + self.unsent
+
     def _finish(self, row: Message, state: MessageState, failure: str) -> None:
         try:
-            messages.finish_reply(row, self.stream.text + self.unsent, state, failure)
+            messages.finish_reply(row, self.text(), state, failure)
         finally:
             with _lock:
                 _running.pop(self.reply, None)
@@ -153,22 +166,32 @@ class _Run:
         )
 
     def _take(self, piece: str) -> None:
-        self.unsent += piece
         now = time.monotonic()
-        if now - self.last_sent >= COALESCE_SECONDS:
+        with self.lock:
+            self.unsent += piece
+            wait = self.last_sent + COALESCE_SECONDS - now
+            if wait > 0 and self.later is None:
+                # The model may pause after a burst; what it has written must not wait for its next word.
+                self.later = threading.Timer(wait, self._flush)
+                self.later.start()
+        if wait <= 0:
             self._flush()
-            self.last_sent = now
         if now - self.last_saved >= CHECKPOINT_SECONDS:
-            messages.checkpoint(self.reply, self.stream.text + self.unsent)
+            messages.checkpoint(self.reply, self.text())
             self.last_saved = now
 
     def _flush(self) -> None:
-        if not self.unsent:
-            return
-        first = self.stream.feed(self.unsent)
-        self.unsent = ""
-        if first is not None:
-            hub.publish(self.conversation, first, self.stream.blocks[first:])
+        with self.lock:
+            if self.later is not None:
+                self.later.cancel()
+                self.later = None
+            if not self.unsent:
+                return
+            first = self.stream.feed(self.unsent)
+            self.unsent = ""
+            self.last_sent = time.monotonic()
+            if first is not None:
+                hub.publish(self.conversation, first, self.stream.blocks[first:])
 
     def _account(self, row: Message, usage: Usage, outcome: str) -> None:
         prompts.record_reply_cost(row, usage)

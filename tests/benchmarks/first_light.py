@@ -1,0 +1,233 @@
+"""How much the product adds to bare llama.cpp: `python -m tests.benchmarks.first_light`.
+
+One run, ratios: what is compared is measured in turn on the same machine with the same weights. Only one of
+the two llama.cpp processes works at any time. Prints a table and exits with 1 when a bar is missed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="memoryapp-benchmark-")
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
+
+import django  # noqa: E402 - the environment comes first
+
+django.setup()
+
+from chat.context.prompt import build  # noqa: E402
+from chat.llm.types import Turn  # noqa: E402
+from chat.models import Conversation, ExtractionRun, Fact, Job, Message, PromptReport, Role  # noqa: E402
+
+from tests.benchmarks import talk  # noqa: E402
+from tests.benchmarks.bare import Bare  # noqa: E402
+from tests.page_client import Page, serve  # noqa: E402
+
+PAIRS = 5
+WRITE_TOKENS = 96
+MIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table."""
+
+    what: str
+    measured: str
+    bar: str
+    ok: bool
+
+
+def main() -> int:
+    """Run every measurement and print the table; returns the exit code."""
+    from chat.llm import weights
+
+    process, base = serve(dict(os.environ), "-m", "tests.benchmarks.server")
+    rows: list[Row] = []
+    try:
+        page = Page(base)
+        wait_until(lambda: "data-state=\"ready\"" in page.get("/") or model_is_ready(page), "the model")
+        owner = Fact.objects.model._meta.get_field("owner").related_model.objects.get(username="owner")  # type: ignore[union-attr]
+        bare = Bare(weights.model_path())
+        quiet(page)
+        rows.append(writing(page, bare))
+        conversation = planted(owner)
+        rows.append(follow_up(page, bare, conversation))
+        rows.append(preempting(page, conversation))
+        rows.append(lag(page))
+        rows.extend(memory(process.pid))
+    finally:
+        process.terminate()
+        process.wait(20)
+    width = max(len(r.what) for r in rows)
+    print(f"\n{'measure':<{width}}  {'measured':<44}  bar")
+    for row in rows:
+        print(f"{row.what:<{width}}  {row.measured:<44}  {row.bar:<24}  {'ok' if row.ok else 'MISSED'}")
+    return 0 if all(r.ok for r in rows) else 1
+
+
+def writing(page: Page, bare: Bare) -> Row:
+    """Compare tokens a second through the socket with the bare loop, three pairs in turn."""
+    through, loop = [], []
+    for n in range(3):
+        conversation = page.begin(f"Say hello, number {n}.")
+        quiet(page)
+        reply = page.say("Tell me at length how a letter travels from one country to another.", conversation)
+        report = PromptReport.objects.get(reply=reply.id)
+        through.append((report.completion_tokens - 1) / (reply.last - reply.first))
+        quiet(page)
+        loop.append(bare.write(tokens_of(bare, reply.id), min(report.completion_tokens, WRITE_TOKENS * 4)))
+    ratio = statistics.median(a / b for a, b in zip(through, loop, strict=True))
+    figures = f"{ratio:.3f}  ({statistics.median(through):.1f} / {statistics.median(loop):.1f} tokens/s)"
+    return Row("tokens a second, socket ÷ bare loop", figures, "≥ 0.95", ratio >= 0.95)
+
+
+def follow_up(page: Page, bare: Bare, conversation: Conversation) -> Row:
+    """Compare the first token of turns 10 to 14, memory on and extraction run in between, with bare llama.cpp."""
+    key = str(conversation.pk)
+    page.say("Where were we? Answer in one sentence.", key)
+    ours, theirs, reads = [], [], []
+    for n in range(PAIRS):
+        quiet(page)
+        looks = ExtractionRun.objects.count()
+        reply = page.say(talk.NEXT[n], key, stop_after=1.0)
+        report = PromptReport.objects.get(reply=reply.id)
+        quiet(page)
+        if ExtractionRun.objects.count() <= looks:
+            raise RuntimeError("no extraction ran between the turns")
+        tokens = tokens_of(bare, reply.id)
+        bare.read(tokens[: report.cached_tokens])
+        theirs.append(bare.read(tokens))
+        ours.append(reply.first)
+        reads.append((report.cached_tokens, report.prompt_tokens))
+    mine, other = statistics.median(ours), statistics.median(theirs)
+    bar = 1.3 * other + 0.05
+    print("turns (cached, prompt):", reads, "ours:", [round(x, 3) for x in ours], "bare:", [round(x, 3) for x in theirs])
+    figures = f"{mine * 1000:.0f} ms / {other * 1000:.0f} ms = {mine / other:.2f}"
+    return Row("first token of turn 10+, ours ÷ bare", figures, f"≤ 1.3 × + 50 ms ({bar * 1000:.0f} ms)", mine <= bar)
+
+
+def preempting(page: Page, conversation: Conversation) -> Row:
+    """Compare the first token while an extraction runs with the first token when idle."""
+    key = str(conversation.pk)
+    other = page.begin("Hello. Answer with one word.")
+    idle, busy = [], []
+    for n in range(3):
+        quiet(page)
+        idle.append(page.say(talk.NEXT[5 + n % 3], key, stop_after=0.2).first)
+        quiet(page)
+        looks = ExtractionRun.objects.count()
+        page.say(f"Week {n}. {talk.LONG}", other, stop_after=0.1)
+        wait_until(lambda: Job.objects.filter(kind="extract", lease_until__isnull=False).exists(), "a look")
+        time.sleep(1.0)
+        if ExtractionRun.objects.count() != looks:
+            raise RuntimeError("the look ended before the message was sent")
+        busy.append(page.say(talk.NEXT[5 + n % 3], key, stop_after=0.2).first)
+    extra = statistics.median(b - a for a, b in zip(idle, busy, strict=True))
+    return Row("first token, extraction running − idle", f"{extra * 1000:+.0f} ms", "≤ 500 ms", extra <= 0.5)
+
+
+def lag(page: Page) -> Row:
+    """Measure how late the server's event loop wakes while a reply streams."""
+    quiet(page)
+    conversation = page.begin("Hello again. Answer with one word.")
+    quiet(page)
+    page.get("/lag/")
+    page.say("Write a long list of things to pack for a week in the mountains, as Markdown with headings.", conversation)
+    lags = sorted(json.loads(page.get("/lag/")))
+    p99 = lags[int(len(lags) * 0.99)]
+    figures = f"p50 {statistics.median(lags):.1f} ms, p99 {p99:.1f} ms of {len(lags)}"
+    return Row("event-loop lag while a reply streams", figures, "p99 < 20 ms", p99 < 20)
+
+
+def memory(pid: int) -> list[Row]:
+    """Read the server's anonymous memory and measure in fresh processes what it is made of."""
+    from tests.benchmarks.parts import measure
+
+    status = Path(f"/proc/{pid}/status").read_text()
+    total = int(re.findall(r"RssAnon:\s+(\d+)", status)[0]) // MIB
+    parts = measure()
+    apart = total - parts["repacked weights"]
+    listed = ", ".join(f"{name} {size}" for name, size in parts.items())
+    return [
+        Row("RssAnon of the server, repacked weights apart", f"{apart} MiB of {total}", "≤ 1,300 MB", apart <= 1240),
+        Row("  made of (MiB)", listed, "", True),
+    ]
+
+
+def planted(owner: Any) -> Conversation:
+    """Return a conversation of eight exchanges that memory has read, with facts known beside it."""
+    for text, category, kind in talk.FACTS:
+        Fact.objects.create(owner=owner, text=text, category=category, kind=kind, confidence=0.75)
+    app = owner_app(owner)
+    conversation = Conversation.objects.create(owner=owner, app=app, title="Booking page")
+    for i, (asked, answered) in enumerate(talk.TALK):
+        Message.objects.create(conversation=conversation, seq=2 * i + 1, role=Role.USER, content=asked)
+        Message.objects.create(conversation=conversation, seq=2 * i + 2, role=Role.ASSISTANT, content=answered)
+    conversation.extracted_through = 2 * len(talk.TALK)
+    conversation.save()
+    return conversation
+
+
+def owner_app(owner: Any) -> Any:
+    """Return the owner's first app."""
+    from chat.actions.owners import default_app
+
+    return default_app(owner)
+
+
+def tokens_of(bare: Bare, reply_id: str) -> list[int]:
+    """Return the prompt that the server gave to the model for a reply, as token ids."""
+    reply = Message.objects.select_related("conversation__app", "conversation__owner").get(pk=reply_id)
+    asked = Message.objects.filter(conversation=reply.conversation, seq__lt=reply.seq, role=Role.USER).last()
+    if asked is None:
+        raise RuntimeError("the reply answers nothing")
+    prompt = build(reply.conversation, asked, _Counter(bare))  # type: ignore[arg-type]
+    return bare.template.tokens(prompt.turns)
+
+
+@dataclass(frozen=True)
+class _Counter:
+    """What building a prompt needs of a provider: the window and the tokenizer."""
+
+    bare: Bare
+    context_window: int = 8192
+
+    def count_tokens(self, turns: list[Turn]) -> int:
+        return len(self.bare.template.tokens(turns))
+
+    def count_text(self, text: str) -> int:
+        return len(self.bare.native.tokenize(text, special=False))
+
+
+def model_is_ready(page: Page) -> bool:
+    """Return whether the page shows no banner about the model."""
+    return "The model is loading" not in page.get("/")
+
+
+def quiet(page: Page) -> None:
+    """Wait until no job is due or running, so that the machine is ours."""
+    wait_until(lambda: not Job.objects.filter(failed_at__isnull=True).exists(), "the jobs")
+    time.sleep(0.3)
+
+
+def wait_until(condition: Any, what: str, seconds: float = 240) -> None:
+    """Poll a condition; raises when the time is over."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{what} took longer than {seconds:.0f} s")
+        time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""The real server in a process of its own, with a probe of its event loop at /lag/ (benchmarks only)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
+
+PROBE_SECONDS = 0.005
+
+
+class LagProbe:
+    """Wraps the application; measures how late the loop wakes a sleeper, in milliseconds."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.lags: list[float] = []
+        self.task: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if self.task is None:
+            self.task = asyncio.create_task(self._measure())
+        if scope["type"] == "http" and scope["path"] == "/lag/":
+            body = json.dumps(self.lags).encode()
+            self.lags.clear()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": body})
+            return
+        await self.app(scope, receive, send)
+
+    async def _measure(self) -> None:
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(PROBE_SECONDS)
+            self.lags.append((time.perf_counter() - before - PROBE_SECONDS) * 1000)
+
+
+def main(port: str) -> None:
+    """Migrate the data folder of the environment and serve it, as `manage.py serve` does."""
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+    import memoryapp.asgi
+
+    memoryapp.asgi.application = LagProbe(memoryapp.asgi.application)  # type: ignore[assignment]
+    call_command("serve", port=int(port), no_browser=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,118 @@
+"""A browser's half of a conversation without a browser around it: posts like the page and reads the socket."""
+
+from __future__ import annotations
+
+import http.cookiejar
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from websockets.sync.client import connect
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One measured reply; seconds count from the moment before the message was posted."""
+
+    conversation: str
+    id: str
+    first: float
+    last: float
+    html: str
+
+
+class Page:
+    """Our own page, without a browser around it."""
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+        jar = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+        self._open = urllib.request.build_opener(jar).open
+        found = re.search(r'X-CSRFToken": "([^"]+)', self.get("/"))
+        if found is None:
+            raise RuntimeError("the page has no CSRF token")
+        self._token = found[1]
+
+    def get(self, path: str) -> str:
+        """Return a page's text."""
+        with self._open(self.base + path) as answer:
+            return str(answer.read().decode())
+
+    def post(self, path: str, **fields: str) -> tuple[str, str]:
+        """Post a plain form and return where it led, and what stands there."""
+        data = urllib.parse.urlencode({**fields, "csrfmiddlewaretoken": self._token}).encode()
+        request = urllib.request.Request(self.base + path, data, {"Origin": self.base})
+        with self._open(request) as answer:
+            return str(answer.geturl()), str(answer.read().decode())
+
+    def socket(self, conversation: str) -> Any:
+        """Open the page's socket on a conversation."""
+        address = f"{self.base.replace('http', 'ws')}/ws/?conversation={conversation}"
+        return connect(address, origin=self.base, max_size=None)  # type: ignore[arg-type]
+
+    def say(self, text: str, conversation: str, *, stop_after: float | None = None) -> Reply:
+        """Send a message with the socket open, as a page does, and read the reply to its end."""
+        with self.socket(conversation) as ws:
+            began = time.perf_counter()
+            _, html = self.post("/send/", text=text, conversation=conversation)
+            reply = re.findall(r'data-id="([^"]+)"', html)[-1]
+            first = None
+            while True:
+                frame = json.loads(ws.recv(timeout=300))
+                now = time.perf_counter() - began
+                if frame["type"] in ("blocks", "snapshot") and first is None and _has_text(frame):
+                    first = now
+                if stop_after is not None and first is not None and now - first > stop_after:
+                    ws.send(json.dumps({"type": "stop", "reply": reply}))
+                    stop_after = None
+                if frame["type"] == "done" and frame["reply"] == reply:
+                    return Reply(conversation, reply, first or now, now, self.get(f"/m/{reply}/"))
+
+    def begin(self, text: str) -> str:
+        """Begin a conversation and return its key, once its first reply has ended."""
+        url, html = self.post("/send/", text=text)
+        conversation = url.rstrip("/").rsplit("/", 1)[-1]
+        reply = re.findall(r'data-id="([^"]+)"', html)[-1]
+        with self.socket(conversation) as ws:
+            ws.send(json.dumps({"type": "hello", "reply": reply, "seq": 0}))
+            while json.loads(ws.recv(timeout=300)).get("type") != "done":
+                pass
+        return conversation
+
+
+def _has_text(frame: dict[str, Any]) -> bool:
+    return any(frame.get("html") or frame.get("blocks") or [])
+
+
+def free_port() -> int:
+    """Return a port of loopback that nobody uses."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def serve(environment: dict[str, str], *arguments: str) -> tuple[subprocess.Popen[bytes], str]:
+    """Start a server by these arguments of Python and its port, and return it with its address once it answers."""
+    port = free_port()
+    command = [sys.executable, *arguments, str(port)]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment)
+    base = f"http://127.0.0.1:{port}"
+    for _ in range(240):
+        try:
+            urllib.request.urlopen(base, timeout=1).close()  # noqa: S310 - loopback
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.25)
+        else:
+            return process, base
+    raise RuntimeError("the server did not answer")

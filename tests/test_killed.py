@@ -1,0 +1,122 @@
+"""A process killed at any moment loses at most a second of a reply, and does nothing twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chat.llm import weights
+from tests.page_client import ROOT, Page, serve
+
+pytestmark = [
+    pytest.mark.model,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not weights.is_present(weights.entry_named("smollm2-135m")), reason="the test model has not been fetched"
+    ),
+]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A data folder of its own, migrated, and the small real model."""
+    env = {k: v for k, v in os.environ.items() if k not in ("DJANGO_SETTINGS_MODULE", "MODEL_PATH")}
+    env |= {"DATA_DIR": str(tmp_path / "data"), "MODEL": "smollm2-135m"}
+    for command in (["migrate", "-v0"], ["collectstatic", "--noinput", "-v0"]):
+        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True)
+    return env
+
+
+@pytest.fixture
+def start(environment: dict[str, str]) -> Iterator[Callable[[], tuple[subprocess.Popen[bytes], Page]]]:
+    """Starts the real server; whatever still runs at the end is killed."""
+    running = []
+
+    def begin() -> tuple[subprocess.Popen[bytes], Page]:
+        process, base = serve(environment, "manage.py", "serve", "--no-browser", "--port")
+        running.append(process)
+        return process, Page(base)
+
+    yield begin
+    for process in running:
+        process.kill()
+        process.wait(10)
+
+
+def rows(environment: dict[str, str], query: str) -> list[Any]:
+    """Read the database as another program would."""
+    with sqlite3.connect(Path(environment["DATA_DIR"]) / "memoryapp.sqlite3", timeout=20) as connection:
+        return connection.execute(query).fetchall()
+
+
+def until(condition: Callable[[], Any], seconds: float = 90) -> Any:
+    """Wait for something that must become true."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+    return value
+
+
+def test_a_reply_cut_off_by_a_kill_is_there_as_stopped_and_can_be_written_anew(start, environment):
+    process, page = start()
+    url, html = page.post("/send/", text="Write a very long story about a lighthouse keeper and the sea.")
+    reply = re.findall(r'data-id="([^"]+)"', html)[-1]
+    until(lambda: rows(environment, "SELECT content FROM chat_message WHERE role='assistant' AND length(content) > 40"))
+    process.send_signal(signal.SIGKILL)
+    process.wait(10)
+    [(state, before)] = rows(environment, "SELECT state, content FROM chat_message WHERE role='assistant'")
+    assert state == "streaming"
+
+    _, page = start()
+    [(state, after)] = rows(environment, "SELECT state, content FROM chat_message WHERE role='assistant'")
+    assert (state, after) == ("stopped", before)
+    shown = page.get(f"/m/{reply}/")
+    assert before.split()[0] in shown
+    assert f"/m/{reply}/retry/" in shown
+    page.post(f"/m/{reply}/retry/")
+    until(lambda: rows(environment, "SELECT 1 FROM chat_message WHERE role='assistant' AND state='complete'"))
+    assert len(rows(environment, "SELECT 1 FROM chat_message WHERE role='assistant'")) == 2
+
+
+def test_a_look_cut_off_by_a_kill_runs_to_its_end_once(start, environment):
+    process, page = start()
+    conversation = page.begin("I live in Oslo and I work as a carpenter. Answer with one word.")
+    until(lambda: rows(environment, "SELECT 1 FROM chat_job WHERE kind='extract' AND lease_until IS NOT NULL"))
+    process.send_signal(signal.SIGKILL)
+    process.wait(10)
+
+    start()
+    until(lambda: not rows(environment, "SELECT 1 FROM chat_job WHERE kind='extract'"))
+    key = conversation.replace("-", "")
+    looks = f"SELECT message_id FROM chat_extractionrun WHERE message_id IN (SELECT id FROM chat_message WHERE conversation_id='{key}')"  # noqa: E501, S608
+    assert len(rows(environment, looks)) == 1
+    assert rows(environment, f"SELECT extracted_through FROM chat_conversation WHERE id='{key}'") == [(1,)]  # noqa: S608
+    texts = [text for (text,) in rows(environment, "SELECT lower(text) FROM chat_fact WHERE superseded_at IS NULL")]
+    assert len(texts) == len(set(texts))
+
+
+def test_a_forgotten_fact_is_gone_after_a_kill_inside_its_undo_window(start, environment):
+    process, page = start()
+    page.post("/memory/add/", text="User collects stamps")
+    [(pk,)] = rows(environment, "SELECT id FROM chat_fact")
+    page.post(f"/memory/{pk}/delete/")
+    process.send_signal(signal.SIGKILL)
+    process.wait(10)
+    assert rows(environment, "SELECT state FROM chat_deletion") == [("pending",)]
+
+    start()
+    until(lambda: rows(environment, "SELECT 1 FROM chat_deletion WHERE state='done'"), seconds=30)
+    assert rows(environment, "SELECT text FROM chat_fact") == []
+    assert json.dumps(rows(environment, "SELECT before, after FROM chat_factevent")) == "[]"
