@@ -103,7 +103,9 @@ class _Run:
         state, failure = MessageState.FAILED, _BROKEN
         try:
             close_old_connections()
-            row = Message.objects.select_related("conversation__app", "conversation__owner").get(pk=self.reply)
+            row = Message.objects.select_related("conversation__app", "conversation__owner").get(
+                pk=self.reply
+            )
             state, failure = self._write(row)
         except ProviderError as error:
             failure = str(error)
@@ -117,9 +119,10 @@ class _Run:
         with self.lock:
             return self.stream.text + self.unsent
 
-    def _finish(self, row: Message, state: MessageState, failure: str) -> None:
+    def _finish(self, row: Message | None, state: MessageState, failure: str) -> None:
         try:
-            messages.finish_reply(row, self.text(), state, failure)
+            if row is not None:
+                messages.finish_reply(row, self.text(), state, failure)
         finally:
             with _lock:
                 _running.pop(self.reply, None)

@@ -17,6 +17,9 @@ from .answers import refused
 from .articles import articles
 from .scope import HtmxHttpRequest, own_message
 
+# The answer comes when the next message can be sent; the engine gives way within a token.
+_STOPPING_SECONDS = 2.0
+
 
 @require_GET
 def message(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
@@ -30,7 +33,7 @@ def message(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 def stop(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """End a reply at once; its text stays."""
     found = own_message(request, pk)
-    generation.stop(found.pk)
+    generation.stop(found.pk, patience=_STOPPING_SECONDS)
     return HttpResponse(status=204) if request.htmx else redirect("conversation", found.conversation_id)
 
 

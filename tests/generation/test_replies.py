@@ -1,0 +1,263 @@
+"""The life of a reply: it completes, is stopped, fails, waits for its model, is written anew."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from django.db import connection
+
+from chat.actions import messages as actions
+from chat.generation import run as generation
+from chat.generation.hub import hub
+from chat.llm.registry import ModelState, Status, registry
+from chat.llm.types import ProviderError
+from chat.models import Conversation, Message, PromptReport, UsageRecord
+from tests.waiting import until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def gated(scripted):
+    """A model that writes a word each time its gate is released."""
+    scripted.gate = threading.Semaphore(0)
+    return scripted
+
+
+def text_so_far(reply: Message) -> str:
+    live = hub.snapshot(str(reply.conversation_id))
+    return "".join(live["blocks"]) if live else ""
+
+
+def ended(reply: Message) -> Message:
+    generation.wait()
+    reply.refresh_from_db()
+    return reply
+
+
+def test_a_reply_completes_and_says_what_it_cost(talk, scripted):
+    scripted.replies.append("All is well.")
+    _, reply = talk("How is it?")
+    generation.start(reply)
+    assert (ended(reply).state, reply.content, reply.failure) == ("complete", "All is well.", "")
+    report = PromptReport.objects.get(reply=reply)
+    assert report.prompt_tokens > 0
+    assert report.completion_tokens == 3
+    assert report.window == scripted.context_window
+    usage = UsageRecord.objects.get()
+    assert (usage.purpose, usage.lane, usage.outcome) == ("reply", "chat", "stop")
+
+
+def test_a_stopped_reply_keeps_its_text_and_offers_to_be_written_anew(ours, talk, gated):
+    gated.replies.append("One two three four")
+    _, reply = talk("Count.")
+    generation.start(reply)
+    gated.gate.release(2)
+    until(lambda: "One two" in text_so_far(reply))
+    assert generation.stop(reply.pk)
+    assert (ended(reply).state, reply.content.strip()) == ("stopped", "One two")
+    assert UsageRecord.objects.get().outcome == "cancelled"
+    page = ours.get(f"/c/{reply.conversation_id}/").content.decode()
+    assert f'action="/m/{reply.pk}/retry/"' in page
+    assert reply.failure in page
+
+
+def test_the_next_message_can_be_sent_as_soon_as_stop_has_answered(ours_htmx, talk, gated):
+    _, reply = talk("Count.")
+    generation.start(reply)
+    assert ours_htmx.post(f"/m/{reply.pk}/stop/").status_code == 204
+    answer = ours_htmx.post("/send/", {"text": "And now?", "conversation": str(reply.conversation_id)})
+    assert answer.status_code == 200
+
+
+def test_stopping_what_is_not_being_written_changes_nothing(ours_htmx, talk, scripted):
+    _, reply = talk("Hello")
+    generation.start(reply)
+    assert ended(reply).state == "complete"
+    assert ours_htmx.post(f"/m/{reply.pk}/stop/").status_code == 204
+    assert ended(reply).state == "complete"
+
+
+def test_a_reply_fails_with_the_sentence_of_its_provider(ours, talk, scripted):
+    scripted.replies.append(ProviderError("The model took a break."))
+    _, reply = talk("Hello")
+    generation.start(reply)
+    assert (ended(reply).state, reply.failure) == ("failed", "The model took a break.")
+    assert "The model took a break." in ours.get(f"/c/{reply.conversation_id}/").content.decode()
+
+
+def test_a_model_that_fails_half_way_leaves_what_it_had_written(talk, scripted, monkeypatch):
+    class Broken:
+        """A stream that dies after one word."""
+
+        def __init__(self, usage):
+            self.usage, self.finish = usage, "stop"
+
+        def __iter__(self):
+            yield "Once "
+            raise ProviderError("The connection was lost.")
+
+    real = scripted.stream
+    monkeypatch.setattr(scripted, "stream", lambda turns, **how: Broken(real(turns, **how).usage))
+    _, reply = talk("A story, please.")
+    generation.start(reply)
+    assert (ended(reply).state, reply.content) == ("failed", "Once ")
+    assert reply.failure == "The connection was lost."
+    assert UsageRecord.objects.get().outcome == "failed"
+
+
+def test_an_unexpected_error_becomes_a_plain_sentence(talk, scripted):
+    def bug(turns):
+        raise ZeroDivisionError("division by zero")
+
+    scripted.replies.append(bug)
+    _, reply = talk("Hello")
+    generation.start(reply)
+    assert ended(reply).state == "failed"
+    assert "zero" not in reply.failure
+    assert "Your message is saved" in reply.failure
+
+
+def test_a_reply_without_a_model_fails_with_the_reason(talk):
+    registry._set(Status(ModelState.MISSING, sentence="The model's file is missing."))
+    _, reply = talk("Hello")
+    generation.start(reply)
+    assert (ended(reply).state, reply.failure) == ("failed", "The model's file is missing.")
+
+
+def test_a_reply_waits_while_the_model_loads(talk, scripted):
+    registry._set(Status(ModelState.LOADING, sentence="The model is loading."))
+    scripted.replies.append("There you are.")
+    _, reply = talk("Hello")
+    generation.start(reply)
+    assert generation.running() == 1
+    reply.refresh_from_db()
+    assert reply.state == "streaming"
+    registry.use(scripted)
+    assert (ended(reply).state, reply.content) == ("complete", "There you are.")
+
+
+def test_a_reply_that_waits_for_its_model_can_be_stopped(talk):
+    registry._set(Status(ModelState.LOADING, sentence="The model is loading."))
+    _, reply = talk("Hello")
+    generation.start(reply)
+    generation.stop(reply.pk)
+    assert (ended(reply).state, reply.content) == ("stopped", "")
+
+
+def test_a_reply_whose_message_has_gone_holds_nothing_up(talk, scripted):
+    _, reply = talk("Hello")
+    Message.objects.all().delete()
+    generation.start(reply)
+    generation.wait()
+    assert generation.running() == 0
+    assert hub.snapshot(str(reply.conversation_id)) is None
+
+
+def test_text_is_saved_while_it_is_written(talk, gated, monkeypatch):
+    monkeypatch.setattr(generation, "CHECKPOINT_SECONDS", 0.0)
+    gated.replies.append("One two three")
+    _, reply = talk("Count.")
+    generation.start(reply)
+    gated.gate.release(2)
+    until(lambda: Message.objects.get(pk=reply.pk).content == "One two ")
+    assert Message.objects.get(pk=reply.pk).state == "streaming"
+
+
+def test_starting_a_reply_twice_writes_it_once(talk, gated):
+    _, reply = talk("Hello")
+    generation.start(reply)
+    generation.start(reply)
+    assert generation.running() == 1
+    gated.gate.release(10)
+    assert ended(reply).state == "complete"
+    assert len(gated.calls) == 1
+
+
+def test_retry_puts_a_new_reply_in_the_place_of_the_old_one_and_keeps_it(ours_htmx, talk, scripted):
+    scripted.replies.extend(["First try.", "Second try."])
+    asked, old = talk("Hello")
+    generation.start(old)
+    ended(old)
+    answer = ours_htmx.post(f"/m/{old.pk}/retry/")
+    generation.wait()
+    shown = list(Message.objects.filter(conversation=asked.conversation).shown())
+    old.refresh_from_db()
+    assert answer.status_code == 200
+    assert [m.content for m in shown] == ["Hello", "Second try."]
+    assert (old.content, old.replaced_by) == ("First try.", shown[1])
+    assert f'id="m-{shown[1].pk}"' in answer.content.decode()
+
+
+def test_a_retried_reply_is_asked_with_the_same_prompt(ours_htmx, talk, scripted):
+    _, old = talk("Hello")
+    generation.start(old)
+    ended(old)
+    ours_htmx.post(f"/m/{old.pk}/retry/")
+    generation.wait()
+    assert scripted.calls[0].turns == scripted.calls[1].turns
+
+
+def test_only_the_last_reply_can_be_written_anew(ours_htmx, talk):
+    asked, first = talk("One")
+    actions.finish_reply(first, "1", "complete")
+    _, second = talk("Two", asked.conversation)
+    actions.finish_reply(second, "2", "complete")
+    answer = ours_htmx.post(f"/m/{first.pk}/retry/")
+    assert answer.status_code == 409
+    assert "last reply" in answer.content.decode()
+    assert Message.objects.count() == 4
+
+
+def test_a_users_message_cannot_be_written_anew(ours_htmx, talk):
+    asked, reply = talk("One")
+    Message.objects.filter(pk=reply.pk).delete()
+    assert ours_htmx.post(f"/m/{asked.pk}/retry/").status_code == 409
+    assert list(Message.objects.all()) == [asked]
+
+
+def test_a_reply_that_is_being_written_cannot_be_written_anew(ours_htmx, talk):
+    _, reply = talk("One")
+    assert ours_htmx.post(f"/m/{reply.pk}/retry/").status_code == 409
+    assert Message.objects.count() == 2
+
+
+def in_two_threads(work) -> list[str]:
+    """Do the same in two threads that begin at once; returns what each came to, sorted."""
+    barrier, results = threading.Barrier(2), []
+
+    def run() -> None:
+        barrier.wait(5)
+        try:
+            work()
+            results.append("done")
+        except actions.Refused as refusal:
+            results.append(type(refusal).__name__)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    return sorted(results)
+
+
+def test_of_two_messages_sent_at_once_one_is_answered_and_one_is_told_to_wait(owner, talk):
+    _, reply = talk("Hello")
+    actions.finish_reply(reply, "Hi.", "complete")
+    conversation = Conversation.objects.get()
+    outcome = in_two_threads(lambda: actions.send_message(owner, "Again", conversation))
+    assert outcome == ["Busy", "done"]
+    assert Message.objects.filter(state="streaming").count() == 1
+    assert Message.objects.filter(content="Again").count() == 1
+
+
+def test_of_two_retries_at_once_one_wins(talk):
+    _, reply = talk("Hello")
+    actions.finish_reply(reply, "Hi.", "complete")
+    outcome = in_two_threads(lambda: actions.retry_reply(reply))
+    assert outcome.count("done") == 1
+    assert Message.objects.count() == 3
