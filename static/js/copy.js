@@ -15,7 +15,13 @@ async function put(text, pressed) {
   setTimeout(() => { $(".icon", pressed)?.replaceWith(old); pressed.title = before; }, 1500);
 }
 
+// What scrolls sideways must be reachable by keyboard.
+function reachable(root) {
+  for (const box of $$("pre, .table", root)) if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+}
+
 export function decorate(root) {
+  reachable(root);
   for (const code of $$("pre", root)) {
     const home = code.closest(".highlight") ?? code.parentElement;
     if ($(":scope > .code-tools", home)) continue;
