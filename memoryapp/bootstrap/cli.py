@@ -33,6 +33,8 @@ def main(name: str, arguments: Sequence[str]) -> int:
             print(
                 f"{error.filename} cannot be written to. Make it yours, or move the project.", file=sys.stderr
             )
+        elif isinstance(error, FileNotFoundError) and error.filename:
+            print(f"{error.filename} is missing. Get the project's files again.", file=sys.stderr)
         else:
             raise
         return 1

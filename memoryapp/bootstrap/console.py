@@ -106,13 +106,12 @@ def _stop(child: "subprocess.Popen[bytes]") -> None:
     if sys.platform == "win32":
         child.kill()
         return
-    # First the polite signal: pip removes its temporary folders then.
+    # First the polite signal: pip removes its temporary folders then. Then for those that do not listen.
     for number in (signal.SIGINT, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(timeout=_GRACE_SECONDS)
-            return
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """The weights of models: the catalogue, the choice, bringing files here. Standard library only, no Django."""
 
-from .catalog import (
+from .entries import (
     Entry,
     File,
     catalog,

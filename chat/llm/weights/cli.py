@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from .catalog import (
+from .entries import (
     Entry,
     catalog,
     choose_model,

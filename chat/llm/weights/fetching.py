@@ -8,8 +8,8 @@ from pathlib import Path
 
 from memoryapp.locking import locked
 
-from .catalog import Entry, File, is_present, path_of, require
 from .disk import require_room
+from .entries import Entry, File, is_present, path_of, require
 from .errors import ChecksumWrong, NoNetwork, Refused, WeightsError
 from .hub import from_hub
 from .progress import CHECKING, Progress, silent

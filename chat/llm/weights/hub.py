@@ -7,8 +7,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from .catalog import File
 from .disk import raise_if_full
+from .entries import File
 from .errors import NoNetwork, Refused
 from .progress import Progress
 

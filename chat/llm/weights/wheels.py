@@ -14,8 +14,8 @@ from typing import BinaryIO
 
 from memoryapp.pip import Trouble, trouble_in
 
-from .catalog import File, Wheel
 from .disk import free_bytes, raise_if_full
+from .entries import File, Wheel
 from .errors import ChecksumWrong, DiskFull, NoNetwork, NoPip, Refused, WeightsError
 from .progress import Progress
 

@@ -31,8 +31,6 @@ def database() -> Iterator[Finding]:
     except DatabaseError as error:
         yield broken("database", f"{name} cannot be read: {error}. Restore a backup, or move the file away.")
         return
-    finally:
-        connection.close()
     if pending:
         yield broken("migrations", f"{len(pending)} are waiting. Run python3 manage.py migrate.")
     else:

@@ -1,0 +1,76 @@
+"""Settings from the environment and the folders of a user on each platform."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from memoryapp import env
+
+HOME = Path("/home/maya")
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "purpose", "folder"),
+    [
+        ("linux", {}, "cache", "/home/maya/.cache/memoryapp"),
+        ("linux", {}, "data", "/home/maya/.local/share/memoryapp"),
+        ("linux", {"XDG_CACHE_HOME": "/var/cache/maya"}, "cache", "/var/cache/maya/memoryapp"),
+        ("linux", {"XDG_DATA_HOME": "relative"}, "data", "/home/maya/.local/share/memoryapp"),
+        ("darwin", {"XDG_CACHE_HOME": "/x"}, "cache", "/home/maya/Library/Caches/memoryapp"),
+        ("darwin", {}, "data", "/home/maya/Library/Application Support/memoryapp"),
+        ("win32", {"LOCALAPPDATA": "/c/Local"}, "data", "/c/Local/memoryapp"),
+        ("win32", {"LOCALAPPDATA": "/c/Local"}, "cache", "/c/Local/memoryapp/Cache"),
+    ],
+)
+def test_each_platform_s_own_folder_is_used(
+    platform: str, variables: dict[str, str], purpose: str, folder: str
+) -> None:
+    assert env.user_folder(purpose, platform, variables, HOME) == Path(folder)
+
+
+def test_the_data_folder_is_made_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATA_DIR", str(tmp_path / "deep" / "data"))
+    assert stat.S_IMODE(env.data_dir().stat().st_mode) == 0o700
+    assert env.database_path().parent == env.data_dir()
+
+
+def test_the_folder_of_weights_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MODEL_DIR", "/srv/models")
+    assert env.model_dir() == Path("/srv/models")
+    monkeypatch.setenv("MODEL_DIR", "")
+    assert env.model_dir() == env.cache_dir() / "models"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1", True), ("Yes", True), ("on", True), ("0", False), ("false", False), ("", False)]
+)
+def test_yes_and_no_are_read_in_their_usual_spellings(
+    text: str, value: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_SWITCH", text)
+    assert env.envbool("SOME_SWITCH", not value) is value
+
+
+def test_unset_variables_take_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOME_VALUE", raising=False)
+    assert env.envstr("SOME_VALUE", "a") == "a"
+    assert env.envint("SOME_VALUE", 3) == 3
+    assert env.envfloat("SOME_VALUE", 0.5) == 0.5
+    assert env.envbool("SOME_VALUE", True) is True
+    assert env.envlist("SOME_VALUE", ["a"]) == ["a"]
+
+
+def test_lists_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_VALUE", " a.org, b.org ,,")
+    assert env.envlist("SOME_VALUE") == ["a.org", "b.org"]
+
+
+@pytest.mark.parametrize(
+    "read", [lambda: env.envint("SOME_VALUE", 1), lambda: env.envbool("SOME_VALUE", True)]
+)
+def test_nonsense_names_the_variable(read: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_VALUE", "banana")
+    assert callable(read)
+    with pytest.raises(env.BadValue, match=r"SOME_VALUE must be .*'banana'"):
+        read()

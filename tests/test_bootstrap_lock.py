@@ -1,0 +1,103 @@
+"""The lock: one file, three parts, and the engine taken out of the first."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryapp.bootstrap.lock import (
+    BUILD_MARKER,
+    DEVELOPMENT_MARKER,
+    blocks,
+    package_of,
+    split_lock,
+    version_of,
+)
+from memoryapp.env import ROOT
+
+LOCK = f"""\
+# made by a tool
+django==5.2.19 \\
+    --hash=sha256:aa
+llama-cpp-python==0.3.36 \\
+    --hash=sha256:bb
+tzdata==2026.6 ; sys_platform == 'win32' \\
+    --hash=sha256:cc \\
+    --hash=sha256:dd
+
+{DEVELOPMENT_MARKER}
+pytest==9.2.0 \\
+    --hash=sha256:ee
+
+{BUILD_MARKER}
+cmake==4.4.5 \\
+    --hash=sha256:ff
+"""
+
+
+def test_each_part_holds_its_own_packages() -> None:
+    lock = split_lock(LOCK)
+    assert [package_of(block) for block in blocks(lock.runtime)] == ["django", "tzdata"]
+    assert [package_of(block) for block in blocks(lock.development)] == ["pytest"]
+    assert [package_of(block) for block in blocks(lock.build)] == ["cmake"]
+
+
+def test_the_engine_is_apart_and_keeps_its_hash() -> None:
+    lock = split_lock(LOCK)
+    assert lock.engine == "llama-cpp-python==0.3.36 \\\n    --hash=sha256:bb\n"
+    assert lock.engine_version == "0.3.36"
+
+
+def test_a_package_keeps_its_marker_and_every_hash() -> None:
+    assert "tzdata==2026.6 ; sys_platform == 'win32' \\\n    --hash=sha256:cc \\\n    --hash=sha256:dd" in (
+        split_lock(LOCK).runtime
+    )
+
+
+@pytest.mark.parametrize("marker", [DEVELOPMENT_MARKER, BUILD_MARKER])
+def test_a_lock_without_a_marker_line_is_refused(marker: str) -> None:
+    with pytest.raises(ValueError, match="marker lines"):
+        split_lock(LOCK.replace(marker, ""))
+
+
+def test_a_lock_without_the_engine_is_refused() -> None:
+    with pytest.raises(ValueError, match="0 times"):
+        split_lock(LOCK.replace("llama-cpp-python", "llama"))
+
+
+@given(st.from_regex(r"[A-Za-z][A-Za-z0-9._-]{0,10}[A-Za-z0-9]", fullmatch=True))
+def test_names_are_compared_in_their_normal_form(name: str) -> None:
+    normal = package_of(f"{name}==1")
+    assert normal == package_of(f"{name.upper()}==1")
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", normal)
+
+
+def test_the_project_s_lock_pins_and_hashes_every_package() -> None:
+    lock = split_lock((ROOT / "requirements.txt").read_text())
+    for part in (lock.runtime, lock.development, lock.engine, lock.build):
+        for block in blocks(part):
+            assert version_of(block)
+            assert "--hash=sha256:" in block
+
+
+def test_the_project_s_lock_names_no_place_to_download_from() -> None:
+    text = (ROOT / "requirements.txt").read_text()
+    assert not re.search(r"https?://|file:|--index|--extra|--find", text)
+
+
+def test_the_project_s_lock_holds_what_pyproject_pins() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    lock = split_lock((ROOT / "requirements.txt").read_text())
+    groups = [
+        (project["project"]["dependencies"], lock.runtime + lock.engine),
+        (project["dependency-groups"]["dev"], lock.runtime + lock.development),
+        (project["dependency-groups"]["build"], lock.build),
+    ]
+    for wanted, text in groups:
+        locked = {(package_of(block), version_of(block)) for block in blocks(text)}
+        for requirement in wanted:
+            pinned = re.sub(r"\[.*?\]", "", requirement)
+            assert (package_of(pinned), version_of(pinned)) in locked
