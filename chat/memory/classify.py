@@ -1,4 +1,4 @@
-"""The kind of a fact that the user wrote by hand; its text stays as they wrote it (seed 004, "Manual Adding")."""
+"""The kind of a fact written by hand; its text stays as the user wrote it (seed 004, "Manual Adding")."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from chat.memory import prompt
 from chat.memory.extract import SLOT, parse
 from chat.memory.kind_rules import guess_kind, settle_kind
 from chat.memory.kinds import KINDS, CategoryName
+from chat.memory.language import detect
 from chat.memory.secrets import redact
 from chat.memory.subjects import subject_of
 
@@ -30,7 +31,7 @@ def _asked(provider: Provider, text: str, stop: StopFlag | None) -> str:
             slot=SLOT,
             lane=Lane.INTERACTIVE,
             max_tokens=prompt.MAX_TOKENS,
-            grammar=prompt.GRAMMAR,
+            grammar=prompt.grammar(detect(text)),
             stop=stop,
         )
     except ProviderError:

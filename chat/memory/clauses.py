@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chat.memory import frames
+from chat.memory import frames, others
 from chat.memory.similar import content, tokens
 
-_SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|(?<=[。！？])|\n+|\s+[–—]\s+|;\s+|；")
+_SENTENCE = re.compile(r"(?<=[.!?…。！？；;])\s+|(?<=[。！？；])|\n+|\s+(?=[–—]\s)")
 _CLAUSE = re.compile(
     r",\s+|，|\s+(?:but|aber|mais|pero|ma|mas|and|und|et|y|e)\s+(?=\w+)|但是?|(?<=\w)\s+[–—-]\s+"
 )
+
+_POINTS_BACK = re.compile(
+    r"^(?:(?:and|but|so|und|aber|et|mais|y|pero|e|ma|mas|–|—)\s+)*"
+    r"(?:it(?:'s|'ll)?|its|he|she|they|this|that|these|those|there|es|er|sie|das|dies|il|elle|ils|elles|c'est|"
+    r"ça|cela|eso|esto|él|ella|ellos|lui|lei|questo|quello|ele|ela|isso|isto)\b|^(?:它|他|她|这|那)",
+    re.I,
+)
+_MOST_PORTIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +44,27 @@ def sentences(masked: str) -> list[Sentence]:
     return judged
 
 
-def stated(masked: str) -> str:
+def joined(judged: Sequence[Sentence]) -> str:
     """Return what is left to read once the sentences that state nothing are taken out."""
-    return " ".join(s.text for s in sentences(masked) if not s.reason)
+    return " ".join(s.text for s in judged if not s.reason)
+
+
+def portions(judged: Sequence[Sentence]) -> list[str]:
+    """Return the statements in portions to be read one by one: a small model forgets all but the first.
+
+    A sentence that points back ("It is written in Go") stays with the one before it; a very long message
+    comes in portions of several sentences, at most `_MOST_PORTIONS`.
+    """
+    found: list[str] = []
+    previous = False
+    for sentence in judged:
+        if not sentence.reason and previous and _POINTS_BACK.search(sentence.text):
+            found[-1] += f" {sentence.text}"
+        elif not sentence.reason:
+            found.append(sentence.text)
+        previous = not sentence.reason
+    size = -(-len(found) // _MOST_PORTIONS) or 1
+    return [" ".join(found[start : start + size]) for start in range(0, len(found), size)]
 
 
 def clauses(sentence: str) -> list[str]:
@@ -60,11 +87,19 @@ def support(fact: str, masked: str) -> Sentence | None:
 
 def _judge(sentence: str) -> list[Sentence]:
     """Judge a sentence; a question keeps the statement that it opens with ("I'm a nurse, what…?")."""
-    reason = frames.sentence_reason(sentence)
+    reason = frames.sentence_reason(sentence) or _hedged(sentence) or others.only_others(sentence)
     if reason != frames.QUESTION:
         return [Sentence(sentence, reason)]
     kept, rest = _opening_statement(sentence)
     return [Sentence(kept), Sentence(rest, reason)] if kept else [Sentence(sentence, reason)]
+
+
+def _hedged(sentence: str) -> str:
+    """Return that the user was not sure, when no clause of theirs is said without a hedge."""
+    parts = clauses(sentence)
+    sure = [part for part in parts if frames.speaks_of_self(part) and not frames.is_hedged(part)]
+    # "I'm considering it, nothing is settled": what follows a hedge in the same breath shares it.
+    return frames.HEDGED if any(map(frames.is_hedged, parts)) and not sure else ""
 
 
 def _opening_statement(sentence: str) -> tuple[str, str]:

@@ -6,7 +6,20 @@ import re
 from collections.abc import Callable
 from datetime import date, timedelta
 
-_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 
 
 def _day(offset: int) -> Callable[[date], str]:

@@ -1,4 +1,4 @@
-"""Worked examples for the reader of messages: many trades, countries, wordings and languages, invented for this."""
+"""Worked examples for the reader of messages: many trades, countries and languages, all invented."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
         "home: User lives in Harare",
         "family: User has three kids",
     ),
-    _ex("Why do volcanoes erupt, and which one is the largest?"),
     _ex(
         "I'm coeliac so nothing with gluten for me, and I can't stand loud restaurants.",
         "health: User is coeliac",
@@ -30,7 +29,7 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
         "building: Nutzer baut eine Treppe für ein altes Bauernhaus",
         "reply_style: Nutzer möchte geduzt werden",
     ),
-    _ex("Ah, thanks, that cleared it up a lot!"),
+    _ex("ok let's do the second one"),
     _ex(
         "We might get a greenhouse next year, who knows.",
         "goal?: User might get a greenhouse next year",
@@ -51,7 +50,8 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
         "units: User wants distances in miles",
     ),
     _ex(
-        "Moi c'est Noémie. J'apprends la poterie depuis mars et le samedi je vends mes bols au marché de Nantes.",
+        "Moi c'est Noémie. J'apprends la poterie depuis mars "
+        "et le samedi je vends mes bols au marché de Nantes.",
         "name: L'utilisatrice s'appelle Noémie",
         "learning: L'utilisatrice apprend la poterie depuis mars",
         "habit: L'utilisatrice vend ses bols au marché de Nantes le samedi",
@@ -92,14 +92,15 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
         "tools: User works with a lathe and files",
     ),
     _ex(
-        "(asked: What is hard about it, and do you take any medicine?)\nInsulin twice a day. I also chair the village council.",
+        "(asked: What is hard about it, and do you take any medicine?)\n"
+        "Insulin twice a day. I also chair the village council.",
         "health: User takes insulin twice a day",
         "job: User chairs the village council",
     ),
     _ex(
         "Estou treinando para a maratona de Recife e meu marido é bombeiro.",
         "goal: O usuário está treinando para a maratona de Recife",
-        "family: O marido do usuário é bombeiro",
+        "family: O usuário tem um marido bombeiro",
     ),
     _ex("ugh this week is endless, I'm a zombie"),
     _ex(
@@ -132,5 +133,4 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
         "age: User is 52 years old",
         "pet: User has a parrot called Coco",
     ),
-    _ex("ok let's do the second one"),
 )

@@ -14,19 +14,19 @@ from chat.llm.types import Completion, Lane, Provider, StopFlag, Usage
 from chat.memory import clauses, frames, prompt
 from chat.memory.dates import resolve
 from chat.memory.ground import ground, quote
-from chat.memory.kind_rules import settle_kind
+from chat.memory.kind_rules import first_rule, settle_kind
 from chat.memory.kinds import KINDS, CategoryName
 from chat.memory.language import detect
 from chat.memory.mask import is_worth_reading, mask
 from chat.memory.secrets import holds_secret, redact
 from chat.memory.similar import normalise
 from chat.memory.subjects import subject_of
-from chat.memory.wording import tidy
+from chat.memory.wording import split, tidy
 
 SLOT = "extract"
 UNREADABLE = "The model's notes could not be read, twice; nothing was stored from this message."
 DUPLICATE = "said twice in one message"
-SECRET = "a secret"
+UNSAFE = "holds a secret"
 
 _LINE = re.compile(r"^(?P<kind>[a-z_]+)(?P<hedged>\?)?: (?P<text>.+)$")
 
@@ -87,8 +87,8 @@ def extract(
 ) -> Extraction:
     """Return what one user message says about the user.
 
-    Blocks while the model answers: call it from a worker thread. Raises `ExtractionCancelled` when the call was
-    stopped and lets `ProviderError` through; a model that answers nonsense is an `error`, never a guess.
+    Blocks while the model answers: call it from a worker thread. Raises `ExtractionCancelled` when the call
+    was stopped and lets `ProviderError` through; a model that answers nonsense is an `error`, never a guess.
     """
     result = Extraction()
     masked = redact(mask(message))
@@ -97,13 +97,15 @@ def extract(
     result.refused = [
         Refusal(s.text[:300], s.reason) for s in judged if s.reason and s.reason != frames.QUESTION
     ]
-    said = " ".join(s.text for s in judged if not s.reason)
-    if not is_worth_reading(said, asked):
+    if not is_worth_reading(clauses.joined(judged), asked):
         return result
-    notes = _ask(provider, said, asked, stop, result)
     seen: set[str] = set()
-    for note in notes:
-        _weigh(note, said, asked, today, seen, result)
+    for said in clauses.portions(judged):
+        # The question is answered by what comes first; later sentences speak for themselves.
+        if frames.is_plain_statement(said) or is_worth_reading(said, asked):
+            for note in _ask(provider, said, asked, stop, result):
+                _weigh(note, said, asked, today, seen, result)
+            asked = ""
     return result
 
 
@@ -145,13 +147,15 @@ def _ask(provider: Provider, said: str, asked: str, stop: StopFlag | None, resul
 
 
 def _complete(provider: Provider, said: str, asked: str, strict: bool, stop: StopFlag | None) -> Completion:
+    silent = not frames.is_plain_statement(said)
+    grammar = prompt.grammar(detect(said) or detect(asked), silent=silent)
     began = time.monotonic()
     completion = provider.complete(
         prompt.turns(said, asked, strict=strict),
         slot=SLOT,
         lane=Lane.BACKGROUND,
         max_tokens=prompt.MAX_TOKENS,
-        grammar=prompt.GRAMMAR,
+        grammar=grammar,
         stop=stop,
     )
     if not completion.usage.seconds:
@@ -168,7 +172,17 @@ def _whole_lines(completion: Completion) -> str:
 
 def _weigh(note: Note, said: str, asked: str, today: date, seen: set[str], result: Extraction) -> None:
     """Put one note among the candidates or among the refused."""
-    text = redact(tidy(note.text, said))
+    first, *more = split(redact(tidy(note.text, said)))
+    _weigh_sentence(note, first, said, asked, today, seen, result)
+    for text in more:
+        # The model named a kind for the first thing only.
+        other = note.model_copy(update={"kind": first_rule(text) or note.kind})
+        _weigh_sentence(other, text, said, asked, today, seen, result)
+
+
+def _weigh_sentence(
+    note: Note, text: str, said: str, asked: str, today: date, seen: set[str], result: Extraction
+) -> None:
     reason = _reason_against(note, text, said, asked)
     if not reason and normalise(text) in seen:
         reason = DUPLICATE
@@ -192,9 +206,11 @@ def _weigh(note: Note, said: str, asked: str, today: date, seen: set[str], resul
 
 def _reason_against(note: Note, text: str, said: str, asked: str) -> str:
     if holds_secret(text):
-        return SECRET
+        return UNSAFE
     if note.hedged:
         return frames.HEDGED
+    if "in mind" in text:
+        return frames.REQUEST
     return ground(text, said, asked)
 
 

@@ -1,4 +1,4 @@
-"""Frames in which words state nothing about the user: questions, requests, play, hypotheses, hedges, others."""
+"""Frames in which words state nothing about the user: questions, requests, play, hypotheses, hedges."""
 
 from __future__ import annotations
 
@@ -23,33 +23,46 @@ _SYSTEM = _any(
     r"^\s*(?:system|assistant|developer)\s*[:：]",
     r"\b(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|rules?|prompts?|guidelines)\b",
     r"\b(?:save|store|add|record|write|remember|note)\b.{0,30}\b(?:fact|memory|that)\b.{0,12}\bthe user\b",
-    r"\bignor(?:iere|ez|a|e)\b.{0,30}\b(?:anweisungen|instructions|instrucciones|istruzioni|instruções)\b|忽略.{0,12}(?:指令|指示)",
+    r"\bignor(?:iere|ez|a|e)\b.{0,30}\b(?:anweisungen|instructions|instrucciones|istruzioni|"
+    r"instruções)\b|忽略.{0,12}(?:指令|指示)",
 )
 _ROLE_PLAY = _any(
     r"\brole[- ]?play",
-    r"\b(?:let'?s|let us) (?:play|pretend|imagine)\b|\bpretend\b|\bact as\b|\bplay the (?:role|part)\b|\bin character\b",
-    r"\byou(?:'re| are)(?: now)? (?:a|an|the|my) (?:pirate|king|queen|knight|captain|wizard|detective|doctor|lawyer|teacher|"
+    r"\b(?:let'?s|let us) (?:play|pretend|imagine)\b|\bpretend\b|\bact as\b|\bplay the (?:role|part)\b|"
+    r"\bin character\b",
+    r"\byou(?:'re| are)(?: now)? (?:a|an|the|my) (?:pirate|king|queen|knight|captain|wizard|detective|"
+    r"doctor|lawyer|teacher|"
     r"recruiter|interviewer|customer|character|dungeon|game|ai)\b",
-    r"\b(?:rollenspiel|spielen wir|tu so, als|jeu de rôle|faisons comme si|joue le rôle|juego de rol|juguemos|haz de cuenta|"
+    r"\b(?:rollenspiel|spielen wir|tu so, als|jeu de rôle|faisons comme si|joue le rôle|juego de rol|"
+    r"juguemos|haz de cuenta|"
     r"finge que|gioco di ruolo|facciamo finta|fingi di|faz de conta|finja que)\b|角色扮演|假装|扮演",
 )
 _HYPOTHETICAL = _any(
-    r"\bif (?:i|we) (?:were|was|had|could|would|lived|moved|became|won|owned|earned|worked|ever|got|made|did|went)\b",
+    r"\bif (?:i|we) (?:were|was|had|could|would|lived|moved|became|won|owned|earned|worked|ever|got|"
+    r"made|did|went)\b",
     r"\bif (?:i|we)'d\b|\b(?:suppose|supposing|imagine|assuming|hypothetically|what if|let'?s say|say i)\b",
     r"\bi wish (?:i|we)\b|\bi (?:would|'d) (?:be|have been|live|move)\b",
     r"\bwenn ich\b.{0,60}\b(?:wäre|hätte|würde|könnte)\b|\b(?:angenommen|stell dir vor|gesetzt den fall)\b",
-    r"\bsi j(?:'|e )\w*\b.{0,40}\b(?:étais|avais|vivais|habitais|gagnais|pouvais|travaillais)\b|\bsi j'(?:étais|avais|habitais)\b"
+    r"\bsi j(?:'|e )\w*\b.{0,40}\b(?:étais|avais|vivais|habitais|gagnais|pouvais|travaillais)\b|"
+    r"\bsi j'(?:étais|avais|habitais)\b"
     r"|\bsi je (?:vivais|gagnais|pouvais|travaillais|devenais)\b|\b(?:imagin(?:e|ons|ez)|supposons)\b",
-    r"\bsi (?:yo )?(?:fuera|fuese|tuviera|viviera|pudiera|ganara|trabajara)\b|\b(?:imagina|supongamos|suponiendo)\b",
-    r"\bse (?:io )?(?:fossi|avessi|vivessi|potessi|vincessi|lavorassi)\b|\b(?:immagina|supponiamo|mettiamo che)\b",
-    r"\bse (?:eu )?(?:fosse|tivesse|morasse|pudesse|ganhasse|trabalhasse)\b|\b(?:imagine que|suponha|digamos)\b",
+    r"\bsi (?:yo )?(?:fuera|fuese|tuviera|viviera|pudiera|ganara|trabajara)\b|\b(?:imagina|supongamos|"
+    r"suponiendo)\b",
+    r"\bse (?:io )?(?:fossi|avessi|vivessi|potessi|vincessi|lavorassi)\b|\b(?:immagina|supponiamo|"
+    r"mettiamo che)\b",
+    r"\bse (?:eu )?(?:fosse|tivesse|morasse|pudesse|ganhasse|trabalhasse)\b|\b(?:imagine que|suponha|"
+    r"digamos)\b",
     r"如果我?|假如|假设|要是",
 )
 _HEDGE = _any(
-    r"\b(?:maybe|perhaps|might|possibly|not (?:so )?sure|unsure|someday|some day|one day|no idea (?:if|whether))\b",
-    r"\b(?:thinking (?:about|of)|considering|toying with|wondering (?:if|whether)|debating|tempted to|may (?:try|move|start|go|buy|get))\b",
-    r"\bi (?:guess|suppose)\b|\bi think i(?:'m| am|'ll| will| may| could)\b|\bi could (?:try|see myself)\b|\bhaven'?t decided\b",
-    r"\b(?:vielleicht|eventuell|möglicherweise|womöglich|überlege|bin (?:mir )?(?:nicht|un)\s?sicher|irgendwann)\b",
+    r"\b(?:maybe|perhaps|might|possibly|not (?:so )?sure|unsure|someday|some day|one day|no idea (?:if|"
+    r"whether))\b",
+    r"\b(?:thinking (?:about|of)|considering|toying with|wondering (?:if|whether)|debating|tempted to|"
+    r"(?:i|we|user) may)\b",
+    r"\bi (?:guess|suppose)\b|\bi think i(?:'m| am|'ll| will| may| could)\b|\bi could (?:try|"
+    r"see myself)\b|\bhaven'?t decided\b",
+    r"\b(?:vielleicht|eventuell|möglicherweise|womöglich|überlege|bin (?:mir )?(?:nicht|un)\s?sicher|"
+    r"irgendwann)\b",
     r"\b(?:peut-être|j'hésite|j'envisage|je songe|pas sûre?|un jour)\b",
     r"\b(?:quizás?|tal vez|a lo mejor|puede que|estoy pensando en|no estoy segur[oa]|algún día)\b",
     r"\b(?:forse|magari|può darsi|sto pensando di|non sono sicur[oa]|un giorno)\b",
@@ -57,53 +70,112 @@ _HEDGE = _any(
     r"也许|或许|说不定|可能|考虑|不确定",
 )
 _JOKE = _any(
-    r"\b(?:haha+|lol|lmao|rofl|jk|just kidding|kidding)\b.*\bi(?:'m| am)\b|\bi(?:'m| am)\b.*\b(?:jk|just kidding|lmao|lol|haha+)\b",
+    r"\b(?:haha+|lol|lmao|rofl|jk|just kidding|kidding)\b.*\bi(?:'m| am)\b|\bi(?:'m| am)\b.*\b(?:jk|"
+    r"just kidding|lmao|lol|haha+)\b",
     r"\bi(?:'m| am) (?:basically|literally|practically|pretty much) (?:a|an|the|my|made)\b",
 )
 _REQUEST = _any(
     r"^(?:(?:please|kindly|now|then|ok|okay|hey|hi|also|bitte|por favor|per favore|s'il te plaît|请)[, ]+)*"
-    r"(?:write|draft|compose|summari[sz]e|translate|explain|describe|give me|list|make|create|generate|suggest|recommend|tell me|"
-    r"show|help|fix|find|compare|plan|convert|check|rewrite|rephrase|calculate|compute|design|build me|draw|review|proofread|"
-    r"correct|improve|shorten|expand|outline|brainstorm|search|look up|teach|recite|name (?:a|some|three|five)|what about|how about|"
-    r"schreib|erklär|übersetze|fasse|gib mir|zeig|hilf|nenne|empfiehl|mach mir|erstelle|écris|explique|traduis|résume|donne|montre|aide|"
-    r"propose|escribe|explica|traduce|resume|dame|muestra|ayúdame|recomienda|hazme|scrivi|spiega|traduci|riassumi|dammi|mostra|aiutami|"
-    r"consiglia|fammi|escreva|explique|traduza|resuma|me dê|mostre|me ajude|sugira|recomende|faça)\w*\b",
-    r"^(?:(?:please|also|and|so|ok|okay|hey|hi)[, ]+)*(?:(?:can|could|would|will) you|i(?:'d| would) like you to|i (?:need|want) you to|"
-    r"i need (?:help|a hand)|kannst du|könntest du|peux-tu|pourrais-tu|tu peux|puedes|podrías|puoi|potresti|você pode|pode)\b",
+    r"(?:write|draft|compose|summari[sz]e|translate|explain|describe|give me|list|make|create|generate|"
+    r"suggest|recommend|tell me|"
+    r"show|help|fix|find|compare|plan|convert|check|rewrite|rephrase|calculate|compute|design|build me|"
+    r"draw|review|proofread|"
+    r"correct|improve|shorten|expand|invent|give|outline|brainstorm|search|look up|teach|recite|"
+    r"name (?:a|some|three|five)|what about|how about|"
+    r"schreib|antworte|nenn|erklär|übersetze|fasse|gib mir|zeig|hilf|nenne|empfiehl|mach mir|erstelle|"
+    r"écris|réponds|répondez|explique|traduis|résume|donne|montre|aide|"
+    r"propose|escribe|responde|llámame|explica|traduce|resume|dame|muestra|ayúdame|recomienda|hazme|"
+    r"scrivi|rispondi|spiega|traduci|riassumi|dammi|mostra|aiutami|"
+    r"consiglia|fammi|escreva|responda|explique|traduza|resuma|me dê|mostre|me ajude|sugira|recomende|"
+    r"faça)\w*\b",
+    r"^(?:(?:please|also|and|so|ok|okay|hey|hi)[, ]+)*(?:(?:can|could|would|will) you|i(?:'d|"
+    r" would) like you to|i (?:need|want) you to|"
+    r"i need (?:help|a hand)|kannst du|könntest du|peux-tu|pourrais-tu|tu peux|puedes|podrías|puoi|"
+    r"potresti|você pode|pode)\b",
     r"^(?:请|帮我|给我|写一|翻译|解释|推荐)",
 )
 # A wish about every later answer is a request too, but one to be remembered.
 _STANDING = _any(
-    r"\b(?:always|never|from now on|in (?:the )?future|every time|each time|whenever|by default|going forward|henceforth)\b",
-    r"\b(?:keep|make|give|write|want|prefer|like) (?:\w+ ){0,3}(?:answers?|replies|reply|responses?|explanations?|it|things) \w+",
-    r"\b(?:answers?|replies|reply|respond|answer me|talk to me|speak to me|address me|call me|code examples?|bullet points?|metric|imperial|"
+    r"\b(?:always|never|from now on|in (?:the )?future|every time|each time|whenever|by default|"
+    r"going forward|henceforth)\b",
+    r"\b(?:keep|make|give|write|want|prefer|like) (?:\w+ ){0,3}(?:answers?|replies|reply|responses?|"
+    r"explanations?|it|things) \w+",
+    r"\b(?:answers?|replies|reply|respond|answer me|talk to me|speak to me|address me|call me|"
+    r"code examples?|bullet points?|metric|imperial|"
     r"celsius|fahrenheit|euros?|emojis?|jargon|preamble|step by step)\b",
-    r"\b(?:remember|keep in mind|note|don'?t forget|merk dir|denk daran|souviens-toi|retiens|n'oublie pas|recuerda|ricorda(?:ti)?|"
+    r"\b(?:remember|keep in mind|note|don'?t forget|merk dir|denk daran|souviens-toi|retiens|"
+    r"n'oublie pas|recuerda|ricorda(?:ti)?|"
     r"lembre(?:-se)?|não esqueça)\b|记住|记得",
     r"\b(?:immer|nie|niemals|ab jetzt|künftig|antworte|antworten|nenn mich|duze?|sieze?)\b",
     r"\b(?:toujours|jamais|désormais|dorénavant|réponds|répondez|réponses?|appelle-moi|tutoie|vouvoie)\b",
     r"\b(?:siempre|nunca|de ahora en adelante|responde|respóndeme|respuestas?|llámame|tutéame)\b",
     r"\b(?:sempre|mai|d'ora in poi|rispondi|rispondimi|risposte|chiamami|dammi del)\b",
-    r"\b(?:sempre|nunca|de agora em diante|responda|respostas?|me chame)\b|以后|总是|永远|每次|回答|回复|叫我",
+    r"\b(?:sempre|nunca|de agora em diante|responda|respostas?|me chame)\b",
+    r"以后|总是|永远|每次|回答|回复|叫我",
 )
 _OPENS_QUESTION = _any(
-    r"^(?:so |and |but |also |ok |well )?(?:what|which|who|whom|whose|where|when|why|how|is|are|am|was|were|do|does|did|can|could|should|"
-    r"would|will|shall|may|have|has|any|got any|was|wer|wie|wo|wann|warum|welche[rsn]?|kann|könnte|soll|gibt|ist|sind|quel(?:le)?s?|"
-    r"que|qu'|qui|où|quand|comment|pourquoi|combien|est-ce|puis-je|dois-je|qué|cuál|quién|dónde|cuándo|cómo|por qué|puedo|debo|che|"
-    r"cosa|quale|chi|dove|quando|come|perché|posso|devo|o que|qual|quem|onde|como|por que)\b|^(?:什么|怎么|如何|为什么|哪|谁|能不能|可以)",
+    r"^(?:so |and |but |also |ok |well )?(?:what|which|who|whom|whose|where|when|why|how|is|are|am|was|"
+    r"were|do|does|did|can|could|should|"
+    r"would|will|shall|may|have|has|any|got any|was|wer|wie|wo|wann|warum|welche[rsn]?|kann|könnte|"
+    r"soll|gibt|ist|sind|quel(?:le)?s?|"
+    r"que|qu'|qui|où|quand|comment|pourquoi|combien|est-ce|puis-je|dois-je|qué|cuál|quién|dónde|cuándo|"
+    r"cómo|por qué|puedo|debo|che|"
+    r"cosa|quale|chi|dove|quando|come|perché|posso|devo|o que|qual|quem|onde|como|por que)\b|^(?:什么|怎么|"
+    r"如何|为什么|哪|谁|能不能|可以)",
 )
 # Without a question mark only an interrogative with its verb is surely a question.
 _UNMARKED_QUESTION = _any(
-    r"^(?:so |and |but |also |ok |hey |hi )?(?:what(?:'s| is| are| was| do| does| should| can| about)|how (?:do|does|can|to|should|would|much|many|"
-    r"long|come)|why (?:do|does|is|are|did)|where (?:is|are|can|do)|when (?:is|are|does|do)|who (?:is|are|was)|which \w+ (?:is|should|do)|"
-    r"is (?:it|there|this)|are there|do you|does it|can i|should i|wie (?:kann|mache|macht|geht)|was (?:ist|sind|bedeutet)|"
-    r"comment (?:faire|on)|qu'est-ce|cómo (?:se|puedo)|qué (?:es|son)|come (?:si|posso)|cos'è|como (?:se|posso|faço))\b",
+    r"^(?!.*:)(?:so |and |but |also |ok |hey |hi )?(?:what(?:'s| is| are| was| do| does| should| can|"
+    r" about)|how (?:do|does|can|to|should|would|much|many|"
+    r"long|come)|why (?:do|does|is|are|did)|where (?:is|are|can|do)|when (?:is|are|does|do)|who (?:is|"
+    r"are|was)|which \w+ (?:is|should|do)|"
+    r"is (?:it|there|this)|are there|do you|does it|can i|should i|wie (?:kann|mache|macht|geht)|"
+    r"was (?:ist|sind|bedeutet)|"
+    r"comment (?:faire|on)|qu'est-ce|cómo (?:se|puedo)|qué (?:es|son)|come (?:si|posso)|cos'è|"
+    r"como (?:se|posso|faço))\b",
     r"(?:吗|呢)[。.!]?$",
 )
 _SELF = _any(
-    r"\b(?:i|i'm|i've|my|mine|we|we're|our|ich|mein\w*|wir|unser\w*|je|j'\w+|mon|ma|mes|nous|yo|soy|tengo|vivo|mi|mis|io|sono|ho|mio|mia|eu|sou|"
+    r"\b(?:i|i'm|i've|my|mine|we|we're|our|ich|mein\w*|wir|unser\w*|je|j'\w+|mon|ma|mes|nous|yo|soy|"
+    r"tengo|vivo|mi|mis|io|sono|ho|mio|mia|eu|sou|"
     r"tenho|moro|meu|minha|as an?|being an?|working as|als)\b|我",
 )
+
+# Statements of this form are about the user for sure; a small model says "none" to one in eight of them.
+_PLAIN = _any(
+    r"\bi(?:'m| am) (?:an?|the|from|in|at|allergic|called|\d+)\b|\bi(?:'m| am) \w+(?:ic|ian|ist|ese|"
+    r"ing (?:a|an|my|the|our|for))\b",
+    r"\bi (?:use|work|live|love|like|hate|prefer|enjoy|adore|play|speak|study|run|own|teach|eat|drink|"
+    r"take|grew up|come from|quit|stopped|"
+    r"gave up|switched|can't stand|don't (?:eat|drink|like|play|smoke|speak|use|do))\b",
+    r"\bi(?:'ve| have)(?: got)? (?!to\b|no\b|never\b|just\b|already\b|been\b|\w+ed\b|(?:an? |some |"
+    r"another |the |this )?(?:\w+ )?"
+    r"(?:questions?|problems?|issues?|errors?|bugs?|ideas?|doubts?|feeling|meeting|headache|cold|"
+    r"look)\b)\w+|\bi(?:'ve| have) been \w+ing\b",
+    r"\bi was (?:diagnosed|born|raised)\b|\bi(?:'m| am) (?-i:[A-Z])\w+|\b(?:i|we) moved\b",
+    r"\bmy (?:name|wife|husband|partner|daughter|son|kids?|children|dog|cat|job|mother|father|sister|"
+    r"brother|birthday)\b",
+    r"\bwe(?:'re| are) (?:\w+ing|a team)\b",
+    r"\bich (?:bin|heiße|wohne|lebe|arbeite|lerne|mag|liebe|hasse|spiele|spreche|esse|trinke|komme aus|"
+    r"studiere)\b|\bmein name\b",
+    r"\bje (?:suis|travaille|vis|habite|déteste|préfère|joue|parle|mange|bois|prépare|ne mange|"
+    r"ne bois)\b|\bj'(?:habite|aime|adore|apprends|étudie)\b"
+    r"|\bje m'appelle\b",
+    r"\b(?:me llamo|soy|vivo en|trabajo|odio|me gusta|me encanta|prefiero|hablo|estudio|tengo \d+|"
+    r"estoy \w+[aei]ndo)\b",
+    r"\b(?:mi chiamo|sono (?:un|una|di|allergic)|vivo a|lavoro|odio|adoro|mi piace|preferisco|parlo|"
+    r"studio|ho \d+ anni|sto \w+[ae]ndo)\b",
+    r"\b(?:me chamo|sou|moro em|trabalho|odeio|adoro|gosto de|prefiro|falo|estudo|tenho \d+ anos|"
+    r"estou \w+[aei]ndo|estou a \w+r)\b",
+    r"我(?:叫|是|住|喜欢|讨厌|不喜欢|对|在|有|养|学|用|的名字)",
+)
+
+
+def is_plain_statement(sentence: str) -> bool:
+    """Tell whether the sentence surely says something about the user, or about how to answer them."""
+    if is_hedged(sentence):
+        return False
+    return bool(_PLAIN.search(sentence)) or bool(_REQUEST.search(sentence) and _STANDING.search(sentence))
 
 
 def whole_message(masked: str) -> str:

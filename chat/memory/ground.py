@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 
 from chat.memory import clauses, frames, others
-from chat.memory.similar import content, names, normalise, numbers, stem, tokens
+from chat.memory.similar import (
+    SCAFFOLD_STEMS,
+    contains,
+    content,
+    core,
+    names,
+    normalise,
+    numbers,
+    stem,
+    tokens,
+)
 from chat.memory.words import MONTHS_AND_DAYS
 
 NOT_SAID = "not in the user's words"
@@ -34,12 +44,10 @@ def ground(fact: str, message: str, question: str = "") -> str:
         return NO_QUOTE
     if support.reason:
         return support.reason
-    said = content(message) | content(question)
-    wanted = content(fact)
-    if len(_met(wanted, said)) < _SHARE_SAID * len(wanted):
+    if not _mostly_said(fact, message, question):
         return NOT_SAID
     clause = closest_clause(fact, support.text)
-    if frames.is_hedged(clause):
+    if frames.is_hedged(clause) or frames.is_hedged(fact):
         return frames.HEDGED
     return frames.OTHERS if others.is_about_others(fact, clause, support.text) else ""
 
@@ -74,7 +82,9 @@ def _unsaid_number(fact: str, message: str) -> str:
     return f"“{loose[0]}” is {NOT_SAID}" if loose else ""
 
 
-def _met(wanted: frozenset[str], said: frozenset[str]) -> set[str]:
-    """Return the wanted stems that were said, or that share their first four letters with something said."""
-    heads = {s[:4] for s in said if len(s) >= 4}
-    return {w for w in wanted if w in said or (len(w) >= 4 and w[:4] in heads)}
+def _mostly_said(fact: str, message: str, question: str) -> bool:
+    wanted = core(fact)
+    if not wanted - SCAFFOLD_STEMS:
+        return True
+    said = content(message) | content(question)
+    return sum(contains(said, frozenset({word})) for word in wanted) >= _SHARE_SAID * len(wanted)

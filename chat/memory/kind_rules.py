@@ -1,4 +1,4 @@
-"""What kind of fact a sentence is, from its words alone; a small model's own choice is right two times in three."""
+"""What kind of fact a sentence is, from its words; a small model's own choice is right two times in three."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import re
 from chat.memory.kinds import KINDS
 
 _REPLY = (
-    r"answers?|repl(?:y|ies)|responses?|explanations?|preamble|emojis?|bullet points?|bullets|code examples?|jargon|"
+    r"answers?|repl(?:y|ies)|responses?|explanations?|preamble|emojis?|bullet points?|bullets|"
+    r"code examples?|jargon|"
     r"step by step|paragraphs?|spoilers?|antworten?|réponses?|respuestas?|risposte|respostas?"
 )
 _TONGUE = (
-    r"english|french|german|spanish|italian|portuguese|chinese|mandarin|japanese|korean|dutch|polish|danish|swedish|norwegian|"
+    r"english|french|german|spanish|italian|portuguese|chinese|mandarin|japanese|korean|dutch|polish|"
+    r"danish|swedish|norwegian|"
     r"russian|arabic|turkish|hindi|ukrainian|greek|czech|finnish"
 )
 _MONTH = (
-    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|"
+    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|"
+    r"oct(?:ober)?|nov(?:ember)?|"
     r"dec(?:ember)?|monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 )
 
@@ -27,11 +30,13 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "units",
-        r"\b(?:metric|imperial|celsius|fahrenheit|kilomet(?:er|re)s|miles|kilos|pounds)\b(?!.*\b(?:ran|runs?|lost|away|weighs?)\b)",
+        r"\b(?:metric|imperial|celsius|fahrenheit|kilomet(?:er|re)s|miles|kilos|pounds)\b(?!.*\b(?:ran|"
+        r"runs?|lost|away|weighs?)\b)",
     ),
     (
         "reply_style",
-        rf"\b(?:wants?|prefers?|likes?|needs?|hates?|dislikes?|asks? for)\b.*\b(?:{_REPLY})\b|\bmust (?:never |always )?be\b|回答|回复",
+        rf"\b(?:wants?|prefers?|likes?|needs?|hates?|dislikes?|asks? for)\b.*\b(?:{_REPLY})\b|"
+        rf"\bmust (?:never |always )?be\b|回答|回复",
     ),
     (
         "reply_style",
@@ -39,76 +44,108 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "name",
-        r"\bname is\b|\bis called\b(?!.*\b(?:dog|cat|app|project)\b)|\bgoes by\b|^(?:nutzer(?:in)?) heißt|s'appelle|se llama|si chiama|(?:se )?chama(?:-se)?\b|^用户(?:叫|的名字|名叫)",
+        r"\bname is\b|\bis called\b(?!.*\b(?:dog|cat|app|project)\b)|\bgoes by\b|^用户(?:叫|的名字|名叫)"
+        r"|^(?:nutzer(?:in)?) heißt|s'appelle|se llama|si chiama|(?:se )?chama(?:-se)?\b",
     ),
     (
         "age",
-        r"\b(?:years old|turned \d+|turns \d+|birthday|is \d{1,3}$)|\bjahre alt\b|\bans$|\baños$|\banni$|\banos$|\d岁",
+        r"\b(?:years old|turned \d+|turns \d+|birthday|is \d{1,3}$)|\bjahre alt\b|\bans$|\baños$|"
+        r"\banni$|\banos$|\d岁",
     ),
     (
         "deadline",
-        rf"\b(?:deadline|due|ships?|launch(?:es)?|has to be (?:done|finished)|must be (?:done|finished)|slipped to)\b.*(?:\d|\b(?:{_MONTH})\b)|\bdeadline\b|\bdue (?:on|by|in)\b|截止",
+        rf"\b(?:deadline|due|ships?|launch(?:es)?|has to be (?:done|finished)|must be (?:done|"
+        rf"finished)|slipped to)\b.*(?:\d|\b(?:{_MONTH})\b)|\bdeadline\b|\bdue (?:on|by|in)\b|截止",
     ),
     (
         "diet",
-        r"\b(?:vegetarian|vegan|pescatarian|halal|kosher|eats? (?:no|only|meat|fish|nothing)|gluten[- ]free|keto|vegetarisch|végétarien\w*|vegetarian[oa]|vegetariano|vegan[oa])\b|素食|吃素|清真",
+        r"\b(?:vegetarian|vegan|pescatarian|halal|kosher|eats? (?:no|only|meat|fish|nothing)|"
+        r"gluten[- ]free|keto|vegetarisch|végétarien\w*|vegetarian[oa]|vegetariano|vegan[oa])\b|素食|吃素|"
+        r"清真",
     ),
     (
         "health",
-        r"\b(?:allerg\w+|intoleran\w+|diabet\w+|asthma\w*|adhd|autis\w+|dyslexi\w+|migraines?|epilep\w+|depress\w+|anxiety|coeliac|celiac|insulin|diagnosed|disease|illness|disabilit\w+|surgery|medication|deaf|blind|pregnant|arthritis|back pain|blood pressure|allergi\w+|alérgic\w+|alergi\w+)\b|过敏|糖尿病|哮喘|近视",
+        r"\b(?:allerg\w+|intoleran\w+|diabet\w+|asthma\w*|adhd|autis\w+|dyslexi\w+|migraines?|"
+        r"epilep\w+|depress\w+|anxiety|coeliac|celiac|insulin|diagnosed|disease|illness|disabilit\w+|"
+        r"surgery|medication|deaf|blind|pregnant|arthritis|back pain|blood pressure|allergi\w+|"
+        r"alérgic\w+|alergi\w+)\b|过敏|糖尿病|哮喘|近视",
     ),
     (
         "pet",
-        r"\b(?:dogs?|cats?|puppy|kitten|parrot|hamster|rabbit|horse|hund|katze|chien|chat|perr[oa]|gat[oa]|cane|gatto|cachorr[oa])\b.*\b(?:called|named|name|llamad[oa]|heißt|s'appelle|chiamat[oa]|chamad[oa])\b|\b(?:has|got|hat|a un|tiene|ha|tem) (?:a |an |two |three |einen? |une? |un[oa]? |uma? )?(?:dogs?|cats?|puppy|kitten|parrot|hamster|rabbit|hund|katze|chien|chat|perr[oa]|gat[oa]|cane|gatto|cachorr[oa])\b|养了?.{0,4}[猫狗]",
+        r"\b(?:dogs?|cats?|puppy|kitten|parrot|hamster|rabbit|horse|hund|katze|chien|chat|perr[oa]|"
+        r"gat[oa]|cane|gatto|cachorr[oa])\b.*\b(?:called|named|name|llamad[oa]|heißt|s'appelle|"
+        r"chiamat[oa]|chamad[oa])\b|\b(?:has|got|hat|a un|tiene|ha|tem) (?:a |an |two |three |einen? |"
+        r"une? |un[oa]? |uma? )?(?:dogs?|cats?|puppy|kitten|parrot|hamster|rabbit|hund|katze|chien|"
+        r"chat|perr[oa]|gat[oa]|cane|gatto|cachorr[oa])\b|养了?.{0,4}[猫狗]",
     ),
     (
         "relationship",
-        r"\bis (?:single|married|divorced|engaged|widowed|in a relationship)\b|\b(?:verheiratet|marié[e]?|casad[oa]|sposat[oa]|solter[oa])\b|已婚|单身",
+        r"\bis (?:single|married|divorced|engaged|widowed|in a relationship)\b|\b(?:verheiratet|"
+        r"marié[e]?|casad[oa]|sposat[oa]|solter[oa])\b|已婚|单身",
     ),
     (
         "family",
-        r"\b(?:wife|husband|partner|daughters?|sons?|kids?|child(?:ren)?|mother|father|mom|dad|parents?|sisters?|brothers?|siblings?|cousin|aunt|uncle|grand\w+|fiancée?|tochter|sohn|kinder|mutter|vater|schwester|bruder|femme|mari|fille|fils|enfants|mère|père|sœur|frère|espos[oa]|marido|hij[oa]s?|herman[oa]s?|moglie|marito|figli[oae]?|sorella|fratello|filh[oa]s?|irmã|irmão)\b(?!.{0,12}\bwedding\b)|妻子|丈夫|老婆|老公|女儿|儿子|孩子|妈妈|爸爸|姐姐|妹妹|哥哥|弟弟",
+        r"\b(?:wife|husband|partner|daughters?|sons?|kids?|child(?:ren)?|mother|father|mom|dad|"
+        r"parents?|sisters?|brothers?|siblings?|cousin|aunt|uncle|grand\w+|fiancée?|tochter|sohn|"
+        r"kinder|mutter|vater|schwester|bruder|femme|mari|fille|fils|enfants|mère|père|sœur|frère|"
+        r"espos[oa]|marido|hij[oa]s?|herman[oa]s?|moglie|marito|figli[oae]?|sorella|fratello|"
+        r"filh[oa]s?|irmã|irmão)\b(?!.{0,12}\bwedding\b)|妻子|丈夫|老婆|老公|女儿|儿子|孩子|妈妈|爸爸|姐姐|妹妹|哥哥|弟弟",
     ),
     (
         "home",
-        r"\b(?:lives?|living|resides?|based|moved) (?:in|to|near|at|from)\b|^nutzer(?:in)? (?:wohnt|lebt)\b|\b(?:habite|vit) (?:à|en|au|dans)\b|\bvive (?:en|a|in)\b|\babita\b|\bmora (?:em|no|na)\b|住在|搬到",
+        r"\b(?:lives?|living|resides?|based|moved) (?:in|to|near|at|from)\b|^nutzer(?:in)? (?:wohnt|"
+        r"lebt)\b|\b(?:habite|vit) (?:à|en|au|dans)\b|\bvive (?:en|a|in)\b|\babita\b|\bmora (?:em|no|"
+        r"na)\b|住在|搬到",
     ),
     (
         "origin",
-        r"\b(?:comes? from|is from|originally from|grew up in|was born in)\b|\bkommt aus\b|\bvient de\b|\bes de\b|来自",
+        r"\b(?:comes? from|is from|originally from|grew up in|was born in)\b|\bkommt aus\b|"
+        r"\bvient de\b|\bes de\b|来自",
     ),
     (
         "learning",
-        r"\b(?:learn(?:s|ing)?|studying for|practis(?:es|ing)|practic(?:es|ing)|taking (?:lessons|a course)|lernt|apprend|aprende|aprendiendo|impara|imparando|aprendendo|sta imparando)\b|在学|学习",
+        r"\b(?:learn(?:s|ing)?|studying for|practis(?:es|ing)|practic(?:es|ing)|taking (?:lessons|"
+        r"a course)|lernt|apprend|aprende|aprendiendo|impara|imparando|aprendendo|sta imparando)\b|在学|"
+        r"学习",
     ),
     (
         "goal",
-        r"\b(?:plans? to|wants? to (?!be )|preparing|training for|saving (?:up )?for|aims? to|goal|hopes? to|applying|bereitet sich|prépare|se prepara|treinando|entrenando)\b|准备|打算|计划",
+        r"\b(?:plans? to|wants? to (?!be )|preparing|training for|saving (?:up )?for|aims? to|goal|"
+        r"hopes? to|applying|bereitet sich|prépare|se prepara|treinando|entrenando)\b|准备|打算|计划",
     ),
     (
         "building",
-        r"\b(?:is |are )?(?:building|writing|making|developing|creating|designing|rewriting|migrating|restoring|renovating|working on|launching|running a|baut|schreibt|entwickelt|construit|écrit|développe|construyendo|escribiendo|desarrollando|costruendo|scrivendo|sviluppando|construindo|escrevendo|desenvolvendo)\b|在写|在做|在开发|正在",
+        r"\b(?:is |are )?(?:building|writing|making|developing|creating|designing|rewriting|migrating|"
+        r"restoring|renovating|working on|launching|running a|baut|schreibt|entwickelt|construit|écrit|"
+        r"développe|construyendo|escribiendo|desarrollando|costruendo|scrivendo|sviluppando|"
+        r"construindo|escrevendo|desenvolvendo)\b|在写|在做|在开发|正在",
     ),
     (
         "employer",
-        r"\b(?:works? (?:at|for)|employed (?:at|by)|(?:new )?job at|joined|arbeitet (?:bei|für)|travaille (?:chez|pour)|trabaja (?:en|para)|lavora (?:per|presso))\b|就职|上班",
+        r"\b(?:works? (?:at|for)|employed (?:at|by)|(?:new )?job at|joined|arbeitet (?:bei|für)|"
+        r"travaille (?:chez|pour)|trabaja (?:en|para)|lavora (?:per|presso))\b|就职|上班",
     ),
     (
         "dislikes",
-        r"\b(?:dislikes?|hates?|can't stand|cannot stand|avoids?|detests?|hasst|mag kein\w*|déteste|n'aime pas|odia|detesta|no le gusta|non (?:gli|le) piace|não gosta)\b|讨厌|不喜欢",
+        r"\b(?:dislikes?|hates?|can't stand|cannot stand|avoids?|detests?|hasst|mag kein\w*|déteste|"
+        r"n'aime pas|odia|detesta|no le gusta|non (?:gli|le) piace|não gosta)\b|讨厌|不喜欢",
     ),
     (
         "likes",
-        r"\b(?:likes?|loves?|enjoys?|prefers?|fan of|favou?rite|plays?|mag|liebt|aime|adore|le gusta|ama|piace|gosta|adora)\b|喜欢|爱好",
+        r"\b(?:likes?|loves?|enjoys?|prefers?|fan of|favou?rite|plays?|mag|liebt|aime|adore|le gusta|"
+        r"ama|piace|gosta|adora)\b|喜欢|爱好",
     ),
     ("tools", r"\b(?:uses?|using|works? with|benutzt|nutzt|utilise|utiliza|usa)\b|使用"),
     (
         "job",
-        r"\b(?:works? as|job is|is an? \w+(?: \w+)?|leads?|manages?|teaches|runs|studies|arbeitet als|ist \w+(?:in)?$|travaille comme|trabaja como|es (?:profesor|médic|enfermer|ingenier)\w*|lavora come|trabalha como)\b|工作|职业|老师|医生|工程师",
+        r"\b(?:works? as|job is|is an? \w+(?: \w+)?|leads?|manages?|teaches|runs|studies|arbeitet als|"
+        r"ist \w+(?:in)?$|travaille comme|trabaja como|es (?:profesor|médic|enfermer|ingenier)\w*|"
+        r"lavora come|trabalha como)\b|工作|职业|老师|医生|工程师",
     ),
     (
         "language",
-        rf"\b(?:speaks?|fluent in|native speaker|spricht|parle|habla|parla|fala) (?:\w+ ){{0,2}}(?:{_TONGUE}|\w+)\b|会说",
+        rf"\b(?:speaks?|fluent in|native speaker|spricht|parle|habla|parla|"
+        rf"fala) (?:\w+ ){{0,2}}(?:{_TONGUE}|\w+)\b|会说",
     ),
     (
         "event",
@@ -116,7 +153,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "habit",
-        r"\b(?:every|each|usually|often|always|mornings?|evenings?|weekends?|daily|weekly|gave up|quit|stopped|jeden|chaque|cada|ogni)\b|每天|每周",
+        r"\b(?:every|each|usually|often|always|mornings?|evenings?|weekends?|daily|weekly|gave up|quit|"
+        r"stopped|jeden|chaque|cada|ogni)\b|每天|每周",
     ),
 )
 _COMPILED = tuple((kind, re.compile(pattern, re.I)) for kind, pattern in _RULES)
@@ -141,27 +179,26 @@ FALLBACK = "event"
 
 
 def guess_kind(text: str) -> str:
-    """Return the kind that the words of the sentence suggest; for a sentence that suggests none, an identity kind."""
-    return _first_rule(text) or FALLBACK
+    """Return the kind that the words suggest; for a sentence that suggests none, an identity kind."""
+    return first_rule(text) or FALLBACK
 
 
 def settle_kind(proposed: str, text: str) -> str:
     """Return the model's kind unless the words contradict it in a way that code sees more surely."""
-    seen = _first_rule(text)
+    seen = first_rule(text)
     if not seen or seen == proposed:
         return proposed
     if seen in _SURE:
         return seen
     if seen == "building" and proposed in {"learning", "job", "goal"}:
         return seen
-    if (
-        {seen, proposed} == {"likes", "dislikes"}
-        or (KINDS[proposed].single
-        and seen in {"home", "employer", "job"})
+    if {seen, proposed} == {"likes", "dislikes"} or (
+        KINDS[proposed].single and seen in {"home", "employer", "job"}
     ):
         return seen
     return proposed
 
 
-def _first_rule(text: str) -> str:
+def first_rule(text: str) -> str:
+    """Return the kind that the words suggest, or an empty string when they suggest none."""
     return next((kind for kind, pattern in _COMPILED if pattern.search(text)), "")

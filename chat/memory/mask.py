@@ -11,12 +11,14 @@ _INLINE = re.compile(r"`[^`\n]+`")
 _URL = re.compile(r"\b(?:https?://|www\.)\S+|\b[\w.+-]+@[\w-]+\.[\w.]+\b", re.I)
 _CITED = re.compile(r"^[ \t]*>.*$", re.M)
 _HEADER = re.compile(
-    r"^[ \t]*(?:from|to|cc|bcc|subject|sent|date|von|an|betreff|de|à|objet|para|asunto|assunto|da|oggetto|发件人|收件人|主题)"
+    r"^[ \t]*(?:from|to|cc|bcc|subject|sent|date|von|an|betreff|de|à|objet|para|asunto|assunto|da|"
+    r"oggetto|发件人|收件人|主题)"
     r"[ \t]*[:：].*$",
     re.I | re.M,
 )
 _FORWARDED = re.compile(
-    r"^[ \t]*(?:-{2,}[ \t]*(?:original|forwarded|weitergeleitete)\b.*|on .{6,80} wrote:|am .{6,80} schrieb.*:|le .{6,80} a écrit ?:)",
+    r"^[ \t]*(?:-{2,}[ \t]*(?:original|forwarded|weitergeleitete)\b.*|on .{6,80} wrote:|"
+    r"am .{6,80} schrieb.*:|le .{6,80} a écrit ?:)",
     re.I | re.M,
 )
 _QUOTES = re.compile(
@@ -25,14 +27,18 @@ _QUOTES = re.compile(
 )
 # "Summarise this email: …": what follows the colon is not the user speaking.
 _FRAME = re.compile(
-    r"\b(?:summari[sz]e|translate|proofread|correct|improve|rewrite|rephrase|shorten|explain|edit|review|fix|paraphrase|"
-    r"übersetze?|korrigiere?|fasse?|résume[rz]?|tradui(?:s|re|sez)|corrige[rz]?|traduce|resume|resumir|traducir|corregir|"
+    r"\b(?:summari[sz]e|translate|proofread|correct|improve|rewrite|rephrase|shorten|explain|edit|"
+    r"review|fix|paraphrase|"
+    r"übersetze?|korrigiere?|fasse?|résume[rz]?|tradui(?:s|re|sez)|corrige[rz]?|traduce|resume|resumir|"
+    r"traducir|corregir|"
     r"riassumi|traduci|correggi|traduza|resuma|corrija)\b[^\n:：]{0,60}[:：]|(?:翻译|总结|润色|修改)[^\n:：]{0,20}[:：]",
     re.I,
 )
 _MACHINE = re.compile(
-    r"^[ \t]*(?:traceback \(|file \"|at [\w.$<>]+\(|\$ |>>> |\.\.\. |#include|import \w|from \w+ import|def \w+\(|class \w+[(:]|"
-    r"[{}\[\]]|</?\w+[^>]*>|\w*(?:error|exception): |\d{4}-\d\d-\d\d[T ]\d\d:|\[?(?:info|warn|warning|error|debug)\]?[: ]|"
+    r"^[ \t]*(?:traceback \(|file \"|at [\w.$<>]+\(|\$ |>>> |\.\.\. |#include|import \w|"
+    r"from \w+ import|def \w+\(|class \w+[(:]|"
+    r"[{}\[\]]|</?\w+[^>]*>|\w*(?:error|exception): |\d{4}-\d\d-\d\d[T ]\d\d:|\[?(?:info|warn|warning|"
+    r"error|debug)\]?[: ]|"
     r"(?:select|insert|update|delete|create) .*;|[-+]{3} |@@ |\|.*\|[ \t]*$|[\w.-]+[=:] ?[{\[\"']).*$",
     re.I | re.M,
 )
@@ -41,13 +47,19 @@ _PASTED_WORDS = 120  # a paragraph longer than this is a document; nobody introd
 _QUOTED_WORDS = 4  # up to three quoted words are a title or a name, not somebody speaking
 
 _COURTESY = (
-    r"hi|hey|hello|hola|hallo|salut|bonjour|ciao|olá|oi|你好|您好|moin|servus|good (?:morning|evening|night|afternoon)|"
-    r"guten (?:morgen|tag|abend)|buenos días|buongiorno|bom dia|thanks?|thank you|thx|ty|merci|danke|gracias|grazie|"
-    r"obrigad[oa]|谢谢|ok(?:ay)?|okey|fine|great|cool|nice|perfect|awesome|sure|yes|no|yep|nope|ja|nein|oui|non|sí|si|sim|"
-    r"não|好的?|bye|goodbye|tschüss|adiós|lol|haha+|hm+|sounds good|got it|i see|makes sense|never ?mind|nothing|just testing|"
-    r"testing|test|there|everyone|again|so much|very much|a lot|a bunch|for (?:that|this|your help|the help)|that helps|you|"
+    r"hi|hey|hello|hola|hallo|salut|bonjour|ciao|olá|oi|你好|您好|moin|servus|good (?:morning|evening|"
+    r"night|afternoon)|"
+    r"guten (?:morgen|tag|abend)|buenos días|buongiorno|bom dia|thanks?|thank you|thx|ty|merci|danke|"
+    r"gracias|grazie|"
+    r"obrigad[oa]|谢谢|ok(?:ay)?|okey|fine|great|cool|nice|perfect|awesome|sure|yes|no|yep|nope|ja|nein|"
+    r"oui|non|sí|si|sim|"
+    r"não|好的?|bye|goodbye|tschüss|adiós|lol|haha+|hm+|sounds good|got it|i see|makes sense|never ?mind|"
+    r"nothing|just testing|"
+    r"testing|test|there|everyone|again|so much|very much|a lot|a bunch|for (?:that|this|your help|"
+    r"the help)|that helps|you|"
     r"vielen|beaucoup|muchas|mille|tante|muito|alles klar|passt|d'accord|vale|va bene|de nada|please|"
-    r"go on|continue|next|stop|more|try again|again please|weiter|continue[rz]?|sigue|continúa|avanti|继续|/\w+.*"
+    r"go on|continue|next|stop|more|try again|again please|weiter|continue[rz]?|sigue|continúa|avanti|"
+    r"继续|/\w+.*"
 )
 _ONLY_COURTESY = re.compile(rf"(?:(?:{_COURTESY})[\s,.!?…:)(~。！，-]*)+", re.I)
 _WORDLIKE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -78,7 +90,7 @@ def count_words(text: str) -> int:
 
 
 def is_worth_reading(masked: str, question: str = "") -> bool:
-    """Tell whether a model should look at it: no greeting, no thanks, and at least three words unless it answers a question."""
+    """Tell whether a model should look: no mere courtesy, and three words unless it answers a question."""
     said = masked.replace(HIDDEN, " ").strip()
     if not said or _ONLY_COURTESY.fullmatch(said):
         return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from chat.llm.types import Turn
 from chat.memory.examples import EXAMPLES
 from chat.memory.kinds import KINDS
@@ -28,20 +30,34 @@ _STRICTER = (
 )
 
 
-def grammar() -> str:
-    """Return the GBNF of the answer: `none`, or up to eight lines of `kind?: text`."""
+# How a sentence about the user begins in each language: a forced beginning keeps the model in the language of
+# the message, and out of sentences about the world.
+SUBJECTS = {
+    "en": ("User ", "User's "),
+    "de": ("Nutzer ", "Nutzers "),
+    "fr": ("L'utilisateur ", "L'utilisatrice "),
+    "es": ("El usuario ", "La usuaria "),
+    "it": ("L'utente ",),
+    "pt": ("O usuário ", "A usuária "),
+    "zh": ("用户",),
+}
+
+
+@cache
+def grammar(language: str = "en", *, silent: bool = True) -> str:
+    """Return the GBNF of the answer: up to eight lines of `kind?: sentence`, or `none` where `silent`."""
     kinds = " | ".join(f'"{name}"' for name in KINDS)
+    subjects = " | ".join(f'"{subject}"' for subject in SUBJECTS.get(language, SUBJECTS["en"]))
+    none = f'"{NONE}" | ' if silent else ""
     return "\n".join(
         [
-            f'root ::= "{NONE}" | line ("\\n" line){{0,{MAX_LINES - 1}}}',
-            'line ::= kind "?"? ": " text',
+            f'root ::= {none}line ("\\n" line){{0,{MAX_LINES - 1}}}',
+            'line ::= kind "?"? ": " subject text',
             f"kind ::= {kinds}",
-            "text ::= [^ \\n\\r] [^\\n\\r]{3,119}",
+            f"subject ::= {subjects}",
+            "text ::= [^ \\n\\r] [^\\n\\r]{0,109}",
         ]
     )
-
-
-GRAMMAR = grammar()
 
 
 def turns(message: str, question: str = "", *, strict: bool = False) -> list[Turn]:

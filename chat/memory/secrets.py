@@ -17,20 +17,23 @@ _PREFIXED = re.compile(
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
 )
 _BEARER = re.compile(r"(\bbearer\s+)[\w.~+/=-]{12,}", re.I)
-_WORD_FOR_SECRET = (
-    r"pass(?:word|phrase|code|wd)?s?|pwd|pin(?:[- ]?(?:code|number))?|(?:api|access|secret|private|auth)[- _]?(?:key|token)"
-    r"|token|secret|cvv|cvc|passwort|kennwort|mot de passe|code secret|contrase(?:ñ|n)a|clave|parola d'ordine|senha|密码|口令|密钥"
+_NAMING_WORD = (
+    r"pass(?:word|phrase|code|wd)?s?|pwd|pin(?:[- ]?(?:code|number))?|(?:api|access|secret|private|"
+    r"auth)[- _]?(?:key|token)"
+    r"|token|secret|cvv|cvc|passwort|kennwort|mot de passe|code secret|contrase(?:ñ|n)a|clave|"
+    r"parola d'ordine|senha|密码|口令|密钥"
 )
 # "password is hunter2", "my PIN: 4711", "senha=…": the value is what follows the verb or the sign.
 _NAMED = re.compile(
-    rf"((?:\b|(?<=[\u4e00-\u9fff]))(?:{_WORD_FOR_SECRET})(?:\s+\w+){{0,3}}?\s*"
+    rf"((?:\b|(?<=[\u4e00-\u9fff]))(?:{_NAMING_WORD})(?:\s+\w+){{0,3}}?\s*"
     r"(?:\bis\b|\bwas\b|\bist\b|\blautet\b|\best\b|\bes\b|\bè\b|\bé\b|是|为|[:=：])\s*[\"'“”«»`]?)"
-    r"(?!(?:the|a|an|my|not|too|so|very|always|never|in|on|at|lost|wrong|weak|about|that|to)\b)([^\s\"'“”«»`,，。;；]{3,})",
+    r"(?!(?:the|a|an|my|not|too|so|very|always|never|in|on|at|lost|wrong|weak|about|that|"
+    r"to)\b)([^\s\"'“”«»`,，。;；]{3,})",
     re.I,
 )
 # "password hunter2": without a verb only a value that no dictionary word would look like.
 _BARE = re.compile(
-    rf"(\b(?:{_WORD_FOR_SECRET})\s+)(?=[^\s,;]*\d)([^\s\"'`,;]*[A-Za-z][^\s\"'`,;]*)",
+    rf"(\b(?:{_NAMING_WORD})\s+)(?=[^\s,;]*\d)([^\s\"'`,;]*[A-Za-z][^\s\"'`,;]*)",
     re.I,
 )
 _CARD = re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d])")

@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 def normalise(text: str) -> str:
-    """Return the form in which two equal facts are equal: NFKC, case folded, no punctuation, single spaces."""
+    """Return the form in which equal facts are equal: NFKC, case folded, no punctuation, single spaces."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(_TOKEN.findall(folded))
 
@@ -33,6 +33,10 @@ def stem(word: str) -> str:
     return word[:7]
 
 
+# The verbs of the house style, which say little by themselves.
+SCAFFOLD_STEMS = frozenset(stem(word) for word in lexicon.SCAFFOLD)
+
+
 def content(text: str) -> frozenset[str]:
     """Return the stems of the words that carry the meaning."""
     return frozenset(stem(w) for w in tokens(text) if w.casefold() not in lexicon.FUNCTION)
@@ -44,8 +48,19 @@ def overlap(a: str, b: str) -> float:
     return len(left & right) / len(left | right) if left | right else 0.0
 
 
+def core(text: str) -> frozenset[str]:
+    """Return the content without the verbs of the house style: "wants short replies" is "short replies"."""
+    return content(text) - SCAFFOLD_STEMS or content(text)
+
+
+def contains(whole: frozenset[str], part: frozenset[str]) -> bool:
+    """Tell whether every stem of `part` is in `whole`, or begins as one there does ("drums", "drummer")."""
+    heads = {s[:4] for s in whole if len(s) >= 4}
+    return bool(part) and all(s in whole or (len(s) >= 4 and s[:4] in heads) for s in part)
+
+
 def numbers(text: str) -> frozenset[str]:
-    """Return the numbers in the text, written in digits or as words, without separators or ordinal endings."""
+    """Return the numbers in digits, however written, without separators or ordinal endings."""
     digits = {re.sub(r"[.,](?=\d{3}\b)", "", n) for n in _NUMBER.findall(unicodedata.normalize("NFKC", text))}
     spelled = {lexicon.NUMBERS[w] for w in (t.casefold() for t in tokens(text)) if w in lexicon.NUMBERS}
     return frozenset(digits | spelled)

@@ -1,0 +1,50 @@
+"""The kind of a fact that was written by hand."""
+
+from collections import deque
+
+import pytest
+
+from chat.llm.scripted import ScriptedProvider
+from chat.llm.types import Lane, ProviderError
+from chat.memory.classify import classify, guess_kind
+from chat.memory.kinds import KINDS
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("I prefer tea", "preference"),
+        ("User lives in Lyon", "identity"),
+        ("User likes jazz", "preference"),
+        ("User is building a synth app", "project"),
+        ("User's name is Ana", "identity"),
+        ("User has diabetes", "identity"),
+        ("User wants answers in French", "preference"),
+        ("User must never be shown spoilers", "preference"),
+        ("User is migrating billing from Rails to Go", "project"),
+        ("User wants metric units", "preference"),
+        ("My thesis is due on 3 May", "project"),
+        ("Nutzer lernt Rust", "project"),
+        ("用户喜欢爬山", "preference"),
+    ],
+)
+def test_the_words_of_a_sentence_suggest_its_category(text: str, category: str) -> None:
+    assert KINDS[guess_kind(text)].category == category
+
+
+def test_the_model_decides_in_the_interactive_lane() -> None:
+    provider = ScriptedProvider(completions=deque(["habit: User bakes on Sundays"]))
+    assert classify(provider, "baking, Sundays") == ("habit", "preference", "")
+    assert provider.calls[0].lane is Lane.INTERACTIVE
+
+
+@pytest.mark.parametrize("answer", [ProviderError("gone"), "none", "I think it is a habit", ""])
+def test_without_a_usable_answer_the_words_decide(answer: str | Exception) -> None:
+    provider = ScriptedProvider(completions=deque([answer]))
+    assert classify(provider, "I prefer tea") == ("likes", "preference", "")
+
+
+def test_a_pet_is_told_apart_by_its_name_and_a_deadline_by_its_project() -> None:
+    provider = ScriptedProvider(completions=deque(["none", "none"]))
+    assert classify(provider, "User has a dog called Rex")[2] == "rex"
+    assert classify(provider, "The Phoenix launch is on November 1")[2] == "phoenix"

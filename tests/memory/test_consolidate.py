@@ -1,0 +1,123 @@
+"""What a new fact does to those already known."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from chat.memory.consolidate import Action, decide
+from chat.memory.extract import Candidate
+from chat.memory.kind_rules import guess_kind
+from chat.memory.kinds import KINDS
+from chat.memory.subjects import subject_of
+from chat.models import Fact
+
+EMBEDDER = "minilm-l6-int8"
+
+
+def unit(*values: float) -> NDArray[np.float32]:
+    vector = np.array(values, dtype=np.float32)
+    return vector / np.float32(np.linalg.norm(vector))
+
+
+def said(text: str, kind: str = "") -> Candidate:
+    kind = kind or guess_kind(text)
+    return Candidate(text, kind, KINDS[kind].category, subject_of(kind, text), False, text)
+
+
+def known(text: str, kind: str = "", vector: NDArray[np.float32] | None = None) -> Fact:
+    kind = kind or guess_kind(text)
+    return Fact(
+        text=text,
+        kind=kind,
+        category=KINDS[kind].category,
+        subject=subject_of(kind, text),
+        embedding=vector.tobytes() if vector is not None else None,
+        embedder=EMBEDDER if vector is not None else "",
+        confidence=0.75,
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("User lives in Copenhagen", "User lives in London"),
+        ("User works at Spotify", "User works at Klarna"),
+        ("User is 33 years old", "User is 34 years old"),
+        ("The Phoenix launch is on November 1", "User's Phoenix launch slipped to December 10"),
+        ("User is vegetarian", "User is vegan"),
+        ("User dislikes olives", "User likes olives"),
+        ("User wants metric units", "User wants imperial units"),
+    ],
+)
+def test_another_value_replaces_the_one_that_was_held(old: str, new: str) -> None:
+    fact = known(old)
+    decision = decide(said(new), None, [known("User plays the drums"), fact], EMBEDDER)
+    assert (decision.action, decision.target) == (Action.SUPERSEDE, fact)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("User is vegetarian", "User is vegetarian."),
+        ("User lives in Oslo", "User is based in Oslo"),
+        ("User likes jazz", "User loves jazz"),
+        ("User prefers short answers", "User wants answers short"),
+        ("User works as a nurse", "User is a nurse"),
+    ],
+)
+def test_the_same_thing_in_other_words_reinforces(old: str, new: str) -> None:
+    fact = known(old)
+    decision = decide(said(new), None, [fact], EMBEDDER)
+    assert (decision.action, decision.target) == (Action.REINFORCE, fact)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("User likes jazz", "User likes techno"),
+        ("User has a dog called Rex", "User has a cat called Misty"),
+        ("User is building an app called Fork", "User is building a plugin called Spoon"),
+        ("User lives in Oslo", "User is learning to weld"),
+        ("User's thesis is due on 3 May", "User's report is due on 9 June"),
+        ("User is allergic to peanuts", "User is allergic to shellfish"),
+    ],
+)
+def test_another_thing_stands_beside(old: str, new: str) -> None:
+    decision = decide(said(new), None, [known(old)], EMBEDDER)
+    assert (decision.action, decision.target) == (Action.ADD, None)
+
+
+def test_near_vectors_reinforce_when_numbers_names_and_negation_are_equal() -> None:
+    fact = known("User enjoys long walks", "likes", unit(1, 0.1))
+    decision = decide(said("User is fond of hiking", "likes"), unit(1, 0), [fact], EMBEDDER)
+    assert decision.target is fact
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("User swims in Lake Como", "User swims in Lake Garda"),
+        ("User swims 3 lengths", "User swims 4 lengths"),
+        ("User swims in winter", "User never swims in winter"),
+    ],
+)
+def test_near_vectors_never_reinforce_what_only_a_name_a_number_or_a_not_sets_apart(
+    old: str, new: str
+) -> None:
+    fact = known(old, "habit", unit(1, 0))
+    assert decide(said(new, "habit"), unit(1, 0), [fact], EMBEDDER).action is Action.ADD
+
+
+def test_a_vector_of_another_embedder_is_not_compared() -> None:
+    fact = known("User enjoys long walks", "likes", unit(1, 0))
+    fact.embedder = "another"
+    assert decide(said("User is fond of hiking", "likes"), unit(1, 0), [fact], EMBEDDER).action is Action.ADD
+
+
+def test_far_vectors_add() -> None:
+    fact = known("User enjoys long walks", "likes", unit(1, 0))
+    assert decide(said("User is fond of hiking", "likes"), unit(0, 1), [fact], EMBEDDER).action is Action.ADD
+
+
+def test_nothing_known_means_add() -> None:
+    assert decide(said("User lives in Oslo"), None, [], EMBEDDER).action is Action.ADD

@@ -1,0 +1,66 @@
+"""Secrets never enter memory."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat.memory.secrets import REDACTED, holds_secret, redact
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("My API key is sk-live-9aBBccDD00eeFF", "sk-live"),
+        ("use ghp_abcdefghijklmnopqrstuvwxyz0123 for it", "ghp_"),
+        ("Authorization: Bearer abcdef.ghijkl-mnop", "ghijkl"),
+        ("my password is Tulip4711!", "Tulip"),
+        ("Password: correcthorse", "correcthorse"),
+        ("the wifi password hunter22", "hunter22"),
+        ("mein Passwort lautet Sonne99", "Sonne99"),
+        ("mon mot de passe est Soleil99", "Soleil99"),
+        ("mi contraseña es Luna99", "Luna99"),
+        ("a minha senha é Lua99", "Lua99"),
+        ("我的密码是abc12345", "abc12345"),
+        ("my PIN is 4711", "4711"),
+        ("card 4111 1111 1111 1111 declined", "1111"),
+        ("card 5500-0000-0000-0004", "0004"),
+        ("AKIAIOSFODNN7EXAMPLE", "AKIA"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----", "MIIE"),
+        ("hash 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "9f86d"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc", "eyJ"),
+    ],
+)
+def test_a_secret_is_replaced_by_a_mark(text: str, secret: str) -> None:
+    redacted = redact(text)
+    assert secret not in redacted
+    assert REDACTED in redacted
+    assert holds_secret(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "User lives at number 12 and was born in 1984",
+        "User forgot the password for the shop",
+        "my password is too long",
+        "User's phone has 4111 1111 1111 1112 steps on record",
+        "User works on internationalisation of Donaudampfschifffahrtsgesellschaft",
+        "User collects tokens from old arcades",
+    ],
+)
+def test_ordinary_words_and_numbers_stay(text: str) -> None:
+    assert redact(text) == text
+    assert not holds_secret(text)
+
+
+@given(st.text())
+def test_redacting_twice_changes_nothing_more(text: str) -> None:
+    assert redact(redact(text)) == redact(text)
+
+
+@given(
+    st.text(alphabet="abcXYZ 0123", max_size=30),
+    st.text(alphabet="abcdefgXYZ0123456789", min_size=20, max_size=40),
+)
+def test_a_prefixed_key_never_survives_among_words(around: str, key: str) -> None:
+    assert f"sk-{key}" not in redact(f"{around} sk-{key} {around}")
