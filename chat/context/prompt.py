@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from chat.llm.types import Provider, Turn
-from chat.models import Conversation, Fact, MemoryMode, Message, Role
+from chat.memory.lines import one_line, without_lines
+from chat.models import Conversation, DeletionState, Fact, MemoryMode, Message, Role
 
 from . import block, note
 from .budget import KEEP_FIRST, memory_budget, must_compact, reserve, target
@@ -56,13 +57,19 @@ def build(conversation: Conversation, message: Message, provider: Provider) -> P
     facts = _known(conversation)
     persona = conversation.system_prompt or conversation.app.persona or DEFAULT_PERSONA
     budget = memory_budget(window, provider.count_text(persona))
-    text, block_facts = _block(conversation, facts, budget, provider.count_text)
-    noted = _note(message, facts, block_facts, budget, provider.count_text)
-    own = note.render(noted)
-    system = Turn("system", f"{persona}\n\n{text}" if text else persona)
-    turns, trimmed = _Assembly(provider, system, history, own, message.content).fit(
-        conversation.trimmed_through
+    count = provider.count_text
+    text, block_facts = _block(conversation, facts, budget, count)
+    assembly = _Assembly(provider, _system(persona, text), history, "", message.content)
+    noted = note.choose(
+        facts, message.content, _said(facts, block_facts, assembly, conversation, message), budget, count
     )
+    assembly.note = own = note.render(noted)
+    turns = assembly.turns(trimmed := conversation.trimmed_through)
+    if must_compact(provider.count_tokens(turns), window):
+        # All is read again now, so the block may change too: it takes up what the trimmed messages said.
+        text, block_facts = _fresh_block(conversation, facts, budget, count)
+        assembly.system = _system(persona, text)
+        turns, trimmed = assembly.fit(trimmed)
     tokens = provider.count_tokens(turns)
     return Prompt(
         turns=turns,
@@ -78,10 +85,23 @@ def build(conversation: Conversation, message: Message, provider: Provider) -> P
     )
 
 
+def _system(persona: str, memory: str) -> Turn:
+    return Turn("system", f"{persona}\n\n{memory}" if memory else persona)
+
+
 def _history(conversation: Conversation, message: Message) -> list[Message]:
+    """Return the earlier messages, their notes without what is forgotten; these rows are not to be saved."""
+    leaving = Fact.objects.for_owner(conversation.owner).filter(deletion__state=DeletionState.PENDING)
+    gone = {one_line(text) for text in leaving.wordings()}
     earlier = Message.objects.filter(conversation=conversation).shown().filter(seq__lt=message.seq)
     # A failed reply without text says nothing; a stopped one is what the user saw, so it stays.
-    return [m for m in earlier if m.content]
+    history = [m for m in earlier if m.content]
+    for m in history:
+        if conversation.memory_mode == MemoryMode.OFF:
+            m.note = ""
+        elif gone:
+            m.note = without_lines(m.note, gone)
+    return history
 
 
 def _known(conversation: Conversation) -> list[Fact]:
@@ -94,26 +114,37 @@ def _block(
     conversation: Conversation, facts: Sequence[Fact], budget: int, count: Callable[[str], int]
 ) -> tuple[str, dict[str, int]]:
     """Return the block, word for word the old one while every fact in it stands unchanged."""
-    if conversation.memory_mode == MemoryMode.OFF:
-        return "", {}
     versions = {str(f.id): f.version for f in facts}
     old: dict[str, int] = conversation.memory_block_facts
-    if conversation.memory_block is not None and all(versions.get(k) == v for k, v in old.items()):
-        return conversation.memory_block, old
+    kept = conversation.memory_mode != MemoryMode.OFF and conversation.memory_block is not None
+    if kept and all(versions.get(k) == v for k, v in old.items()):
+        return conversation.memory_block or "", old
+    return _fresh_block(conversation, facts, budget, count)
+
+
+def _fresh_block(
+    conversation: Conversation, facts: Sequence[Fact], budget: int, count: Callable[[str], int]
+) -> tuple[str, dict[str, int]]:
     chosen = block.choose(facts, budget, count)
     return block.render(chosen), {str(f.id): f.version for f in chosen}
 
 
-def _note(
-    message: Message,
+def _said(
     facts: Sequence[Fact],
     block_facts: Collection[str],
-    budget: int,
-    count: Callable[[str], int],
-) -> list[Fact]:
-    # What was learned in this very conversation stands in its history already.
-    elsewhere = [f for f in facts if f.source_conversation_id != message.conversation_id]
-    return note.choose(elsewhere, message.content, block_facts, budget, count)
+    assembly: _Assembly,
+    conversation: Conversation,
+    message: Message,
+) -> set[str]:
+    """Return which facts the prompt says already: block, earlier notes and the user's own words."""
+    kept = assembly.kept(conversation.trimmed_through)
+    lines = {line.removeprefix("- ") for m in kept for line in m.note.split("\n")}
+    sources = {message.pk, *(m.pk for m in kept)}
+    return {
+        str(f.id)
+        for f in facts
+        if str(f.id) in block_facts or one_line(f.text) in lines or f.source_message_id in sources
+    }
 
 
 @dataclass(slots=True)
@@ -127,18 +158,28 @@ class _Assembly:
     text: str
 
     def fit(self, trimmed: int) -> tuple[list[Turn], int]:
-        """Return the turns, and the place through which history is left out; trims to half the window."""
+        """Return the turns trimmed to half the window, and the place through which history is left out."""
         window = self.provider.context_window
-        turns = self._turns(trimmed, self.text)
-        if not must_compact(self.provider.count_tokens(turns), window):
-            return turns, trimmed
         text = self._shortened(window)
-        fixed = self.provider.count_tokens(self._turns(_ALL, text))
+        fixed = self.provider.count_tokens(self.turns(_ALL, text))
         rest = self.history[self._head() :]
         sizes = [self.provider.count_text(m.note + m.content) + _TEMPLATE_TOKENS for m in rest]
         start = newest_that_fit(sizes, target(window) - fixed)
+        # An answer without its question misleads, and some templates refuse it.
+        while start < len(rest) and rest[start].role == Role.ASSISTANT:
+            start += 1
         trimmed = max(trimmed, rest[start - 1].seq if start else 0)
-        return self._turns(trimmed, text), trimmed
+        return self.turns(trimmed, text), trimmed
+
+    def kept(self, trimmed: int) -> list[Message]:
+        """Return the messages that still go to the model."""
+        head = self._head()
+        return [m for i, m in enumerate(self.history) if i < head or m.seq > trimmed]
+
+    def turns(self, trimmed: int, text: str | None = None) -> list[Turn]:
+        """Return the whole prompt; `text` stands in for the user's message."""
+        own = Turn("user", noted(self.note, self.text if text is None else text))
+        return [self.system, *map(_as_turn, self.kept(trimmed)), own]
 
     def _head(self) -> int:
         """Return how many first messages are always kept: the first exchange, unless it is huge."""
@@ -146,14 +187,9 @@ class _Assembly:
         size = sum(self.provider.count_text(m.content) for m in first)
         return len(first) if size <= self.provider.context_window // 8 else 0
 
-    def _turns(self, trimmed: int, text: str) -> list[Turn]:
-        head = self._head()
-        kept = [m for i, m in enumerate(self.history) if i < head or m.seq > trimmed]
-        return [self.system, *map(_as_turn, kept), Turn("user", noted(self.note, text))]
-
     def _shortened(self, window: int) -> str:
         """Return the message, its middle cut out where it alone would overflow the window."""
-        room = window - reserve(window) - self.provider.count_tokens(self._turns(_ALL, ""))
+        room = window - reserve(window) - self.provider.count_tokens(self.turns(_ALL, ""))
         text = self.text
         while (size := self.provider.count_text(text)) > room and len(text) > _SHORTEST:
             text = cut_middle(self.text, max(_SHORTEST, int(len(text) * min(0.95, room / size))))

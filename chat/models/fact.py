@@ -69,6 +69,12 @@ class FactQuerySet(OwnedQuerySet["Fact"]):
         """Return what is known now: not superseded, not on its way out."""
         return self.filter(superseded_at__isnull=True, deletion__isnull=True)
 
+    def wordings(self) -> set[str]:
+        """Return every text that these facts have, or once had: notes and blocks still say the old ones."""
+        changes = FactEvent.objects.filter(fact__in=self).values_list("before", "after")
+        earlier = {state["text"] for change in changes for state in change if "text" in state}
+        return earlier.union(self.values_list("text", flat=True))
+
     def grouped(self) -> FactQuerySet:
         """Return them in panel order: category, pinned first, most recently mentioned first."""
         rank = models.Case(

@@ -1,0 +1,125 @@
+"""The window is never exceeded, however long the conversation or a message of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chat.context.budget import reserve
+from chat.context.prompt import build
+from chat.context.trim import CUT_MARK, cut_middle, newest_that_fit
+
+pytestmark = pytest.mark.django_db
+
+sizes = st.integers(1, 400) | st.integers(1, 9000) | st.just(200_000)
+
+
+@given(st.lists(st.integers(0, 100), max_size=20), st.integers(-50, 500))
+def test_the_newest_that_fit_are_kept_and_one_more_would_not(amounts, room):
+    start = newest_that_fit(amounts, room)
+    assert sum(amounts[start:]) <= max(room, 0)
+    assert start == 0 or sum(amounts[start - 1 :]) > room
+
+
+@given(st.text(max_size=600), st.integers(200, 500))
+def test_a_cut_text_keeps_its_beginning_and_end_around_the_mark(text, keep):
+    cut = cut_middle(text, keep)
+    assert len(cut) <= max(keep, len(text))
+    if len(text) <= keep:
+        assert cut == text
+    else:
+        before, after = cut.split(CUT_MARK)
+        assert text.startswith(before)
+        assert text.endswith(after)
+        assert len(cut) <= keep
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(window=st.sampled_from([2048, 4096, 8192]), lengths=st.lists(sizes, max_size=24), last=sizes)
+def test_a_prompt_always_leaves_what_the_reply_needs(make_conversation, say, provider, window, lengths, last):
+    provider.context_window = window
+    conversation = make_conversation(["x" * n for n in lengths])
+    if len(lengths) % 2:
+        say(conversation, "And an answer was lost.")
+    prompt = build(conversation, say(conversation, "y" * last), provider)
+    assert provider.count_tokens(prompt.turns) == prompt.tokens
+    assert prompt.tokens + prompt.max_tokens <= window
+    assert prompt.max_tokens == reserve(window)
+
+
+def test_a_short_conversation_goes_whole(make_conversation, say, provider):
+    conversation = make_conversation(["One", "1", "Two", "2"])
+    prompt = build(conversation, say(conversation, "Three"), provider)
+    assert [t.content for t in prompt.turns[1:]] == ["One", "1", "Two", "2", "Three"]
+    assert (prompt.cut_messages, prompt.trimmed_through) == (0, 0)
+
+
+def test_the_first_exchange_and_the_newest_messages_are_kept(make_conversation, say, provider):
+    provider.context_window = 2048
+    conversation = make_conversation([f"{i} " + "x" * 400 for i in range(20)])
+    prompt = build(conversation, say(conversation, "Last"), provider)
+    numbers = [t.content.split(" ")[0] for t in prompt.turns[1:-1]]
+    assert numbers[:2] == ["0", "1"]
+    assert numbers[2:] == [str(i) for i in range(20 - len(numbers[2:]), 20)]
+    assert 0 < prompt.cut_messages == 20 - len(numbers)
+
+
+def test_after_the_cut_the_user_speaks_first(make_conversation, say, provider):
+    provider.context_window = 2048
+    for odd in range(1, 12):
+        conversation = make_conversation(["x" * 250 * (1 + i % (odd + 1)) for i in range(30)])
+        prompt = build(conversation, say(conversation, "Last"), provider)
+        assert prompt.cut_messages
+        roles = [t.role for t in prompt.turns]
+        assert roles == ["system", *["user", "assistant"] * ((len(roles) - 2) // 2), "user"]
+
+
+def test_trimming_goes_to_half_the_window_and_does_not_run_again_next_turn(make_conversation, turn, provider):
+    provider.context_window = 4096
+    conversation = make_conversation(["x" * 300] * 50)
+    first = turn(conversation, "Go on", "y" * 300)
+    second = turn(conversation, "Go on", "y" * 300)
+    assert 0 < first.trimmed_through == second.trimmed_through
+    assert first.tokens <= 4096 // 2
+
+
+def test_a_single_message_longer_than_the_window_is_cut_in_its_middle_with_a_visible_mark(
+    make_conversation, say, provider
+):
+    provider.context_window = 2048
+    conversation = make_conversation()
+    prompt = build(conversation, say(conversation, "begin " + "x" * 50_000 + " end"), provider)
+    sent = prompt.turns[-1].content
+    assert sent.startswith("begin ")
+    assert sent.endswith(" end")
+    assert CUT_MARK in sent
+    assert prompt.tokens > 2048 // 2
+
+
+def test_after_an_oversized_message_the_conversation_goes_on(make_conversation, turn, provider):
+    provider.context_window = 2048
+    conversation = make_conversation()
+    turn(conversation, "x" * 50_000)
+    second = turn(conversation, "Short")
+    third = turn(conversation, "Short too")
+    assert second.tokens < 1024
+    assert third.trimmed_through == second.trimmed_through
+
+
+def test_a_huge_first_exchange_is_not_kept_for_ever(make_conversation, say, provider):
+    provider.context_window = 2048
+    conversation = make_conversation(["first " + "x" * 5000, "y" * 300, "z" * 3000, "w" * 300])
+    prompt = build(conversation, say(conversation, "Last"), provider)
+    assert not any(t.content.startswith("first") for t in prompt.turns)
+
+
+def test_when_all_is_read_anew_the_block_takes_up_what_was_learned_since(
+    make_conversation, make_fact, turn, provider
+):
+    provider.context_window = 4096
+    conversation = make_conversation()
+    assert turn(conversation, "Hi").block == ""
+    make_fact("User is building a boat", category="project", kind="building")
+    assert turn(conversation, "Still here").block == ""
+    assert "a boat" in turn(conversation, "x" * 15_000).block
