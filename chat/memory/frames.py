@@ -28,7 +28,8 @@ _SYSTEM = _any(
 )
 _ROLE_PLAY = _any(
     r"\brole[- ]?play",
-    r"\b(?:let'?s|let us) (?:play|pretend|imagine)\b|\bpretend\b|\bact as\b|\bplay the (?:role|part)\b|"
+    r"\b(?:let'?s|let us) (?:play|pretend|imagine)\b|\bpretend (?:to be|that|you|i|we)\b|"
+    r"(?<!\bi )(?<!\bwe )\bact as\b|\bplay the (?:role|part)\b|"
     r"\bin character\b",
     r"\byou(?:'re| are)(?: now)? (?:a|an|the|my) (?:pirate|king|queen|knight|captain|wizard|detective|"
     r"doctor|lawyer|teacher|"
@@ -40,7 +41,8 @@ _ROLE_PLAY = _any(
 _HYPOTHETICAL = _any(
     r"\bif (?:i|we) (?:were|was|had|could|would|lived|moved|became|won|owned|earned|worked|ever|got|"
     r"made|did|went)\b",
-    r"\bif (?:i|we)'d\b|\b(?:suppose|supposing|imagine|assuming|hypothetically|what if|let'?s say|say i)\b",
+    r"\bif (?:i|we)'d\b|\b(?:suppose|supposing|hypothetically|what if|let'?s say)\b|"
+    r"^(?:just )?imagine\b|^say,? i\b",
     r"\bi wish (?:i|we)\b|\bi (?:would|'d) (?:be|have been|live|move)\b",
     r"\bwenn ich\b.{0,60}\b(?:wäre|hätte|würde|könnte)\b|\b(?:angenommen|stell dir vor|gesetzt den fall)\b",
     r"\bsi j(?:'|e )\w*\b.{0,40}\b(?:étais|avais|vivais|habitais|gagnais|pouvais|travaillais)\b|"
@@ -55,7 +57,8 @@ _HYPOTHETICAL = _any(
     r"如果我?|假如|假设|要是",
 )
 _HEDGE = _any(
-    r"\b(?:maybe|perhaps|might|possibly|not (?:so )?sure|unsure|someday|some day|one day|no idea (?:if|"
+    r"\b(?:maybe|perhaps|might|possibly|not (?:so )?sure|unsure|someday|some day|one day(?! (?:a|per|"
+    r"each|every)\b)|no idea (?:if|"
     r"whether))\b",
     r"\b(?:thinking (?:about|of)|considering|toying with|wondering (?:if|whether)|debating|tempted to|"
     r"(?:i|we|user) may)\b",
@@ -63,10 +66,11 @@ _HEDGE = _any(
     r"see myself)\b|\bhaven'?t decided\b",
     r"\b(?:vielleicht|eventuell|möglicherweise|womöglich|überlege|bin (?:mir )?(?:nicht|un)\s?sicher|"
     r"irgendwann)\b",
-    r"\b(?:peut-être|j'hésite|j'envisage|je songe|pas sûre?|un jour)\b",
+    r"\b(?:peut-être|j'hésite|j'envisage|je songe|pas sûre?|un jour(?! (?:sur|par)\b))\b",
     r"\b(?:quizás?|tal vez|a lo mejor|puede que|estoy pensando en|no estoy segur[oa]|algún día)\b",
-    r"\b(?:forse|magari|può darsi|sto pensando di|non sono sicur[oa]|un giorno)\b",
-    r"\b(?:talvez|quem sabe|estou pensando em|estou a pensar em|não tenho certeza|um dia)\b",
+    r"\b(?:forse|magari|può darsi|sto pensando di|non sono sicur[oa]|un giorno(?! (?:su|alla)\b))\b",
+    r"\b(?:talvez|quem sabe|estou pensando em|estou a pensar em|não tenho certeza|um dia(?! (?:por|"
+    r"sim)\b))\b",
     r"也许|或许|说不定|可能|考虑|不确定",
 )
 _JOKE = _any(
@@ -87,7 +91,7 @@ _REQUEST = _any(
     r"propose|escribe|responde|llámame|explica|traduce|resume|dame|muestra|ayúdame|recomienda|hazme|"
     r"scrivi|rispondi|spiega|traduci|riassumi|dammi|mostra|aiutami|"
     r"consiglia|fammi|escreva|responda|explique|traduza|resuma|me dê|mostre|me ajude|sugira|recomende|"
-    r"faça)\w*\b",
+    r"faça)e?\b",
     r"^(?:(?:please|also|and|so|ok|okay|hey|hi)[, ]+)*(?:(?:can|could|would|will) you|i(?:'d|"
     r" would) like you to|i (?:need|want) you to|"
     r"i need (?:help|a hand)|kannst du|könntest du|peux-tu|pourrais-tu|tu peux|puedes|podrías|puoi|"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from chat.memory.kinds import KINDS
+from chat.memory.wording import tidy
 
 _REPLY = (
     r"answers?|repl(?:y|ies)|responses?|explanations?|preamble|emojis?|bullet points?|bullets|"
@@ -22,16 +23,35 @@ _MONTH = (
     r"dec(?:ember)?|monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 )
 
+_RELATIVE = (
+    r"wife|husband|partner|daughters?|sons?|kids?|child(?:ren)?|twins?|mother|father|mom|mum|dad|parents?|"
+    r"sisters?|brothers?|siblings?|cousins?|aunt|uncle|niece|nephew|grand\w+|fiancée?|frau|mann|"
+    r"tochter|töchter|"
+    r"sohn|söhne|kind(?:er)?|mutter|vater|eltern|schwester|bruder|femme|mari|filles?|fils|enfants?|mère|père|"
+    r"sœur|frère|espos[oa]|marido|hij[oa]s?|madre|padre|herman[oa]s?|moglie|marito|figli[oae]?|sorella|"
+    r"fratello|"
+    r"mulher|filh[oa]s?|mãe|pai|irmã|irmão"
+)
+
 # The first rule that fits decides, so the narrow ones stand first.
 _RULES: tuple[tuple[str, str], ...] = (
+    # Before age, name and health: "User's son is 6 years old" says nothing about the user's own age.
+    (
+        "family",
+        rf"^(?:user's|nutzers) (?:\w+ ){{0,2}}(?:{_RELATIVE})\b(?!'s wedding)|"
+        rf"\b(?:has|had|got|hat|utilisat\w+ a|tiene|tem|ha) (?:[\w,-]+ ){{0,3}}(?:{_RELATIVE})\b(?!')|"
+        rf"\b(?:{_RELATIVE}) (?:of|de l'utilisat\w+|del usuario|de la usuaria|dell'utente|"
+        r"d[oa] usuári[oa])\b|"
+        r"妻子|丈夫|老婆|老公|女儿|儿子|孩子|妈妈|爸爸|姐姐|妹妹|哥哥|弟弟",
+    ),
     (
         "reply_language",
         rf"\b(?:{_REPLY}|answered|addressed)\b.{{0,30}}\bin (?:{_TONGUE})\b|回答.{{0,6}}(?:中文|英文|英语)",
     ),
     (
         "units",
-        r"\b(?:metric|imperial|celsius|fahrenheit|kilomet(?:er|re)s|miles|kilos|pounds)\b(?!.*\b(?:ran|"
-        r"runs?|lost|away|weighs?)\b)",
+        r"\b(?:metric|imperial|celsius|fahrenheit)\b|\b(?:wants?|prefers?|uses?|needs?|likes?)\b.*\b(?:"
+        r"kilomet(?:er|re)s|miles|kilos|pounds|euros|dollars)\b",
     ),
     (
         "reply_style",
@@ -40,16 +60,21 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "reply_style",
+        r"\b(?:möchte|wünscht|will|bevorzugt|veut|préfère|souhaite|quiere|prefiere|vuole|preferisce|quer|"
+        r"prefere)\b.*(?:antwort|réponse|respuesta|rispost|respost|erklärung|einleitung|sätze|phrase|frase)",
+    ),
+    (
+        "reply_style",
         r"\b(?:geduzt|gesiezt|tutoy|vouvoy|tutear|answered|addressed as)\b|\btypescript in code\b",
     ),
     (
         "name",
-        r"\bname is\b|\bis called\b(?!.*\b(?:dog|cat|app|project)\b)|\bgoes by\b|^用户(?:叫|的名字|名叫)"
+        r"^user's (?:\w+ )?name is\b|^user is called\b|\bgoes by\b|^用户(?:叫|的名字|名叫)"
         r"|^(?:nutzer(?:in)?) heißt|s'appelle|se llama|si chiama|(?:se )?chama(?:-se)?\b",
     ),
     (
         "age",
-        r"\b(?:years old|turned \d+|turns \d+|birthday|is \d{1,3}$)|\bjahre alt\b|\bans$|\baños$|"
+        r"\b(?:years old|turned \d+|turns \d+|^user's birthday|is \d{1,3}$)|\bjahre alt\b|\bans$|\baños$|"
         r"\banni$|\banos$|\d岁",
     ),
     (
@@ -84,16 +109,9 @@ _RULES: tuple[tuple[str, str], ...] = (
         r"marié[e]?|casad[oa]|sposat[oa]|solter[oa])\b|已婚|单身",
     ),
     (
-        "family",
-        r"\b(?:wife|husband|partner|daughters?|sons?|kids?|child(?:ren)?|mother|father|mom|dad|"
-        r"parents?|sisters?|brothers?|siblings?|cousin|aunt|uncle|grand\w+|fiancée?|tochter|sohn|"
-        r"kinder|mutter|vater|schwester|bruder|femme|mari|fille|fils|enfants|mère|père|sœur|frère|"
-        r"espos[oa]|marido|hij[oa]s?|herman[oa]s?|moglie|marito|figli[oae]?|sorella|fratello|"
-        r"filh[oa]s?|irmã|irmão)\b(?!.{0,12}\bwedding\b)|妻子|丈夫|老婆|老公|女儿|儿子|孩子|妈妈|爸爸|姐姐|妹妹|哥哥|弟弟",
-    ),
-    (
         "home",
-        r"\b(?:lives?|living|resides?|based|moved) (?:in|to|near|at|from)\b|^nutzer(?:in)? (?:wohnt|"
+        r"\b(?:lives?|living|resides?|based|moved)(?: [\w-]+){0,2} (?:in|to|near|at|from|outside|by)\b|"
+        r"^nutzer(?:in)? (?:wohnt|"
         r"lebt)\b|\b(?:habite|vit) (?:à|en|au|dans)\b|\bvive (?:en|a|in)\b|\babita\b|\bmora (?:em|no|"
         r"na)\b|住在|搬到",
     ),
@@ -201,4 +219,6 @@ def settle_kind(proposed: str, text: str) -> str:
 
 def first_rule(text: str) -> str:
     """Return the kind that the words suggest, or an empty string when they suggest none."""
+    # By hand one writes "I'm…" and "My…"; the rules know the house style only.
+    text = tidy(text, text)
     return next((kind for kind, pattern in _COMPILED if pattern.search(text)), "")

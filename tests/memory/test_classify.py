@@ -32,6 +32,22 @@ def test_the_words_of_a_sentence_suggest_its_category(text: str, category: str) 
     assert KINDS[guess_kind(text)].category == category
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("User's son is 6 years old", "family"),
+        ("My wife has diabetes", "family"),
+        ("User lives two miles from the sea", "home"),
+        ("User is writing a children's book", "building"),
+        ("User's dog is called Rex", "pet"),
+        ("I'm allergic to wasps", "health"),
+        ("My name is Ana", "name"),
+    ],
+)
+def test_what_a_relative_or_a_thing_is_called_or_aged_is_not_the_users_own(text: str, kind: str) -> None:
+    assert guess_kind(text) == kind
+
+
 def test_the_model_decides_in_the_interactive_lane() -> None:
     provider = ScriptedProvider(completions=deque(["habit: User bakes on Sundays"]))
     assert classify(provider, "baking, Sundays") == ("habit", "preference", "")
