@@ -1,10 +1,12 @@
 """Steps are done once, mended when they were left half done, and refuse what cannot work."""
 
 import contextlib
+import shutil
 import socket
 import sqlite3
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -125,6 +127,45 @@ class TestEngine:
         assert len(commands) == 1
         assert commands[0][-1] == str(wheel)
         assert "--no-index" in commands[0]
+
+    def test_compiling_leaves_only_the_wheel_and_its_logs(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ran: dict[str, dict[str, str]] = {}
+
+        def run(
+            label: str, command: list[object], log: Path, *, env: dict[str, str], **_: object
+        ) -> tuple[int, str]:
+            ran[label] = env
+            words = [str(word) for word in command]
+            if "download" in words:
+                assert "--require-hashes" in words
+                source = tmp_path / "llama_cpp_python-0.3.36"
+                source.mkdir()
+                (source / "pyproject.toml").touch()
+                with tarfile.open(Path(words[-1]) / "llama.tar.gz", "w:gz") as archive:
+                    archive.add(source, source.name)
+                shutil.rmtree(source)
+            else:
+                assert (Path(words[-1]) / "pyproject.toml").exists()
+                out = Path(words[words.index("--wheel-dir") + 1])
+                out.mkdir()
+                (out / "llama_cpp_python-0.3.36-py3-none-linux_x86_64.whl").touch()
+            return 0, ""
+
+        def make(folder: Path, *_: object) -> None:
+            folder.mkdir(parents=True)
+
+        monkeypatch.setattr(engine, "run", run)
+        monkeypatch.setattr(environment, "make", make)
+        monkeypatch.setattr(environment, "install_into", lambda *_: None)
+        monkeypatch.setattr(engine, "require_compiler", lambda: None)
+        monkeypatch.setenv("CMAKE_ARGS", "-DMINE=1")
+        python = environment.Interpreter(Path("python"), "cp311", "linux-x86_64", tmp_path)
+        lock = split_lock((ROOT / "requirements.txt").read_text())
+        wheel = engine.build(tmp_path, python, lock, [0])
+        assert ran["Compiling"]["CMAKE_ARGS"] == "-DMINE=1"
+        assert {path.name for path in tmp_path.iterdir()} == {wheel.name, "engine.txt", "flags.txt"}
 
     def test_a_full_disk_is_noticed_before_compiling(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

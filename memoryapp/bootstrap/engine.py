@@ -64,22 +64,19 @@ def ensure(interpreter: Interpreter, lock: Lock, keep: int) -> str:
         ) as held:
             wheel = finished_wheel(folder) or build(folder, interpreter, lock, [keep, held])
     log = environment.log_of("engine-install")
-    command: list[str | Path] = [
-        interpreter.path,
-        "-m",
-        "pip",
-        "install",
-        "--no-deps",
-        "--no-index",
-        "--force-reinstall",
-    ]
-    code, output = run(
-        "Installing the engine", [*command, "--disable-pip-version-check", wheel], log, keep=[keep]
-    )
+    pip = _pip(interpreter.path, "install", "--no-index", "--force-reinstall", wheel)
+    code, output = run("Installing the engine", pip, log, keep=[keep])
     if code:
         raise BootstrapError(pip_sentence("the engine", output, log))
     stamps.mark("engine", key)
     return key
+
+
+def check_possible(interpreter: Interpreter, lock: Lock) -> None:
+    """Raises BootstrapError at once where the engine would have to be compiled and cannot be."""
+    key = current_key(interpreter, lock)
+    if not stamps.is_fresh("engine", key) and finished_wheel(folder_of(key)) is None:
+        require_compiler()
 
 
 def build(folder: Path, interpreter: Interpreter, lock: Lock, keep: list[int]) -> Path:
@@ -98,26 +95,14 @@ def build(folder: Path, interpreter: Interpreter, lock: Lock, keep: list[int]) -
     say("Compiling the language engine for this processor. Once only; about 10 minutes on two cores.")
     log = folder / "build.log"
     out = folder / "out"
-    command: list[str | Path] = [
-        tools,
-        "-m",
-        "pip",
-        "wheel",
-        "-v",
-        "--no-deps",
-        "--no-build-isolation",
-        "--no-index",
-    ]
-    command += ["--disable-pip-version-check", "--wheel-dir", out, source]
+    pip = _pip(tools, "wheel", "-v", "--no-build-isolation", "--no-index", "--wheel-dir", out, source)
     env = {
         "CMAKE_ARGS": flags,
         "SKBUILD_BUILD_DIR": str(folder / "build"),
         "TMPDIR": str(_fresh(folder / "tmp")),
         "PATH": f"{tools.parent}{os.pathsep}{os.environ.get('PATH', '')}",
     }
-    code, output = run(
-        "Compiling", command, log, env=env, keep=keep, detail=lambda: build_progress(_tail(log))
-    )
+    code, output = run("Compiling", pip, log, env=env, keep=keep, detail=lambda: build_progress(_tail(log)))
     made = finished_wheel(out)
     if code or made is None:
         raise BootstrapError(compile_sentence(output, log))
@@ -153,7 +138,7 @@ def _tools(folder: Path, lock: Lock, keep: int) -> Path:
     ready = home / "ready"
     if not ready.exists():
         environment.make(home, "Making an environment for compiling", keep)
-        environment.install_into(python, "build-tools", "Fetching cmake and ninja", lock.build, keep)
+        environment.install_into(python, "build-tools", "the compiler's tools", lock.build, keep)
         ready.touch()
     return python
 
@@ -166,31 +151,20 @@ def _source(folder: Path, tools: Path, lock: Lock, keep: list[int]) -> Path:
     archives = _fresh(folder / "sdist")
     listing = folder / "engine.txt"
     listing.write_text(lock.engine)
-    command: list[str | Path] = [
-        tools,
-        "-m",
-        "pip",
-        "download",
-        "--no-deps",
-        "--no-build-isolation",
-        "--require-hashes",
-    ]
-    command += ["--no-binary", ENGINE, "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
+    hashed = ("--require-hashes", "--no-build-isolation", "--no-binary", ENGINE, "-r", listing)
+    pip = _pip(tools, "download", *hashed, "--dest", archives)
     log = folder / "download.log"
     env = {"TMPDIR": str(_fresh(folder / "tmp"))}
-    code, output = run(
-        "Fetching the engine's sources",
-        [*command, "--dest", archives, "-r", listing],
-        log,
-        env=env,
-        keep=keep,
-    )
+    code, output = run("Fetching the engine's sources", pip, log, env=env, keep=keep)
     if code:
         raise BootstrapError(pip_sentence("the engine", output, log))
     unpacked = _fresh(folder / "unpacked")
     try:
         with tarfile.open(next(archives.glob("*.tar.gz"))) as archive:
-            archive.extractall(unpacked, filter="data")
+            # Python 3.11.4 brought the filter, and Debian 12 has 3.11.2. The pinned hash is what we trust.
+            if hasattr(tarfile, "data_filter"):
+                archive.extraction_filter = tarfile.data_filter
+            archive.extractall(unpacked)  # noqa: S202
     except OSError as error:
         raise BootstrapError(
             f"The engine's sources could not be unpacked: {error.strerror or error}. {AGAIN}"
@@ -198,6 +172,10 @@ def _source(folder: Path, tools: Path, lock: Lock, keep: list[int]) -> Path:
     next(unpacked.iterdir()).rename(source)
     shutil.rmtree(unpacked)
     return source
+
+
+def _pip(python: Path, command: str, *arguments: str | Path) -> list[str | Path]:
+    return [python, "-m", "pip", command, *environment.PIP, *arguments]
 
 
 def _fresh(folder: Path) -> Path:

@@ -14,6 +14,9 @@ from memoryapp.bootstrap.lock import blocks
 from memoryapp.env import cache_dir
 
 VENV = stamps.VENV
+# The lock is complete and hashed, so pip may neither look further nor take anything else.
+PIP = ("--no-deps", "--no-input", "--disable-pip-version-check", "--progress-bar", "off")
+ONLY_WHEELS = ("--require-hashes", "--only-binary", ":all:")
 
 _ASK = """
 import json, sys, sysconfig
@@ -107,33 +110,19 @@ def install(interpreter: Interpreter, step: str, what: str, requirements: str, k
         return
     for left in half_installed(interpreter.packages):
         shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
-    install_into(
-        interpreter.path,
-        step,
-        f"Installing {what} ({len(blocks(requirements))} packages)",
-        requirements,
-        keep,
-    )
+    install_into(interpreter.path, step, what, requirements, keep)
     stamps.mark(step, key)
 
 
-def install_into(python: Path, step: str, label: str, requirements: str, keep: int) -> None:
+def install_into(python: Path, step: str, what: str, requirements: str, keep: int) -> None:
     """Lets an interpreter's pip install exactly these wheels and no others. Raises BootstrapError."""
     listing = cache_dir() / "logs" / f"{step}.txt"
     listing.parent.mkdir(parents=True, exist_ok=True)
     listing.write_text(requirements)
-    command: list[str | Path] = [
-        python,
-        "-m",
-        "pip",
-        "install",
-        "--no-deps",
-        "--require-hashes",
-        "--only-binary",
-        ":all:",
-    ]
-    command += ["--no-input", "--disable-pip-version-check", "--progress-bar", "off", "-r", listing]
+    label = f"Installing {what} ({len(blocks(requirements))} packages)"
     log = log_of(step)
-    code, output = run(label, command, log, keep=[keep])
+    code, output = run(
+        label, [python, "-m", "pip", "install", *PIP, *ONLY_WHEELS, "-r", listing], log, keep=[keep]
+    )
     if code:
-        raise BootstrapError(pip_sentence("the packages", output, log))
+        raise BootstrapError(pip_sentence(what, output, log))

@@ -26,7 +26,7 @@ def pip_sentence(what: str, output: str, log: Path) -> str:
             return f"The disk is full, so {what} could not be installed. Make room. {AGAIN}"
         case Trouble.CHECKSUM:
             return (
-                f"A package that came for {what} is not the one we pinned: its checksum is wrong, so it was "
+                f"A package of {what} is not the one we pinned: its checksum is wrong, so it was "
                 f"not installed. A proxy or mirror may have changed it. The log is {log}. {AGAIN}"
             )
         case Trouble.NO_PIP:
@@ -40,9 +40,8 @@ def pip_sentence(what: str, output: str, log: Path) -> str:
             return f"The package registry cannot be reached, so {what} could not be fetched. {AGAIN}"
         case Trouble.REFUSED:
             return (
-                f"The package registry does not hand out what {what} needs for Python "
-                f"{python_version()} here. The log is {log}. Check pip's index settings, or "
-                "use another Python (3.11 to 3.13)."
+                f"The package registry does not hand out {what} for Python {python_version()} on this "
+                f"system. The log is {log}. Check pip's index settings, or use another Python (3.11 to 3.13)."
             )
         case None:
             return f"Installing {what} failed. The log is {log}. {AGAIN}"

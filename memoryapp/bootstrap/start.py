@@ -62,6 +62,7 @@ def ensure_runtime(keep: int) -> tuple[Interpreter, Lock, str]:
     """.venv with the runtime packages and the engine; returns it with the lock and the engine's key."""
     lock = split_lock((ROOT / "requirements.txt").read_text())
     interpreter = environment.ensure(keep)
+    engine.check_possible(interpreter, lock)
     environment.install(interpreter, "runtime", "the program", lock.runtime, keep)
     return interpreter, lock, engine.ensure(interpreter, lock, keep)
 
