@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
+from django.utils import timezone
 
 from chat.actions.messages import send_message
 from chat.actions.owners import ensure_owner, local_owner
@@ -109,3 +111,15 @@ def talk(owner: Any) -> Callable[..., tuple[Message, Message]]:
 def users() -> Any:
     """The user model's manager."""
     return get_user_model().objects
+
+
+@pytest.fixture
+def clock(time_machine: Any) -> Callable[[float], datetime]:
+    """A clock that stands still until the test moves it on by some seconds; returns what it shows then."""
+    time_machine.move_to("2026-03-01 12:00+00:00", tick=False)
+
+    def move_on(seconds: float) -> datetime:
+        time_machine.shift(timedelta(seconds=seconds))
+        return timezone.now()
+
+    return move_on

@@ -78,11 +78,15 @@ def undo(deletion: Deletion) -> None:
 def _bring_back(fact: Fact, live: list[Fact]) -> None:
     """Let a fact return beside what was learned while it was away."""
     twin = next((f for f in live if normalise(f.text) == normalise(fact.text)), None)
+    before = None
     if twin is not None:
+        # Its wording stays in the history, so that forgetting finds it wherever a prompt has said it.
+        before = snapshot(twin)
+        fact.pinned = fact.pinned or twin.pinned
         fact.mention_count += twin.mention_count
         fact.confidence = max(fact.confidence, twin.confidence)
         fact.last_seen = max(fact.last_seen, twin.last_seen)
-        fact.save(update_fields=["mention_count", "confidence", "last_seen"])
+        fact.save(update_fields=["mention_count", "confidence", "last_seen", "pinned"])
         twin.delete()
     elif KINDS[fact.kind].single:
         newer = next((f for f in live if (f.kind, f.subject) == (fact.kind, fact.subject)), None)
@@ -91,7 +95,7 @@ def _bring_back(fact: Fact, live: list[Fact]) -> None:
             fact.save(update_fields=["superseded_at", "pinned"])
             newer.supersedes = newer.supersedes or fact
             newer.save(update_fields=["supersedes"])
-    record(fact, FactEventKind.RESTORE, "user", reason="undo")
+    record(fact, FactEventKind.RESTORE, "user", before=before, reason="undo")
 
 
 def finish(deletion_id: Any, now: datetime) -> bool:
@@ -103,19 +107,18 @@ def finish(deletion_id: Any, now: datetime) -> bool:
         if not won:
             return False
         deletion = Deletion.objects.get(pk=deletion_id)
-        facts = list(Fact.objects.filter(deletion=deletion))
-        _wipe_traces(deletion.owner, facts)
+        facts = Fact.objects.filter(deletion=deletion)
+        _wipe_traces(deletion.owner, {str(pk) for pk in facts.values_list("pk", flat=True)}, facts.wordings())
         # The history goes with the fact: it holds the same words.
-        Fact.objects.filter(pk__in=[f.pk for f in facts]).delete()
+        facts.delete()
         events.tell(deletion.owner_id, "facts")
     return True
 
 
-def _wipe_traces(owner: Any, facts: Collection[Fact]) -> None:
+def _wipe_traces(owner: Any, gone_ids: set[str], wordings: Collection[str]) -> None:
     """Take the words of forgotten facts out of notes, blocks, reports and looks; messages stay."""
-    gone_lines = {one_line(f.text) for f in facts}
-    gone_ids = {str(f.pk) for f in facts}
-    gone_texts = {normalise(f.text) for f in facts}
+    gone_lines = {one_line(text) for text in wordings}
+    gone_texts = {normalise(text) for text in wordings}
     for line in gone_lines:
         for message in Message.objects.for_owner(owner).filter(note__contains=line):
             message.note = without_lines(message.note, gone_lines)

@@ -37,7 +37,7 @@ def add_fact(owner: Any, text: str, origin: Origin = Origin.MANUAL) -> Fact:
         kind = guess_kind(text)
         fact = Fact.objects.create(
             owner=owner,
-            text=redact(text),
+            text=text,
             kind=kind,
             category=KINDS[kind].category,
             subject=subject_of(kind, text),
@@ -58,10 +58,10 @@ def edit_fact(fact: Fact, text: str, category: str = "") -> Fact:
     with transaction.atomic():
         fact = _changeable(fact)
         before = snapshot(fact)
-        if normalise(text) == normalise(fact.text) and text == fact.text and category in ("", fact.category):
+        if text == fact.text and category in ("", fact.category):
             return fact
         changed_words = text != fact.text
-        fact.text, fact.category = redact(text), category or fact.category
+        fact.text, fact.category = text, category or fact.category
         if KINDS[fact.kind].category != fact.category:
             fact.kind = _kind_on_shelf(text, fact.category)
         fact.subject = subject_of(fact.kind, text)
@@ -123,8 +123,8 @@ def settle(
 
 
 def clean(text: str) -> str:
-    """Return a fact's text on one line; raises Refused when it is empty or too long."""
-    text = " ".join(text.replace("\x00", "").split())
+    """Return a fact's text on one line, without secrets; raises Refused when it is empty or too long."""
+    text = redact(" ".join(text.replace("\x00", "").split()))
     if not text:
         raise Refused("Write what to remember.")
     if len(text) > MAX_CHARACTERS:

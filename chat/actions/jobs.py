@@ -66,9 +66,10 @@ def failed(job: Job, error: str) -> None:
     now = timezone.now()
     given_up = now if job.attempts >= MAX_ATTEMPTS else None
     pause = timedelta(seconds=5 * 2**job.attempts)
-    Job.objects.filter(pk=job.pk).update(
-        lease_until=None, run_after=now + pause, last_error=error[:300], failed_at=given_up
-    )
+    same = Job.objects.filter(pk=job.pk, requests=job.requests)
+    if not same.update(lease_until=None, run_after=now + pause, last_error=error[:300], failed_at=given_up):
+        # It was asked for again while it ran: the new request has its own attempts and its own time.
+        Job.objects.filter(pk=job.pk).update(lease_until=None, last_error=error[:300])
 
 
 def release_leases() -> int:

@@ -42,6 +42,9 @@ def send_message(owner: Any, text: str, conversation: Conversation | None = None
             _touch(conversation)
             if conversation.memory_mode == MemoryMode.ON:
                 ask_for_look(conversation)
+            else:
+                # Not even later, when memory is on again: it was off when this was said.
+                Conversation.objects.filter(pk=conversation.pk).update(extracted_through=asked.seq)
             events.tell(owner.pk, "messages", conversation=str(conversation.pk))
     except IntegrityError as error:
         raise Busy("The reply is still being written. Stop it, or wait for its end.") from error

@@ -1,0 +1,204 @@
+"""Durable work: asked for once, done once, tried again, never lost."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from chat.actions import jobs
+from chat.jobs import runner
+from chat.jobs.registry import HANDLERS, Postpone
+from chat.models import Job
+
+
+@pytest.fixture
+def work(monkeypatch):
+    """Returns a setter of what a job of kind "test" does, and the list of payloads it was called with."""
+    calls: list[dict] = []
+
+    def does(action=lambda payload: None):
+        def handler(payload):
+            calls.append(payload)
+            action(payload)
+
+        monkeypatch.setitem(HANDLERS, "test", handler)
+        return calls
+
+    return does
+
+
+def ask(key: str | None = "k", **how) -> None:
+    jobs.enqueue("test", {"n": 1}, key=key, **how)
+
+
+def run() -> int:
+    return runner.run_due(["test"])
+
+
+def failing(payload):
+    raise RuntimeError("the disk is on fire")
+
+
+@pytest.mark.django_db
+class TestOneThread:
+    """All that needs no second runner."""
+
+    def test_a_job_runs_and_its_row_goes(self, work):
+        calls = work()
+        ask()
+        assert run() == 1
+        assert calls == [{"n": 1}]
+        assert not Job.objects.exists()
+
+    def test_two_requests_with_one_key_are_one_job(self, work):
+        calls = work()
+        ask()
+        ask()
+        assert run() == 1
+        assert len(calls) == 1
+
+    def test_requests_without_a_key_are_each_done(self, work):
+        calls = work()
+        ask(None)
+        ask(None)
+        assert run() == 2
+        assert len(calls) == 2
+
+    def test_a_request_that_comes_while_the_job_runs_runs_it_once_more(self, work):
+        calls = work(lambda payload: ask() if len(calls) == 1 else None)
+        ask()
+        assert run() == 2
+        assert not Job.objects.exists()
+
+    def test_a_job_does_not_run_before_its_time(self, work, clock):
+        work()
+        ask(run_after=timezone.now() + timedelta(seconds=2))
+        assert run() == 0
+        clock(3)
+        assert run() == 1
+
+    def test_a_failure_is_kept_and_tried_again_after_growing_pauses(self, work, clock):
+        work(failing)
+        ask()
+        pauses = []
+        for _ in range(3):
+            assert run() == 1
+            job = Job.objects.get()
+            pauses.append((job.run_after - timezone.now()).total_seconds())
+            clock(pauses[-1])
+        assert pauses == [10, 20, 40]
+        assert job.last_error == "RuntimeError: the disk is on fire"
+        assert job.lease_until is None
+
+    def test_after_five_failures_a_job_gives_up_and_stays_visible(self, work, clock):
+        calls = work(failing)
+        ask()
+        for _ in range(9):
+            run()
+            clock(3600)
+        assert len(calls) == 5
+        assert Job.objects.get().failed_at is not None
+
+    def test_a_new_request_gives_a_job_that_gave_up_a_new_chance(self, work):
+        Job.objects.create(kind="test", dedupe_key="k", failed_at=timezone.now(), attempts=5)
+        calls = work()
+        ask()
+        assert run() == 1
+        assert len(calls) == 1
+
+    def test_a_request_during_the_last_failing_run_is_not_lost_with_it(self, work):
+        def last_try(payload):
+            ask()
+            raise RuntimeError("once more")
+
+        work(last_try)
+        ask()
+        Job.objects.update(attempts=jobs.MAX_ATTEMPTS - 1)
+        runner.run_one(["test"])
+        job = Job.objects.get()
+        assert job.failed_at is None
+        assert (job.attempts, job.lease_until) == (0, None)
+
+    def test_a_postponed_job_has_not_failed(self, work):
+        until = timezone.now() + timedelta(minutes=1)
+
+        def later(payload):
+            raise Postpone(until)
+
+        work(later)
+        ask()
+        assert run() == 1
+        job = Job.objects.get()
+        assert (job.run_after, job.attempts, job.last_error, job.lease_until) == (until, 0, "", None)
+
+    def test_what_a_killed_process_held_is_free_again_at_the_next_start(self, work):
+        calls = work()
+        ask()
+        assert jobs.claim(["test"], timezone.now()) is not None
+        assert run() == 0
+        assert jobs.release_leases() == 1
+        assert run() == 1
+        assert len(calls) == 1
+
+    def test_a_lease_that_has_run_out_is_taken_over(self, work, clock):
+        work()
+        ask()
+        jobs.claim(["test"], timezone.now())
+        clock(jobs.LEASE.total_seconds() + 1)
+        assert run() == 1
+
+    def test_the_most_urgent_due_job_comes_first(self, work):
+        calls = work()
+        for priority in (5, 1, 9):
+            Job.objects.create(kind="test", payload={"priority": priority}, priority=priority)
+        run()
+        assert [c["priority"] for c in calls] == [1, 5, 9]
+
+    def test_a_runner_takes_only_its_own_kinds(self, work):
+        work()
+        ask()
+        assert not runner.run_one(["something else"])
+
+    def test_each_kind_that_is_asked_for_has_a_handler(self):
+        assert {"extract", "settle", "finish_deletion"} <= HANDLERS.keys()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_runners_one_gets_the_job():
+    for i in range(10):
+        jobs.enqueue("test", {"n": i}, key=f"k{i}")
+    barrier, taken = threading.Barrier(4), []
+
+    def claim() -> None:
+        barrier.wait(5)
+        try:
+            while job := jobs.claim(["test"], timezone.now()):
+                taken.append(job.payload["n"])
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=claim) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert sorted(taken) == list(range(10))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_runners_own_threads_do_what_is_due_and_end_when_told(work):
+    done = threading.Event()
+    work(lambda payload: done.set())
+    ask()
+    both = runner.JobRunner()
+    both.start()
+    try:
+        assert done.wait(10)
+    finally:
+        both.stop()
+    assert not any(thread.is_alive() for thread in both._threads)
+    assert not Job.objects.exists()
