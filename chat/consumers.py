@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import json
 from typing import Any
 from urllib.parse import parse_qs
 from uuid import UUID
@@ -32,7 +32,9 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         if user is None or not user.is_authenticated:
             await self.close(_STRANGER)
             return
-        wanted = parse_qs(self.scope.get("query_string", b"").decode()).get("conversation", [""])[0]
+        wanted = parse_qs(self.scope.get("query_string", b"").decode(errors="replace")).get(
+            "conversation", [""]
+        )[0]
         if wanted and not await _owns(user, wanted):
             await self.close(_NOT_FOUND)
             return
@@ -53,10 +55,18 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             hub.unwatch(self.conversation, self.watcher)
         if self.pump is not None:
             self.pump.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self.pump
+            # It may have died already, of a send after the peer had gone.
+            await asyncio.gather(self.pump, return_exceptions=True)
         if hasattr(self, "group"):
             await self.channel_layer.group_discard(self.group, self.channel_name)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
+        """Read one frame; what is no JSON text is none of ours and gets no answer."""
+        try:
+            content = json.loads(text_data or "")
+        except (ValueError, RecursionError):
+            return
+        await self.receive_json(content)
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:
         """Answer at once; nothing here waits for a model (traps C1)."""
@@ -70,10 +80,11 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
 
     async def _catch_up(self, reply: object) -> None:
         """Send the reply in the making; a page that still waits for one that has ended is told so."""
-        live = hub.snapshot(self.conversation) if self.conversation else None
-        if live is not None:
-            await self.send_json(live)
-        if isinstance(reply, str) and (live is None or live["reply"] != reply):
+        live = None
+        if self.conversation is not None and self.watcher is not None:
+            # Through the queue: sent past it, older frames would follow the snapshot.
+            live = hub.resend(self.conversation, self.watcher)
+        if isinstance(reply, str) and live != reply:
             await self.send_json({"type": "done", "reply": reply})
 
     def _is_here(self, reply: object) -> bool:

@@ -120,35 +120,54 @@ Scope = dict[str, Any]
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-def socket_refusal(scope: Scope) -> str | None:
-    """Return why a socket may not be opened, None when it may."""
-    headers = {
-        name.decode("latin1").lower(): value.decode("latin1") for name, value in scope.get("headers", [])
-    }
+def socket_refusal(scope: Scope, *, has_token: bool = False) -> str | None:
+    """Return why a socket may not be opened, None when it may; a valid bearer token needs no Origin."""
+    headers = _headers(scope)
     if is_local() and is_forwarded(headers):
         return FORWARDED_REFUSED
     host = headers.get("host", "")
     if not validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
         return "This address is not one of memoryapp's own."
-    scheme = "https" if scope.get("scheme") == "wss" else "http"
-    if not same_origin(headers.get("origin"), scheme, host):
+    if not has_token and not same_origin(headers.get("origin"), _page_scheme(scope, headers), host):
         return OTHER_ORIGIN
     return None
 
 
+def _headers(scope: Scope) -> dict[str, str]:
+    return {name.decode("latin1").lower(): value.decode("latin1") for name, value in scope.get("headers", [])}
+
+
+def _page_scheme(scope: Scope, headers: dict[str, str]) -> str:
+    """Return the scheme of the page that opens the socket, as Django finds it for a request."""
+    secure = scope.get("scheme") == "wss"
+    if settings.SECURE_PROXY_SSL_HEADER:
+        name, value = settings.SECURE_PROXY_SSL_HEADER
+        given = headers.get(name.removeprefix("HTTP_").replace("_", "-").lower())
+        secure = secure if given is None else given.split(",")[0].strip() == value
+    return "https" if secure else "http"
+
+
+@database_sync_to_async
+def _token_owner(secret: str | None) -> Any:
+    token = ApiToken.objects.valid(secret) if secret else None
+    return token.owner if token else None
+
+
 class GuardedSocket:
-    """The socket's door: known Host, own Origin, and an owner on the scope, or it is closed unopened."""
+    """The socket's door: known Host, own Origin or a token, and an owner on the scope, or it stays shut."""
 
     def __init__(self, inner: AsgiApp) -> None:
         self.inner = inner
         self.with_login: Any = AuthMiddlewareStack(inner)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        if socket_refusal(scope):
+        owner = await _token_owner(bearer(_headers(scope).get("authorization")))
+        if socket_refusal(scope, has_token=owner is not None):
             await send({"type": "websocket.close", "code": 4403})
             return
-        if is_local():
+        if owner is None and is_local():
             owner = await database_sync_to_async(local_owner)()
+        if owner is not None:
             await self.inner({**scope, "user": owner}, receive, send)
         else:
             await self.with_login(scope, receive, send)

@@ -47,9 +47,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "memoryapp.middleware.ContentSecurityPolicy",
     "memoryapp.middleware.RefuseForwarded",
     "django.middleware.security.SecurityMiddleware",
-    "memoryapp.middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -15,3 +15,5 @@ from memoryapp.settings import *  # noqa: E402, F403 - the environment comes fir
 
 # Hashing a password slowly protects people, not tests.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# The server looks for it; tests of pages need no files in it.
+STATIC_ROOT.mkdir(exist_ok=True)  # noqa: F405

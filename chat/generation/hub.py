@@ -70,6 +70,14 @@ class Hub:
             if live := self._live.get(conversation):
                 watcher.put(live.snapshot())
 
+    def resend(self, conversation: str, watcher: Watcher) -> str | None:
+        """Send a watcher everything so far once more; returns which reply is in the making, if any."""
+        with self._lock:
+            if (live := self._live.get(conversation)) is None:
+                return None
+            watcher.put(live.snapshot())
+            return live.reply
+
     def unwatch(self, conversation: str, watcher: Watcher) -> None:
         """End a subscription."""
         with self._lock:

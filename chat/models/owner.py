@@ -32,9 +32,9 @@ class ApiTokenQuerySet(OwnedQuerySet["ApiToken"]):
     """Reads of API tokens."""
 
     def valid(self, secret: str) -> ApiToken | None:
-        """Return the unrevoked token with this secret, with its owner."""
-        digest = ApiToken.digest_of(secret)
-        return self.select_related("owner").filter(digest=digest, revoked_at__isnull=True).first()
+        """Return the unrevoked token with this secret, with its owner, who must not be locked out."""
+        known = self.filter(digest=ApiToken.digest_of(secret), revoked_at__isnull=True)
+        return known.filter(owner__is_active=True).select_related("owner").first()
 
 
 class ApiToken(OwnedModel):
