@@ -1,0 +1,93 @@
+"""The admin site shows everything and changes nothing but the owner's settings."""
+
+from __future__ import annotations
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.urls import reverse
+
+from chat.actions import deletions
+from chat.actions.facts import add_fact
+from chat.actions.messages import finish_reply, send_message
+from chat.actions.owners import create_token
+from chat.actions.prompts import record_prompt, record_usage
+from chat.context.prompt import build
+from chat.llm.types import Lane, Usage
+from chat.models import ExtractionRun, OwnerSettings
+
+pytestmark = pytest.mark.django_db
+MODELS = list(apps.get_app_config("chat").get_models())
+every_model = pytest.mark.parametrize("model", MODELS, ids=lambda m: m.__name__)
+
+
+@pytest.fixture
+def filled(owner, scripted):
+    """One row of everything."""
+    asked, reply = send_message(owner, "I love hiking.")
+    finish_reply(reply, "Nice.", "complete")
+    record_prompt(asked.conversation, asked, reply, build(asked.conversation, asked, scripted), 8192)
+    record_usage(owner.pk, "reply", Lane.CHAT, Usage(), "stop")
+    add_fact(owner, "I love hiking")
+    deletions.forget(owner, [add_fact(owner, "I love tea").pk])
+    ExtractionRun.objects.create(message=asked, stored=1)
+    create_token(owner, "script")
+
+
+def address(model, page: str, *args) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=args)
+
+
+@every_model
+def test_every_model_is_registered_with_columns_of_its_own(model):
+    assert admin.site.is_registered(model)
+    assert admin.site.get_model_admin(model).list_display != ("__str__",)
+
+
+@every_model
+def test_every_list_and_every_row_opens(ours, filled, model):
+    assert model.objects.exists()
+    assert ours.get(address(model, "changelist")).status_code == 200
+    assert ours.get(address(model, "change", model.objects.first().pk)).status_code == 200
+
+
+@every_model
+def test_searching_every_list_works(ours, filled, model):
+    assert ours.get(address(model, "changelist"), {"q": "hiking"}).status_code == 200
+
+
+@pytest.mark.parametrize("model", [m for m in MODELS if m is not OwnerSettings], ids=lambda m: m.__name__)
+def test_nothing_can_be_added_changed_or_deleted(ours, filled, model):
+    row = model.objects.first()
+    before = list(model.objects.order_by("pk").values())
+    assert ours.get(address(model, "add")).status_code == 403
+    assert ours.post(address(model, "add"), {}).status_code == 403
+    assert ours.post(address(model, "change", row.pk), {"text": "x"}).status_code == 403
+    assert ours.post(address(model, "delete", row.pk), {"post": "yes"}).status_code == 403
+    ours.post(
+        address(model, "changelist"),
+        {"action": "delete_selected", "_selected_action": [str(row.pk)], "post": "yes"},
+    )
+    assert list(model.objects.order_by("pk").values()) == before
+
+
+def test_the_owners_settings_can_be_changed(ours, owner):
+    answer = ours.post(
+        address(OwnerSettings, "change", owner.pk), {"owner": owner.pk, "time_zone": "Europe/Oslo"}
+    )
+    assert answer.status_code == 302
+    assert OwnerSettings.objects.get().time_zone == "Europe/Oslo"
+
+
+def test_a_tokens_hash_is_not_shown(ours, filled):
+    from chat.models import ApiToken
+
+    token = ApiToken.objects.get()
+    assert token.digest not in ours.get(address(ApiToken, "change", token.pk)).content.decode()
+
+
+def test_a_facts_history_stands_under_it(ours, filled):
+    from chat.models import Fact
+
+    page = ours.get(address(Fact, "change", Fact.objects.get(text="I love hiking").pk)).content.decode()
+    assert "learned" in page

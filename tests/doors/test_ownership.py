@@ -1,0 +1,205 @@
+"""Server mode: everybody sees their own things, a stranger nothing, at every address and at the socket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import Client
+from django.urls import URLPattern, URLResolver, reverse
+
+from chat.actions import deletions
+from chat.actions.facts import add_fact
+from chat.actions.messages import finish_reply, send_message
+from chat.models import Conversation, Fact, Message
+from memoryapp.urls import urlpatterns
+
+ORIGIN = "http://testserver"
+
+
+@dataclass
+class Things:
+    """What one person owns, one of each kind."""
+
+    conversation: Conversation
+    asked: Message
+    reply: Message
+    fact: Fact
+    deletion: Any
+
+    @classmethod
+    def of(cls, user: Any, mark: str) -> Things:
+        """Make one of each, recognisable by a mark in its text."""
+        asked, reply = send_message(user, f"Message {mark}")
+        finish_reply(reply, f"Reply {mark}", "complete")
+        gone = add_fact(user, f"Forgotten {mark}")
+        fact = add_fact(user, f"Fact {mark}")
+        return cls(asked.conversation, asked, reply, fact, deletions.forget(user, [gone.pk]))
+
+
+Address = Callable[[Things], str]
+
+# Every address that takes an object: method, address, what is posted.
+OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
+    "conversation": [("GET", lambda t: reverse("conversation", args=[t.conversation.pk]), {})],
+    "messages_after": [("GET", lambda t: reverse("messages_after", args=[t.conversation.pk, 0]), {})],
+    "message": [("GET", lambda t: reverse("message", args=[t.reply.pk]), {})],
+    "stop": [("POST", lambda t: reverse("stop", args=[t.reply.pk]), {})],
+    "retry": [("POST", lambda t: reverse("retry", args=[t.reply.pk]), {})],
+    "used": [("GET", lambda t: reverse("used", args=[t.reply.pk]), {})],
+    "undo": [("POST", lambda t: reverse("undo", args=[t.deletion.pk]), {})],
+    "fact": [("GET", lambda t: reverse("fact", args=[t.fact.pk]), {})],
+    "fact_edit": [
+        ("GET", lambda t: reverse("fact_edit", args=[t.fact.pk]), {}),
+        ("POST", lambda t: reverse("fact_edit", args=[t.fact.pk]), {"text": "Something else"}),
+    ],
+    "fact_pin": [("POST", lambda t: reverse("fact_pin", args=[t.fact.pk]), {})],
+    "fact_delete": [("POST", lambda t: reverse("fact_delete", args=[t.fact.pk]), {})],
+    "send": [("POST", lambda t: reverse("send"), {"text": "Hello", "conversation": "{conversation}"})],
+}
+# Addresses that show or make only what belongs to whoever asks.
+OF_WHOEVER_ASKS = {"home", "memory", "memory_pill", "fact_add"}
+# Addresses with a door of their own.
+OTHERWISE_GUARDED = {"login", "logout", "admin"}
+
+CASES = [
+    pytest.param(method, address, data, htmx, id=f"{name}-{method}{'-htmx' if htmx else ''}")
+    for name, ways in OF_AN_OBJECT.items()
+    for method, address, data in ways
+    for htmx in (False, True)
+]
+every_address = pytest.mark.parametrize(("method", "address", "data", "htmx"), CASES)
+
+
+@pytest.fixture
+def things(server_mode, owner, scripted):
+    """What the owner owns."""
+    return Things.of(owner, "of the owner")
+
+
+def ask(client: Client, method: str, address: Address, data: dict[str, str], htmx: bool, things: Things):
+    filled = {k: v.format(conversation=things.conversation.pk) for k, v in data.items()}
+    headers = {"origin": ORIGIN, **({"hx-request": "true"} if htmx else {})}
+    if method == "GET":
+        return client.get(address(things), headers=headers)
+    return client.post(address(things), filled, headers=headers)
+
+
+def state() -> list[Any]:
+    """Return all that a request could have changed."""
+    return [
+        list(Message.objects.order_by("pk").values()),
+        list(Fact.objects.order_by("pk").values()),
+        list(Conversation.objects.order_by("pk").values()),
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+@every_address
+def test_the_owner_is_let_in(things, owner, logged_in, method, address, data, htmx):
+    answer = ask(logged_in(owner), method, address, data, htmx, things)
+    assert answer.status_code in (200, 204, 302)
+    assert "/login/" not in answer.headers.get("Location", "")
+
+
+@pytest.mark.django_db
+@every_address
+def test_for_another_user_it_does_not_exist_and_nothing_changes(
+    things, other, logged_in, method, address, data, htmx
+):
+    before = state()
+    answer = ask(logged_in(other), method, address, data, htmx, things)
+    assert answer.status_code == 404
+    assert "of the owner" not in answer.content.decode()
+    assert state() == before
+
+
+@pytest.mark.django_db
+@every_address
+def test_a_stranger_is_sent_to_the_login_and_nothing_changes(things, method, address, data, htmx):
+    before = state()
+    answer = ask(Client(), method, address, data, htmx, things)
+    assert answer.status_code in (302, 403)
+    assert answer.status_code == 403 or answer.url.startswith("/login/")
+    assert "of the owner" not in answer.content.decode()
+    assert state() == before
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", sorted(OF_WHOEVER_ASKS - {"fact_add"}))
+def test_pages_show_only_what_belongs_to_whoever_asks(things, owner, other, logged_in, name):
+    Things.of(other, "of somebody else")
+    page = logged_in(other).get(reverse(name)).content.decode()
+    assert "of the owner" not in page
+    mine = logged_in(owner).get(reverse(name)).content.decode()
+    assert "of somebody else" not in mine
+    if name != "memory_pill":
+        assert "of the owner" in mine
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", sorted(OF_WHOEVER_ASKS))
+def test_a_stranger_sees_no_page_but_the_login(things, name):
+    answer = Client().get(reverse(name))
+    assert answer.status_code == 302
+    assert answer.url.startswith("/login/")
+
+
+@pytest.mark.django_db
+def test_what_a_user_adds_is_theirs(things, owner, other, logged_in):
+    logged_in(other).post(reverse("fact_add"), {"text": "I am somebody else"}, headers={"origin": ORIGIN})
+    assert Fact.objects.for_owner(other).get().text == "I am somebody else"
+
+
+@pytest.mark.django_db
+def test_the_admin_site_is_closed_to_users_who_are_not_staff(server_mode, other, logged_in):
+    assert logged_in(other).get("/admin/chat/fact/").status_code == 302
+
+
+@pytest.mark.django_db
+def test_logging_in_and_out_works_in_server_mode(server_mode, other):
+    other.set_password("correct horse battery")
+    other.save()
+    client = Client(headers={"origin": ORIGIN})
+    answer = client.post("/login/", {"username": other.username, "password": "correct horse battery"})
+    assert answer.status_code == 302
+    assert client.get("/memory/").status_code == 200
+    assert client.post("/logout/").status_code == 302
+    assert client.get("/memory/").status_code == 302
+
+
+def names(patterns: list[URLPattern | URLResolver]) -> set[str]:
+    return {p.name or "" if isinstance(p, URLPattern) else str(p.app_name) for p in patterns}
+
+
+def test_every_address_is_in_one_of_the_tables():
+    assert names(urlpatterns) == OF_AN_OBJECT.keys() | OF_WHOEVER_ASKS | OTHERWISE_GUARDED
+
+
+def test_every_address_that_takes_an_object_is_tested_with_one():
+    taking = {p.name for p in urlpatterns if isinstance(p, URLPattern) and p.pattern.converters}
+    assert taking <= OF_AN_OBJECT.keys()
+
+
+@pytest.mark.asyncio
+@pytest.mark.django_db(transaction=True)
+class TestSocket:
+    """The same at the socket."""
+
+    async def test_the_owner_may_listen(self, socket, things, owner, logged_in):
+        client = await sync_to_async(logged_in)(owner)
+        page = socket(things.conversation.pk, session=client.cookies["sessionid"].value)
+        assert await page.opened() is True
+
+    async def test_for_another_user_there_is_no_such_conversation(self, socket, things, other, logged_in):
+        client = await sync_to_async(logged_in)(other)
+        page = socket(things.conversation.pk, session=client.cookies["sessionid"].value)
+        assert await page.opened() == 4404
+
+    @pytest.mark.parametrize("session", ["", "forged"])
+    async def test_a_stranger_hears_nothing(self, socket, things, session):
+        assert await socket(things.conversation.pk, session=session).opened() == 4401
+        assert await socket(session=session).opened() == 4401
