@@ -52,7 +52,11 @@ def django():
     except ImportError:
         sys.stderr.write("Nothing is installed yet. Run this first: python3 manage.py start\n")
         return 1
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except KeyboardInterrupt:
+        # Ctrl-C is how a person ends these; a traceback would look like a failure.
+        return 130
     return 0
 
 

@@ -219,8 +219,43 @@ class TestStart:
         ],
     )
     def test_the_model_of_the_command_line_wins(self, model: str | None, expected: dict[str, str]) -> None:
-        given = {"MODEL": "a", "MODEL_PATH": "/b.gguf"}
-        assert preparation.serve_environment(model, given) == expected
+        env = {"MODEL": "a", "MODEL_PATH": "/b.gguf"}
+        preparation.choose_model(model, env)
+        assert env == expected
+
+
+class TestWeights:
+    @pytest.fixture(autouse=True)
+    def _no_weights(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("MODEL_DIR", str(tmp_path / "models"))
+
+    def test_what_is_to_be_fetched_is_none(self) -> None:
+        assert preparation.find_weights(["smollm2-135m", "embedder"]) == [None, None]
+
+    def test_a_file_of_one_s_own_is_found(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        own = tmp_path / "mine.gguf"
+        own.write_bytes(b"GGUF")
+        monkeypatch.setenv("MODEL_PATH", str(own))
+        assert preparation.find_weights(["chat", "embedder"]) == [own, None]
+
+    def test_an_unknown_model_is_told_before_anything_is_made(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("MODEL", "gpt")
+        with pytest.raises(BootstrapError, match="no model named 'gpt'"):
+            preparation.find_weights(["chat", "embedder"])
+
+    def test_the_chat_starts_without_an_embedder(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(preparation, "fetch_weights", lambda interpreter, names: False)
+        python = environment.Interpreter(Path("python"), "cp311", "linux-x86_64", Path())
+        assert preparation.ensure_model(python, [Path("mine.gguf"), None]) == Path("mine.gguf")
+        assert "memory compares words" in capsys.readouterr().out
+
+    def test_the_chat_does_not_start_without_its_model(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(preparation, "fetch_weights", lambda interpreter, names: False)
+        python = environment.Interpreter(Path("python"), "cp311", "linux-x86_64", Path())
+        with pytest.raises(BootstrapError):
+            preparation.ensure_model(python, [None, None])
 
 
 class TestDatabase:

@@ -380,12 +380,18 @@ class TestCommand:
         assert ended.returncode == 1
         assert ended.stderr.startswith("There is no model named 'gpt'.")
 
-    def test_the_path_is_told_only_when_everything_is_there(self, tmp_path: Path) -> None:
+    def test_path_tells_what_is_there_and_leaves_out_what_is_not(self, tmp_path: Path) -> None:
         own = tmp_path / "mine.gguf"
         own.write_bytes(b"GGUF")
         ended = self.run("path", MODEL_PATH=str(own))
-        assert ended.returncode == 1  # the embedder is not there
-        assert "minilm-l6-int8" in ended.stderr
+        assert ended.returncode == 3
+        assert ended.stdout == f"{own}\n\n"
+
+    def test_a_missing_file_of_one_s_own_is_not_fetched(self) -> None:
+        ended = self.run("fetch", "chat", MODEL_PATH="/nowhere/mine.gguf")
+        assert ended.returncode == 1
+        assert ended.stdout == ""
+        assert ended.stderr.startswith("MODEL_PATH names /nowhere/mine.gguf, which is not there.")
 
 
 class Server(http.server.ThreadingHTTPServer):

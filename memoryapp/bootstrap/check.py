@@ -27,7 +27,8 @@ def test(arguments: Sequence[str]) -> int:
         interpreter, lock, _ = ensure_runtime(keep)
         environment.install(interpreter, "development", "what tests need", lock.development, keep)
         chromium = browser.ensure(keep)
-        preparation.ensure_weights(interpreter, MODELS)
+        if None in preparation.find_weights(MODELS) and not preparation.fetch_weights(interpreter, MODELS):
+            return 1
     if "--install-only" in arguments:
         return 0
     return worst([run_pytest(interpreter, chromium, run) for run in plan(given, ROOT)])

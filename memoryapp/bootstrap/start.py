@@ -36,12 +36,12 @@ def start(arguments: Sequence[str]) -> int:
     options = parser().parse_args(arguments)
     check_host(options.host, os.environ)
     check_port(options.host, options.port)
-    os.environ.update(chosen := preparation.serve_environment(options.model, os.environ))
-    for name in set(os.environ) - set(chosen):
-        del os.environ[name]
+    preparation.choose_model(options.model, os.environ)
+    # Asked first, so that a wrong name or too little memory is not told after ten minutes of compiling.
+    found = preparation.find_weights([preparation.CHAT, preparation.EMBEDDER])
     with exclusive() as keep:
         interpreter, lock, key = ensure_runtime(keep)
-        model = preparation.ensure_weights(interpreter, [])
+        model = preparation.ensure_model(interpreter, found)
         preparation.prove(interpreter, key, model, keep)
         lock_key = stamps.digest(lock.runtime)
         preparation.ensure_database(interpreter, lock_key, os.environ, keep)

@@ -19,6 +19,9 @@ from .entries import (
 from .errors import WeightsError
 from .progress import Meter, megabytes
 
+DEFAULT_NAMES = ("chat", "embedder")
+MISSING = 3  # exit code of `path` when something has yet to be fetched
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describes the command line on any parser."""
@@ -26,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "names",
         nargs="*",
-        help="models of the catalogue; without any: the chosen chat model and the embedder",
+        help="models of the catalogue; `chat` is the chosen one, `embedder` compares sentences (default: both)",
     )
 
 
@@ -36,13 +39,9 @@ def run(action: str, names: Sequence[str]) -> int:
         if action == "list":
             print(table())
             return 0
-        chosen = [entry_named(name) for name in names] or [choose_model(os.environ), embedder()]
-        if not names:
-            require_memory(chosen[0])
+        chosen = [resolve(name) for name in names or DEFAULT_NAMES]
         if action == "path":
-            paths = [require(entry) for entry in chosen]
-            print(paths[0])
-            return 0
+            return _paths(chosen)
         for entry in chosen:
             _fetch(entry) if action == "fetch" else _verify(entry)
     except WeightsError as error:
@@ -52,6 +51,26 @@ def run(action: str, names: Sequence[str]) -> int:
         print("\nStopped. What has arrived is kept; run the same command again to go on.", file=sys.stderr)
         return 130
     return 0
+
+
+def resolve(name: str) -> Entry:
+    """The model of that name; `chat` is the chosen one, if this machine's memory can hold it."""
+    if name == "embedder":
+        return embedder()
+    if name != "chat":
+        return entry_named(name)
+    chosen = choose_model(os.environ)
+    require_memory(chosen)
+    return chosen
+
+
+def _paths(chosen: Sequence[Entry]) -> int:
+    code = 0
+    for entry in chosen:
+        there = is_present(entry)
+        print(path_of(entry) if there else "")
+        code = code if there else MISSING
+    return code
 
 
 def table() -> str:
@@ -78,6 +97,8 @@ def table() -> str:
 def _fetch(entry: Entry) -> None:
     from .fetching import discard_wrong, fetch
 
+    if entry.own_path is not None:
+        require(entry)
     if is_present(entry):
         return
     for path in discard_wrong(entry):
