@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "names",
         nargs="*",
-        help="models of the catalogue; `chat` is the chosen one, `embedder` compares sentences (both if none)",
+        help="models of the catalogue, `chat` for the chosen one, or `embedder`; without any: those two",
     )
 
 
