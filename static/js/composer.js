@@ -1,6 +1,6 @@
 // The message box: grows, keeps a draft for each conversation, sends, stops.
 import { $, $$, conversation, post, sentenceOf } from "./dom.js";
-import { toEnd } from "./follow.js";
+import { scrollPage, toEnd } from "./follow.js";
 import { append, onArrival, streaming } from "./messages.js";
 import { toast } from "./toasts.js";
 
@@ -69,6 +69,11 @@ export function start() {
   show();
   text.addEventListener("input", keep);
   text.addEventListener("keydown", (event) => {
+    const page = { PageUp: -1, PageDown: 1 }[event.key];
+    if (page && text.scrollHeight <= text.clientHeight) {
+      event.preventDefault();
+      scrollPage(page);
+    }
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     if (text.value.trim()) form.requestSubmit(submit.hidden ? undefined : submit);

@@ -49,8 +49,10 @@ export function announce(text) {
   requestAnimationFrame(() => { region.textContent = text; });
 }
 
-// The sentence of a refused request; HTML pages of errors are not for toasts.
+// The sentence of a failed request; HTML pages of errors are not for toasts, and what the server
+// sends as an event is shown already.
 export function sentenceOf(xhr) {
+  if (xhr.getResponseHeader("HX-Trigger")?.includes('"toast"')) return "";
   const type = xhr.getResponseHeader("Content-Type") ?? "";
   return type.includes("html") && /<\w/.test(xhr.responseText) ? word("trouble") : xhr.responseText.trim() || word("trouble");
 }

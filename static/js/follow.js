@@ -12,6 +12,8 @@ export function toEnd() {
   talk.scrollTop = talk.scrollHeight;
 }
 
+export const scrollPage = (direction) => talk.scrollBy({ top: direction * talk.clientHeight * 0.9 });
+
 export function grown() {
   if (following) toEnd();
   else button.hidden = false;

@@ -13,9 +13,7 @@ import * as sheet from "./sheet.js";
 import * as socket from "./socket.js";
 import * as stream from "./stream.js";
 
-document.body.addEventListener("htmx:responseError", ({ detail: { xhr } }) => {
-  if (!(xhr.getResponseHeader("HX-Trigger") ?? "").includes('"toast"')) toast(sentenceOf(xhr));
-});
+document.body.addEventListener("htmx:responseError", ({ detail: { xhr } }) => toast(sentenceOf(xhr)));
 // htmx tells HX-Trigger events to the element that asked; when that has left the page, nobody would hear them.
 document.body.addEventListener("htmx:afterRequest", ({ detail: { requestConfig, xhr } }) => {
   const header = xhr.getResponseHeader("HX-Trigger");

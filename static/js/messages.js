@@ -25,6 +25,9 @@ export function append(html) {
     const after = $$("article", list).findLast((other) => Number(other.dataset.seq) < Number(seq));
     if (after) after.after(fresh);
     else list.prepend(fresh);
+    // Two replies in a row: the second was written anew in another tab and replaces the first.
+    const before = fresh.previousElementSibling;
+    if (fresh.dataset.role === "assistant" && before?.dataset.role === "assistant") before.remove();
     welcome(fresh);
   }
   grown();
@@ -75,5 +78,13 @@ export function start() {
     const fresh = elt.closest?.("article[data-id]");
     if (fresh && fresh.parentElement === list) welcome(fresh);
   });
-  document.addEventListener("undone", ({ detail: { origin } }) => origin && refetch(origin));
+  // A fact that is forgotten in the panel leaves the line that told of it, and comes back with it.
+  document.body.addEventListener("forgot", (event) => {
+    const fact = event.target.closest?.("[data-fact-card]")?.dataset.factCard;
+    for (const line of $$(`.learned li:has([data-fact="${fact}"])`)) { line.hidden = true; line.dataset.deletion = event.detail.id; }
+  });
+  document.addEventListener("undone", ({ detail: { id, origin } }) => {
+    for (const line of $$(`.learned [data-deletion="${id}"]`)) line.hidden = false;
+    if (origin) refetch(origin);
+  });
 }

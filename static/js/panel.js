@@ -2,7 +2,7 @@
 import { $, $$, get, urls } from "./dom.js";
 
 const QUICK_SECOND_CLICK = 500;
-let stale = false, known = null;
+let stale = false, known = null, growing = null;
 
 const editing = () => $(".card.editing");
 const ids = () => new Set($$("[data-fact-card]").map((card) => card.dataset.factCard));
@@ -103,6 +103,13 @@ function twice(event) {
   const card = event.target.closest(".card");
   if (!card || event.target.closest("button, .tap, select, form[data-mode=full]")) return;
   if (card.matches(".editing") && Date.now() - (card.openedAt ?? 0) > QUICK_SECOND_CLICK) return;
+  // The first click has asked for the line already: the full form comes after it.
+  if ($(".htmx-request", card)) growing = card.dataset.factCard;
+  else grow(card);
+}
+
+function grow(card) {
+  growing = null;
   card.dataset.closing = "1";
   htmx.ajax("GET", `${card.dataset.edit}?full=1`, { target: card, swap: "outerHTML", source: card });
 }
@@ -119,7 +126,7 @@ function neighbour(event) {
 function swapped(event) {
   const { target } = event.detail;
   const card = event.detail.elt?.closest?.(".card") ?? event.target.closest?.(".card");
-  if (card?.matches(".editing") && !card.openedAt) return enter(card);
+  if (card?.matches(".editing") && !card.openedAt) return growing === card.dataset.factCard ? grow(card) : enter(card);
   if (card?.matches(".saved") && document.activeElement === document.body) $(".text", card).focus();
   if (target?.id === "memory-list") settle();
 }

@@ -1,5 +1,5 @@
 // Frames of a reply in progress, applied in order; a gap asks for a snapshot instead of guessing.
-import { $, $$ } from "./dom.js";
+import { $, $$, conversation } from "./dom.js";
 import { lift, place } from "./caret.js";
 import { decorate } from "./copy.js";
 import { grown } from "./follow.js";
@@ -48,7 +48,7 @@ function blocks({ reply, seq, from, html }) {
 const handlers = {
   snapshot, blocks,
   done: ({ reply }) => { seen.delete(reply); finish(reply); },
-  messages: catchUp,
+  messages: (frame) => frame.conversation === conversation && catchUp(),
   message: ({ id }) => refetch(id),
 };
 

@@ -48,6 +48,7 @@ function start(toast, seconds, counted) {
 }
 
 export function toast(text) {
+  if (!text) return;
   const same = $$(".toast:not(.going, [data-deletion])").find((other) => $(".say", other)?.textContent === text);
   if (same) leave(same);
   const made = document.createElement("div");
