@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -45,7 +46,9 @@ class Ticker:
         text = f"{clock(seconds)}  {detail()}".rstrip()
         if self._live:
             self._next = seconds + 0.5
-            print(f"\r{self._label} … {text}\x1b[K", end="", flush=True)
+            # A line that wraps cannot be drawn over.
+            line = f"{self._label} … {text}"[: shutil.get_terminal_size().columns - 1]
+            print(f"\r{line}\x1b[K", end="", flush=True)
         else:
             self._next = seconds + _LOG_EVERY_SECONDS
             say(f"  {text}")

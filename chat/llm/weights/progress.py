@@ -1,5 +1,6 @@
 """How far a fetch has come, for a terminal and for a log."""
 
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -22,6 +23,11 @@ def bar(done: int, total: int, width: int = _WIDTH) -> str:
     """A bar of `width` cells for a fraction."""
     filled = min(width, width * done // total) if total else width
     return "█" * filled + "░" * (width - filled)
+
+
+def shortened(label: str, width: int = 26) -> str:
+    """A label that fits; its end tells files apart better than its middle."""
+    return label if len(label) <= width else f"{label[: width // 2]}…{label[-(width - width // 2 - 1) :]}"
 
 
 def clock(seconds: float) -> str:
@@ -72,6 +78,8 @@ class Meter:
         seconds = self._now() - self._start[0]
         speed = (done - self._start[1]) / seconds if seconds > 0.5 else 0.0
         left = f"{clock((total - done) / speed)} left" if speed > 0 and not finished else ""
-        text = f"  {self._label} {bar(done, total)} {megabytes(done)} of {megabytes(total)} MB"
+        text = f"  {shortened(self._label)} {bar(done, total)} {megabytes(done)} of {megabytes(total)} MB"
         text += f"  {speed / 1e6:.1f} MB/s  {left}" if speed > 0 else ""
+        # A line that wraps cannot be drawn over.
+        text = text[: shutil.get_terminal_size().columns - 1]
         print(f"\r{text}\x1b[K", end="\n" if finished else "", file=self._out, flush=True)
