@@ -7,16 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chat.memory import frames, others
+from chat.memory.secrets import REDACTED
 from chat.memory.similar import content, tokens
 
-_SENTENCE = re.compile(r"(?<=[.!?…。！？；;])\s+|(?<=[。！？；])|\n+|\s+(?=[–—]\s)")
+# A full stop after a title or an abbreviation ends no sentence.
+_SENTENCE = re.compile(
+    r"(?<!\bSt\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<!\bNr\.)(?<!\bno\.)(?<!\be\.g\.)"
+    r"(?<!\bi\.e\.)(?<!\bz\.B\.)(?<!\bSr\.)(?<!\bSra\.)(?<!\bvs\.)(?<!\bca\.)(?<=[.!?…。！？；;])\s+|"
+    r"(?<=[。！？；])|\n+|\s+(?=[–—]\s)"
+)
 _CLAUSE = re.compile(
     r",\s+|，|\s+(?:but|aber|mais|pero|ma|mas|and|und|et|y|e)\s+(?=\w+)|但是?|(?<=\w)\s+[–—-]\s+"
 )
 
 _POINTS_BACK = re.compile(
     r"^(?:(?:and|but|so|und|aber|et|mais|y|pero|e|ma|mas|–|—)\s+)*"
-    r"(?:it(?:'s|'ll)?|its|he|she|they|this|that|these|those|there|es|er|sie|das|dies|il|elle|ils|elles|c'est|"
+    r"(?:it(?:'s|'ll)?|its|he|she|they|this|that|these|those|there|es|er|sie|das|dies|il|elle|ils|"
+    r"elles|c'est|"
     r"ça|cela|eso|esto|él|ella|ellos|lui|lei|questo|quello|ele|ela|isso|isto)\b|^(?:它|他|她|这|那)",
     re.I,
 )
@@ -87,6 +94,9 @@ def support(fact: str, masked: str) -> Sentence | None:
 
 def _judge(sentence: str) -> list[Sentence]:
     """Judge a sentence; a question keeps the statement that it opens with ("I'm a nurse, what…?")."""
+    if REDACTED in sentence:
+        clean = ", ".join(part for part in clauses(sentence) if REDACTED not in part)
+        return _judge(clean) if clean else [Sentence(sentence, frames.UNSAFE)]
     reason = frames.sentence_reason(sentence) or _hedged(sentence) or others.only_others(sentence)
     if reason != frames.QUESTION:
         return [Sentence(sentence, reason)]

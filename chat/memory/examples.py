@@ -10,9 +10,9 @@ def _ex(said: str, *notes: str) -> tuple[str, str]:
 # Each teaches a shape, not a sentence: no two share a trade or a place, and none comes from a labelled case.
 EXAMPLES: tuple[tuple[str, str], ...] = (
     _ex(
-        "Hello, I'm Tendai, I drive a tram in Harare and I've got three kids.",
+        "Hello, I'm Tendai, a tram driver in Harare, and I've got three kids.",
         "name: User's name is Tendai",
-        "job: User drives a tram",
+        "job: User is a tram driver",
         "home: User lives in Harare",
         "family: User has three kids",
     ),
@@ -23,24 +23,24 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
         "dislikes: User can't stand loud restaurants",
     ),
     _ex(
-        "Ich bin Schreiner in Graz und baue gerade eine Treppe für ein altes Bauernhaus. Duz mich bitte.",
+        "Ich bin Schreiner in Graz und baue gerade eine Treppe für ein altes Bauernhaus.",
         "job: Nutzer ist Schreiner",
         "home: Nutzer lebt in Graz",
         "building: Nutzer baut eine Treppe für ein altes Bauernhaus",
+    ),
+    _ex(
+        "Duz mich bitte und lass die Floskeln weg.",
         "reply_style: Nutzer möchte geduzt werden",
+        "reply_style: Nutzer möchte Antworten ohne Floskeln",
     ),
     _ex("ok let's do the second one"),
     _ex(
-        "We might get a greenhouse next year, who knows.",
-        "goal?: User might get a greenhouse next year",
-    ),
-    _ex(
-        "My brother Emeka runs a garage in Lagos. I only do his books on Sundays.",
+        "My brother Emeka runs a garage in Lagos and I do his books on Sundays.",
         "family: User's brother Emeka runs a garage in Lagos",
         "habit: User does the books of a garage on Sundays",
     ),
     _ex(
-        "My neighbour Petra is a violinist and speaks Dutch. Me, I play the drums.",
+        "My neighbour Petra is a violinist and speaks Dutch, I play the drums.",
         "likes: User plays the drums",
     ),
     _ex(
@@ -50,7 +50,7 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
         "units: User wants distances in miles",
     ),
     _ex(
-        "Moi c'est Noémie. J'apprends la poterie depuis mars "
+        "Moi c'est Noémie, j'apprends la poterie depuis mars "
         "et le samedi je vends mes bols au marché de Nantes.",
         "name: L'utilisatrice s'appelle Noémie",
         "learning: L'utilisatrice apprend la poterie depuis mars",
@@ -58,7 +58,7 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
     ),
     _ex("The printer says error 61 again and I bought paper yesterday."),
     _ex(
-        "The thesis is due on 3 May. I'm writing it about coral reefs at the University of Cape Town.",
+        "The thesis is due on 3 May, I'm writing it about coral reefs at the University of Cape Town.",
         "deadline: User's thesis is due on 3 May",
         "building: User is writing a thesis about coral reefs",
         "job: User studies at the University of Cape Town",
@@ -81,6 +81,11 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
         "home: User lives in Tallinn since 2018",
     ),
     _ex(
+        "(asked: Sounds good. In what material, and when must it open?)\nBrick, and it must open by Easter.",
+        "tools: User works with brick",
+        "deadline: User's work must open by Easter",
+    ),
+    _ex(
         "Lavoro in un vivaio vicino a Bari, sono vegano e odio il traffico.",
         "employer: L'utente lavora in un vivaio vicino a Bari",
         "diet: L'utente è vegano",
@@ -92,10 +97,8 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
         "tools: User works with a lathe and files",
     ),
     _ex(
-        "(asked: What is hard about it, and do you take any medicine?)\n"
-        "Insulin twice a day. I also chair the village council.",
+        "(asked: What is hard about it, and do you take any medicine?)\nInsulin twice a day.",
         "health: User takes insulin twice a day",
-        "job: User chairs the village council",
     ),
     _ex(
         "Estou treinando para a maratona de Recife e meu marido é bombeiro.",
@@ -122,9 +125,12 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
         "family: User is the eldest of five",
     ),
     _ex(
-        "I get migraines, so please use small paragraphs. I'm making Lantern, a card game, with Inkscape.",
+        "I get migraines, so please use small paragraphs.",
         "health: User gets migraines",
         "reply_style: User wants small paragraphs",
+    ),
+    _ex(
+        "I'm making Lantern, a card game, with Inkscape.",
         "building: User is making Lantern, a card game",
         "tools: User uses Inkscape",
     ),

@@ -21,12 +21,11 @@ from chat.memory.mask import is_worth_reading, mask
 from chat.memory.secrets import holds_secret, redact
 from chat.memory.similar import normalise
 from chat.memory.subjects import subject_of
-from chat.memory.wording import split, tidy
+from chat.memory.wording import named, split, tidy
 
 SLOT = "extract"
 UNREADABLE = "The model's notes could not be read, twice; nothing was stored from this message."
 DUPLICATE = "said twice in one message"
-UNSAFE = "holds a secret"
 
 _LINE = re.compile(r"^(?P<kind>[a-z_]+)(?P<hedged>\?)?: (?P<text>.+)$")
 
@@ -93,16 +92,15 @@ def extract(
     result = Extraction()
     masked = redact(mask(message))
     asked = last_question(question)
+    about_user = frames.asks_user(asked)
     judged = clauses.sentences(masked)
     result.refused = [
         Refusal(s.text[:300], s.reason) for s in judged if s.reason and s.reason != frames.QUESTION
     ]
-    if not is_worth_reading(clauses.joined(judged), asked):
-        return result
     seen: set[str] = set()
     for said in clauses.portions(judged):
         # The question is answered by what comes first; later sentences speak for themselves.
-        if frames.is_plain_statement(said) or is_worth_reading(said, asked):
+        if frames.is_plain_statement(said) or is_worth_reading(said, asked if about_user else ""):
             for note in _ask(provider, said, asked, stop, result):
                 _weigh(note, said, asked, today, seen, result)
             asked = ""
@@ -172,7 +170,8 @@ def _whole_lines(completion: Completion) -> str:
 
 def _weigh(note: Note, said: str, asked: str, today: date, seen: set[str], result: Extraction) -> None:
     """Put one note among the candidates or among the refused."""
-    first, *more = split(redact(tidy(note.text, said)))
+    text = redact(tidy(note.text, said))
+    first, *more = split(named(text) if note.kind == "name" else text)
     _weigh_sentence(note, first, said, asked, today, seen, result)
     for text in more:
         # The model named a kind for the first thing only.
@@ -206,7 +205,7 @@ def _weigh_sentence(
 
 def _reason_against(note: Note, text: str, said: str, asked: str) -> str:
     if holds_secret(text):
-        return UNSAFE
+        return frames.UNSAFE
     if note.hedged:
         return frames.HEDGED
     if "in mind" in text:

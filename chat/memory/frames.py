@@ -12,6 +12,8 @@ HEDGED = "the user was not sure"
 JOKE = "said in jest"
 SYSTEM = "text that gives orders to the memory"
 OTHERS = "about someone else"
+UNSAFE = "holds a secret"
+WORLD = "about the world, not about the user"
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -73,6 +75,11 @@ _HEDGE = _any(
     r"sim)\b))\b",
     r"也许|或许|说不定|可能|考虑|不确定",
 )
+# The state of a piece of work is the user's, though nobody says "I": "The launch slipped to 10 December".
+_DATED = _any(
+    r"\b(?:due|deadline|launch\w*|release\w*|ships?|shipping|deliver\w*|submission|exam|slipped|"
+    r"postponed)\b"
+)
 _JOKE = _any(
     r"\b(?:haha+|lol|lmao|rofl|jk|just kidding|kidding)\b.*\bi(?:'m| am)\b|\bi(?:'m| am)\b.*\b(?:jk|"
     r"just kidding|lmao|lol|haha+)\b",
@@ -97,6 +104,14 @@ _REQUEST = _any(
     r"i need (?:help|a hand)|kannst du|könntest du|peux-tu|pourrais-tu|tu peux|puedes|podrías|puoi|"
     r"potresti|você pode|pode)\b",
     r"^(?:请|帮我|给我|写一|翻译|解释|推荐)",
+)
+_WISH = _any(
+    r"^(?:(?:and|also|please|from now on|in future|bitte|ab jetzt|por favor|per favore|s'il te plaît|"
+    r"désormais)[, ]+)*"
+    r"(?:always|never|keep|use|avoid|don'?t|do not|stop|answer|reply|respond|talk|speak|call|address|"
+    r"stick|limit|skip|"
+    r"no more|immer|nie|verwende|vermeide|lass|utilise|évite|ne|usa|evita|no|non|não|use)\b|^请(?:用|不要|"
+    r"总是|始终)|^以后",
 )
 # A wish about every later answer is a request too, but one to be remembered.
 _STANDING = _any(
@@ -139,7 +154,19 @@ _UNMARKED_QUESTION = _any(
     r"como (?:se|posso|faço))\b",
     r"(?:吗|呢)[。.!]?$",
 )
+_YOU = _any(
+    r"\b(?:you|your|you're|du|dein\w*|dir|dich|sie|ihr\w*|ihnen|tu|ton|ta|tes|te|vous|votre|vos|usted|"
+    r"tus?|ti|tuo|tua|lei|"
+    r"suo|sua|você|seu|any (?:allerg\w+|pets?|kids|children|siblings|plans))\b|[a-z]+(?:es|as) tu\b|你|您",
+)
+# "Vienna is lovely in May": a subject of its own, and nobody speaking.
+_WORLD = _any(
+    r"^(?!name\b|diet\b|job\b|favou?rite\b|hobb|birthday\b|age\b)(?:(?:the|this|that|these|those|a|an)\s+)?"
+    r"(?:[\w'-]+\s+){1,3}?(?:is|are|was|were|has|have|had|flows?|costs?|means|seems|ist|sind|war|hat|"
+    r"est|sont|était)\b",
+)
 _SELF = _any(
+    r"\b(?:me|myself|us|ourselves|mir|mich|uns|moi|mí|nosotros)\b",
     r"\b(?:i|i'm|i've|my|mine|we|we're|our|ich|mein\w*|wir|unser\w*|je|j'\w+|mon|ma|mes|nous|yo|soy|"
     r"tengo|vivo|mi|mis|io|sono|ho|mio|mia|eu|sou|"
     r"tenho|moro|meu|minha|as an?|being an?|working as|als)\b|我",
@@ -179,7 +206,8 @@ def is_plain_statement(sentence: str) -> bool:
     """Tell whether the sentence surely says something about the user, or about how to answer them."""
     if is_hedged(sentence):
         return False
-    return bool(_PLAIN.search(sentence)) or bool(_REQUEST.search(sentence) and _STANDING.search(sentence))
+    asks = _REQUEST.search(sentence) or _WISH.search(sentence)
+    return bool(_PLAIN.search(sentence)) or bool(asks and _STANDING.search(sentence))
 
 
 def whole_message(masked: str) -> str:
@@ -199,6 +227,8 @@ def sentence_reason(sentence: str) -> str:
         return JOKE
     if is_request(sentence):
         return REQUEST
+    if _WORLD.search(sentence) and not speaks_of_self(sentence) and not _DATED.search(sentence):
+        return WORLD
     return ""
 
 
@@ -215,6 +245,11 @@ def is_hedged(clause: str) -> bool:
 def speaks_of_self(clause: str) -> bool:
     """Tell whether the clause speaks in the first person."""
     return bool(_SELF.search(clause))
+
+
+def asks_user(question: str) -> bool:
+    """Tell whether a question is put to the user about themselves, so that two words may answer it."""
+    return bool(_YOU.search(question))
 
 
 def opens_question(clause: str) -> bool:

@@ -21,6 +21,12 @@ from chat.memory.words import MONTHS_AND_DAYS
 NOT_SAID = "not in the user's words"
 NO_QUOTE = "nothing in the message says so"
 EMPTY = "says nothing"
+VAGUE = "says nothing by itself"
+
+# "User hopes to buy it": read a month later, nobody knows what.
+_POINTS_AWAY = re.compile(
+    r"^User (?:\w+ ){1,4}(?:it|them|this|that)(?: (?:next|last|this) \w+| again| soon)?$", re.I
+)
 
 # A paraphrase keeps at least half of its content words; below that the model brought them along.
 _SHARE_SAID = 0.5
@@ -36,6 +42,8 @@ def ground(fact: str, message: str, question: str = "") -> str:
         return frames.SYSTEM
     if not content(fact):
         return EMPTY
+    if _POINTS_AWAY.search(fact):
+        return VAGUE
     reason = _unsaid_name(fact, message) or _unsaid_number(fact, message)
     if reason:
         return reason

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from chat.memory.kinds import KINDS
 from chat.memory.wording import tidy
 
 _REPLY = (
@@ -80,7 +79,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         "deadline",
         rf"\b(?:deadline|due|ships?|launch(?:es)?|has to be (?:done|finished)|must be (?:done|"
-        rf"finished)|slipped to)\b.*(?:\d|\b(?:{_MONTH})\b)|\bdeadline\b|\bdue (?:on|by|in)\b|截止",
+        rf"finished)|slipped to|(?:must|has to|have to) be [\w ]+ by)\b.*(?:\d|\b(?:{_MONTH})\b)|"
+        rf"\bdeadline\b|\bdue (?:on|by|in)\b|截止",
     ),
     (
         "diet",
@@ -92,7 +92,8 @@ _RULES: tuple[tuple[str, str], ...] = (
         "health",
         r"\b(?:allerg\w+|intoleran\w+|diabet\w+|asthma\w*|adhd|autis\w+|dyslexi\w+|migraines?|"
         r"epilep\w+|depress\w+|anxiety|coeliac|celiac|insulin|diagnosed|disease|illness|disabilit\w+|"
-        r"surgery|medication|deaf|blind|pregnant|arthritis|back pain|blood pressure|allergi\w+|"
+        r"surgery|medication|medicine|wheelchair|hearing aid|pacemaker|blood thinners?|dialysis|deaf|"
+        r"blind|pregnant|arthritis|back pain|blood pressure|allergi\w+|"
         r"alérgic\w+|alergi\w+)\b|过敏|糖尿病|哮喘|近视",
     ),
     (
@@ -144,6 +145,10 @@ _RULES: tuple[tuple[str, str], ...] = (
         r"travaille (?:chez|pour)|trabaja (?:en|para)|lavora (?:per|presso))\b|就职|上班",
     ),
     (
+        "tools",
+        (r"\b(?:uses?|using|works? with|plays? (?:around )?with|benutzt|nutzt|utilise|utiliza|usa)\b|使用"),
+    ),
+    (
         "dislikes",
         r"\b(?:dislikes?|hates?|can't stand|cannot stand|avoids?|detests?|hasst|mag kein\w*|déteste|"
         r"n'aime pas|odia|detesta|no le gusta|non (?:gli|le) piace|não gosta)\b|讨厌|不喜欢",
@@ -153,10 +158,10 @@ _RULES: tuple[tuple[str, str], ...] = (
         r"\b(?:likes?|loves?|enjoys?|prefers?|fan of|favou?rite|plays?|mag|liebt|aime|adore|le gusta|"
         r"ama|piace|gosta|adora)\b|喜欢|爱好",
     ),
-    ("tools", r"\b(?:uses?|using|works? with|benutzt|nutzt|utilise|utiliza|usa)\b|使用"),
     (
         "job",
-        r"\b(?:works? as|job is|is an? \w+(?: \w+)?|leads?|manages?|teaches|runs|studies|arbeitet als|"
+        r"\b(?:works? as|job is|is an? \w+(?: \w+)?|leads?|leading|manages?|managing|teaches|runs|"
+        r"studies|arbeitet als|"
         r"ist \w+(?:in)?$|travaille comme|trabaja como|es (?:profesor|médic|enfermer|ingenier)\w*|"
         r"lavora come|trabalha como)\b|工作|职业|老师|医生|工程师",
     ),
@@ -172,6 +177,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         "habit",
         r"\b(?:every|each|usually|often|always|mornings?|evenings?|weekends?|daily|weekly|gave up|quit|"
+        r"anymore|any more|no longer|switched to|doesn't (?:eat|drink|smoke)|"
         r"stopped|jeden|chaque|cada|ogni)\b|每天|每周",
     ),
 )
@@ -202,19 +208,12 @@ def guess_kind(text: str) -> str:
 
 
 def settle_kind(proposed: str, text: str) -> str:
-    """Return the model's kind unless the words contradict it in a way that code sees more surely."""
+    """Return the model's kind where the words bear it out, else the kind that the words suggest."""
     seen = first_rule(text)
     if not seen or seen == proposed:
         return proposed
-    if seen in _SURE:
-        return seen
-    if seen == "building" and proposed in {"learning", "job", "goal"}:
-        return seen
-    if {seen, proposed} == {"likes", "dislikes"} or (
-        KINDS[proposed].single and seen in {"home", "employer", "job"}
-    ):
-        return seen
-    return proposed
+    borne_out = any(kind == proposed and pattern.search(text) for kind, pattern in _COMPILED)
+    return proposed if borne_out and seen not in _SURE else seen
 
 
 def first_rule(text: str) -> str:

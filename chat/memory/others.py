@@ -26,7 +26,7 @@ _OPENS_WITH_OTHER = re.compile(
 )
 # "User's boss …" and "User has a friend …", but not "User is a teacher".
 _OWNED_OTHER = re.compile(
-    rf"\b(?:user's|nutzers|has an?) (?:\w+ )?{_OTHER.pattern}|(?:的){_OTHER.pattern}", re.I
+    rf"\b(?:user's|nutzers|has an?) (?:\w+ )?(?:{_OTHER.pattern})|的(?:{_OTHER.pattern})", re.I
 )
 _RELATIVE = re.compile(
     r"\b(?:wife|husband|partner|spouse|fianc[ée]e?|girlfriend|boyfriend|daughter|son|kids?|"

@@ -18,18 +18,34 @@ _SECOND_VERB = re.compile(
 )
 
 
+# "I'm dyslexic" comes back as "User has dyslexic".
+_ADJECTIVE = re.compile(r"^User has (\w+)$")
+
+
+def _says_am(word: str, said: str) -> bool:
+    return bool(re.search(rf"\bi(?:'m|’m| am) {re.escape(word)}\b", said, re.I))
+
+
 def tidy(text: str, said: str) -> str:
     """Return a note of the model in the house style; `said` is the message it was taken from."""
     text = " ".join(text.split()).strip(" \"'“”-*•")
+    # "…, so only suggest flat routes": what follows from a fact is not the fact.
+    text = re.sub(r", so \w.*$", "", text)
     text = re.sub(r"(?<=\w)[.。;,]+$", "", text)
     # The model guesses a gender where the message gave none.
     if not re.search(r"\b(?:he|she|his|her)\b", said, re.I):
         text = re.sub(r"\b(?:his|her)\b", "their", text)
+    text = _ADJECTIVE.sub(lambda m: f"User is {m[1]}" if _says_am(m[1], said) else m[0], text)
     for pattern, subject in _FIRST_PERSON:
         changed = pattern.sub(subject, text, count=1)
         if changed != text:
             return changed
     return text
+
+
+def named(text: str) -> str:
+    """Return a note about the name in the one form that names have: "User is Ewa" is "User's name is Ewa"."""
+    return re.sub(r"^User is (?:called )?(?=[A-Z])", "User's name is ", text)
 
 
 def split(text: str) -> list[str]:

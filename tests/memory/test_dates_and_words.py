@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from chat.memory.dates import resolve
 from chat.memory.language import detect
-from chat.memory.wording import split, tidy
+from chat.memory.wording import named, split, tidy
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,11 @@ def test_a_note_gets_the_house_style() -> None:
 
 def test_a_pronoun_that_the_user_used_stays() -> None:
     assert tidy("User's brother sold his boat", "My brother sold his boat") == "User's brother sold his boat"
+
+
+def test_a_name_has_one_form() -> None:
+    assert named("User is Ewa Nowak") == "User's name is Ewa Nowak"
+    assert named("User's name is Ewa") == "User's name is Ewa"
 
 
 def test_a_sentence_with_one_verb_is_not_split() -> None:

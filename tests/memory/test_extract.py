@@ -12,7 +12,6 @@ from chat.memory import frames, prompt
 from chat.memory.extract import (
     DUPLICATE,
     UNREADABLE,
-    UNSAFE,
     Extraction,
     ExtractionCancelled,
     extract,
@@ -100,7 +99,7 @@ def test_the_same_fact_twice_in_one_answer_is_kept_once() -> None:
 def test_a_fact_about_a_secret_is_refused_and_shows_none() -> None:
     found, _ = look("I'm a cooper and my PIN is 4711.", "job: User's PIN is 4711")
     assert found.candidates == []
-    assert [r.reason for r in found.refused] == [UNSAFE]
+    assert [r.reason for r in found.refused] == [frames.UNSAFE]
     assert "4711" not in found.refused[0].text
 
 
@@ -215,7 +214,7 @@ def test_what_code_can_judge_asks_no_model(said: str) -> None:
 
 def test_none_is_no_answer_where_the_form_says_that_something_was_stated() -> None:
     _, stated = look("I'm a cooper in Gdynia.", "none")
-    _, chatted = look("The weather was dreadful again.", "none")
+    _, chatted = look("Watching the rain all afternoon again.", "none")
     assert '"none"' not in (stated.calls[0].grammar or "")
     assert '"none"' in (chatted.calls[0].grammar or "")
 
