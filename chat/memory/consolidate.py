@@ -11,16 +11,7 @@ from numpy.typing import NDArray
 
 from chat.memory.extract import Candidate
 from chat.memory.kinds import KINDS
-from chat.memory.similar import (
-    contains,
-    core,
-    cosine,
-    names,
-    negated,
-    normalise,
-    numbers,
-    same_numbers_names_negation,
-)
+from chat.memory.similar import contains, core, cosine, normalise, same_numbers_names_negation, says_the_same
 from chat.models import Fact
 
 # Cosine from which two facts say the same, per embedder. Measured with MiniLM on pairs of our own:
@@ -82,16 +73,6 @@ def similarity(vector: NDArray[np.float32] | None, fact: Fact, embedder_name: st
     if vector is None or not fact.embedding or fact.embedder != embedder_name:
         return None
     return cosine(vector, np.frombuffer(bytes(fact.embedding), dtype=np.float32))
-
-
-def says_the_same(new: str, old: str) -> bool:
-    """Tell whether the new sentence says nothing that the old one does not, judged by its words."""
-    return (
-        contains(core(old), core(new))
-        and names(new) <= names(old)
-        and numbers(new) <= numbers(old)
-        and negated(new) == negated(old)
-    )
 
 
 def _repeats(

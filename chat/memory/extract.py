@@ -19,7 +19,7 @@ from chat.memory.kinds import KINDS, CategoryName
 from chat.memory.language import detect
 from chat.memory.mask import is_worth_reading, mask
 from chat.memory.secrets import holds_secret, redact
-from chat.memory.similar import normalise
+from chat.memory.similar import normalise, says_the_same
 from chat.memory.subjects import subject_of
 from chat.memory.wording import named, split, tidy
 
@@ -97,12 +97,11 @@ def extract(
     result.refused = [
         Refusal(s.text[:300], s.reason) for s in judged if s.reason and s.reason != frames.QUESTION
     ]
-    seen: set[str] = set()
     for said in clauses.portions(judged):
         # The question is answered by what comes first; later sentences speak for themselves.
         if frames.is_plain_statement(said) or is_worth_reading(said, asked if about_user else ""):
             for note in _ask(provider, said, asked, stop, result):
-                _weigh(note, said, asked, today, seen, result)
+                _weigh(note, said, asked, today, result)
             asked = ""
     return result
 
@@ -168,28 +167,25 @@ def _whole_lines(completion: Completion) -> str:
     return completion.text.rpartition("\n")[0]
 
 
-def _weigh(note: Note, said: str, asked: str, today: date, seen: set[str], result: Extraction) -> None:
+def _weigh(note: Note, said: str, asked: str, today: date, result: Extraction) -> None:
     """Put one note among the candidates or among the refused."""
     text = redact(tidy(note.text, said))
     first, *more = split(named(text) if note.kind == "name" else text)
-    _weigh_sentence(note, first, said, asked, today, seen, result)
+    _weigh_sentence(note, first, said, asked, today, result)
     for text in more:
         # The model named a kind for the first thing only.
         other = note.model_copy(update={"kind": first_rule(text) or note.kind})
-        _weigh_sentence(other, text, said, asked, today, seen, result)
+        _weigh_sentence(other, text, said, asked, today, result)
 
 
-def _weigh_sentence(
-    note: Note, text: str, said: str, asked: str, today: date, seen: set[str], result: Extraction
-) -> None:
+def _weigh_sentence(note: Note, text: str, said: str, asked: str, today: date, result: Extraction) -> None:
+    kind = settle_kind(note.kind, text)
     reason = _reason_against(note, text, said, asked)
-    if not reason and normalise(text) in seen:
+    if not reason and _said_before(text, kind, result.candidates):
         reason = DUPLICATE
     if reason:
         result.refused.append(Refusal(text, reason))
         return
-    seen.add(normalise(text))
-    kind = settle_kind(note.kind, text)
     result.candidates.append(
         Candidate(
             text=resolve(text, today),
@@ -200,6 +196,14 @@ def _weigh_sentence(
             quote=quote(text, said),
             language=detect(said),
         )
+    )
+
+
+def _said_before(text: str, kind: str, candidates: list[Candidate]) -> bool:
+    """Tell whether a candidate of this look says it already: one message mentions a fact once."""
+    return any(
+        normalise(c.text) == normalise(text) or (c.kind == kind and says_the_same(text, c.text))
+        for c in candidates
     )
 
 

@@ -161,7 +161,8 @@ _YOU = _any(
 )
 # "Vienna is lovely in May": a subject of its own, and nobody speaking.
 _WORLD = _any(
-    r"^(?!name\b|diet\b|job\b|favou?rite\b|hobb|birthday\b|age\b)(?:(?:the|this|that|these|those|a|an)\s+)?"
+    r"^(?!it\b|this\b|that\b|these\b|those\b|he\b|she\b|they\b|name\b|diet\b|job\b|favou?rite\b|hobb|"
+    r"birthday\b|age\b)(?:(?:the|a|an)\s+)?"
     r"(?:[\w'-]+\s+){1,3}?(?:is|are|was|were|has|have|had|flows?|costs?|means|seems|ist|sind|war|hat|"
     r"est|sont|était)\b",
 )

@@ -93,6 +93,16 @@ def same_numbers_names_negation(a: str, b: str) -> bool:
     return numbers(a) == numbers(b) and names(a) == names(b) and negated(a) == negated(b)
 
 
+def says_the_same(new: str, old: str) -> bool:
+    """Tell whether the new sentence says nothing that the old one does not, judged by its words."""
+    return (
+        contains(core(old), core(new))
+        and names(new) <= names(old)
+        and numbers(new) <= numbers(old)
+        and negated(new) == negated(old)
+    )
+
+
 def cosine(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
     """Return the cosine of two vectors, 0 when one of them is null or their sizes differ."""
     if a.shape != b.shape:

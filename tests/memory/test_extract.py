@@ -96,6 +96,11 @@ def test_the_same_fact_twice_in_one_answer_is_kept_once() -> None:
     assert [r.reason for r in found.refused] == [DUPLICATE]
 
 
+def test_a_home_is_no_duplicate_of_a_job_in_the_same_town() -> None:
+    found, _ = look("I'm a cooper in Gdynia.", "job: User is a cooper in Gdynia\nhome: User lives in Gdynia")
+    assert [c.kind for c in found.candidates] == ["job", "home"]
+
+
 def test_a_fact_about_a_secret_is_refused_and_shows_none() -> None:
     found, _ = look("I'm a cooper and my PIN is 4711.", "job: User's PIN is 4711")
     assert found.candidates == []
