@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import llama_cpp as lib
 import numpy as np
+
+# Measured on two cores: by OpenMP's default, threads spin for milliseconds at each of some 800 barriers a
+# token, so that any other busy program (a browser, say) slows writing up to twentyfold. A short spin keeps
+# half the speed then and costs nothing when idle. libgomp reads this once, when it is loaded.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+import llama_cpp as lib
 
 from .types import ProviderError
 
@@ -59,7 +66,8 @@ class Sampler:
         self._grammar = None
         if grammar is not None:
             self._grammar = lib.llama_sampler_init_grammar(native.vocab, grammar.encode(), b"root")
-            if not self._grammar:
+            # An empty grammar gives a sampler that constrains nothing.
+            if not self._grammar or not grammar.strip():
                 raise GrammarError("The answer format could not be read by the model's engine.")
         if sampling.temperature > 0:
             self._chain = self._build_chain(sampling, native.n_vocab)
