@@ -29,6 +29,17 @@ _POINTS_BACK = re.compile(
 )
 _MOST_PORTIONS = 8
 
+# Where a sentence starts to speak of the user anew: "I'm building a kiln | and I prefer short answers".
+_ANEW = re.compile(
+    r",?\s+(?:and|but|so)\s+(?=(?:i|i'm|i've|my|we|we're|our|please)\b)|,\s+(?=(?:i|i'm|i've|my|we|"
+    r"please)\b)|"
+    r",?\s+(?:und|aber)\s+(?=(?:ich|mein\w*|wir|bitte)\b)|,?\s+(?:et|mais)\s+(?=(?:je|mon|ma|mes|nous)\b|j')|"
+    r",?\s+(?:y|pero)\s+(?=(?:yo|me|mi|mis|estoy|soy|tengo)\b)|,?\s+(?:e|ma)\s+(?=(?:io|mi|mio|mia|sto|"
+    r"sono|ho)\b)|"
+    r",?\s+(?:e|mas)\s+(?=(?:eu|meu|minha|estou|sou|tenho)\b)",
+    re.I,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -68,10 +79,22 @@ def portions(judged: Sequence[Sentence]) -> list[str]:
         if not sentence.reason and previous and _POINTS_BACK.search(sentence.text):
             found[-1] += f" {sentence.text}"
         elif not sentence.reason:
-            found.append(sentence.text)
+            found.extend(_spoken_apart(sentence.text))
         previous = not sentence.reason
     size = -(-len(found) // _MOST_PORTIONS) or 1
     return [" ".join(found[start : start + size]) for start in range(0, len(found), size)]
+
+
+def _spoken_apart(sentence: str) -> list[str]:
+    """Return the sentence cut where it speaks of the user anew, if each piece states something by itself."""
+    pieces = [""]
+    end = 0
+    for cut in _ANEW.finditer(sentence):
+        pieces[-1] = sentence[end : cut.start()]
+        pieces.append("")
+        end = cut.end()
+    pieces[-1] = sentence[end:]
+    return pieces if all(map(frames.is_plain_statement, pieces)) else [sentence]
 
 
 def clauses(sentence: str) -> list[str]:

@@ -71,6 +71,16 @@ def _known_kind(kind: str) -> str:
     return kind
 
 
+@dataclass(frozen=True, slots=True)
+class _Portion:
+    """What the model reads at once, and what it has to be read with."""
+
+    said: str
+    asked: str
+    language: str
+    today: date
+
+
 class Note(BaseModel):
     """One line of the model's answer, validated."""
 
@@ -97,11 +107,13 @@ def extract(
     result.refused = [
         Refusal(s.text[:300], s.reason) for s in judged if s.reason and s.reason != frames.QUESTION
     ]
+    language = detect(clauses.joined(judged)) or detect(asked)
     for said in clauses.portions(judged):
         # The question is answered by what comes first; later sentences speak for themselves.
         if frames.is_plain_statement(said) or is_worth_reading(said, asked if about_user else ""):
-            for note in _ask(provider, said, asked, stop, result):
-                _weigh(note, said, asked, today, result)
+            portion = _Portion(said, asked, language, today)
+            for note in _ask(provider, portion, stop, result):
+                _weigh(note, portion, result)
             asked = ""
     return result
 
@@ -129,10 +141,10 @@ def parse(answer: str) -> list[Note] | None:
     return notes or None
 
 
-def _ask(provider: Provider, said: str, asked: str, stop: StopFlag | None, result: Extraction) -> list[Note]:
+def _ask(provider: Provider, portion: _Portion, stop: StopFlag | None, result: Extraction) -> list[Note]:
     """Ask once, and once more strictly; fill in the usage, and the error when both answers are unreadable."""
     for strict in (False, True):
-        completion = _complete(provider, said, asked, strict, stop)
+        completion = _complete(provider, portion, strict, stop)
         result.usage = _sum(result.usage, completion.usage)
         if completion.finish == "cancelled":
             raise ExtractionCancelled
@@ -143,12 +155,12 @@ def _ask(provider: Provider, said: str, asked: str, stop: StopFlag | None, resul
     return []
 
 
-def _complete(provider: Provider, said: str, asked: str, strict: bool, stop: StopFlag | None) -> Completion:
-    silent = not frames.is_plain_statement(said)
-    grammar = prompt.grammar(detect(said) or detect(asked), silent=silent)
+def _complete(provider: Provider, portion: _Portion, strict: bool, stop: StopFlag | None) -> Completion:
+    silent = not frames.is_plain_statement(portion.said)
+    grammar = prompt.grammar(portion.language, silent=silent)
     began = time.monotonic()
     completion = provider.complete(
-        prompt.turns(said, asked, strict=strict),
+        prompt.turns(portion.said, portion.asked, strict=strict),
         slot=SLOT,
         lane=Lane.BACKGROUND,
         max_tokens=prompt.MAX_TOKENS,
@@ -167,20 +179,20 @@ def _whole_lines(completion: Completion) -> str:
     return completion.text.rpartition("\n")[0]
 
 
-def _weigh(note: Note, said: str, asked: str, today: date, result: Extraction) -> None:
+def _weigh(note: Note, portion: _Portion, result: Extraction) -> None:
     """Put one note among the candidates or among the refused."""
-    text = redact(tidy(note.text, said))
+    text = redact(tidy(note.text, portion.said))
     first, *more = split(named(text) if note.kind == "name" else text)
-    _weigh_sentence(note, first, said, asked, today, result)
+    _weigh_sentence(note, first, portion, result)
     for text in more:
         # The model named a kind for the first thing only.
         other = note.model_copy(update={"kind": first_rule(text) or note.kind})
-        _weigh_sentence(other, text, said, asked, today, result)
+        _weigh_sentence(other, text, portion, result)
 
 
-def _weigh_sentence(note: Note, text: str, said: str, asked: str, today: date, result: Extraction) -> None:
+def _weigh_sentence(note: Note, text: str, portion: _Portion, result: Extraction) -> None:
     kind = settle_kind(note.kind, text)
-    reason = _reason_against(note, text, said, asked)
+    reason = _reason_against(note, text, portion)
     if not reason and _said_before(text, kind, result.candidates):
         reason = DUPLICATE
     if reason:
@@ -188,13 +200,13 @@ def _weigh_sentence(note: Note, text: str, said: str, asked: str, today: date, r
         return
     result.candidates.append(
         Candidate(
-            text=resolve(text, today),
+            text=resolve(text, portion.today),
             kind=kind,
             category=KINDS[kind].category,
             subject=subject_of(kind, text),
             hedged=note.hedged,
-            quote=quote(text, said),
-            language=detect(said),
+            quote=quote(text, portion.said),
+            language=portion.language,
         )
     )
 
@@ -207,14 +219,14 @@ def _said_before(text: str, kind: str, candidates: list[Candidate]) -> bool:
     )
 
 
-def _reason_against(note: Note, text: str, said: str, asked: str) -> str:
+def _reason_against(note: Note, text: str, portion: _Portion) -> str:
     if holds_secret(text):
         return frames.UNSAFE
     if note.hedged:
         return frames.HEDGED
     if "in mind" in text:
         return frames.REQUEST
-    return ground(text, said, asked)
+    return ground(text, portion.said, portion.asked)
 
 
 def _sum(before: Usage | None, new: Usage) -> Usage:

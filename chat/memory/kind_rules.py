@@ -7,7 +7,8 @@ import re
 from chat.memory.wording import tidy
 
 _REPLY = (
-    r"answers?|repl(?:y|ies)|responses?|explanations?|preamble|emojis?|bullet points?|bullets|"
+    r"answers?|repl(?:y|ies)|responses?|explanations?|preamble|emojis?|sentences?|italics|headings?|"
+    r"tables|bullet points?|bullets|"
     r"code examples?|jargon|"
     r"step by step|paragraphs?|spoilers?|antworten?|réponses?|respuestas?|risposte|respostas?"
 )
@@ -55,7 +56,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         "reply_style",
         rf"\b(?:wants?|prefers?|likes?|needs?|hates?|dislikes?|asks? for)\b.*\b(?:{_REPLY})\b|"
-        rf"\bmust (?:never |always )?be\b|回答|回复",
+        rf"\bmust (?:never|always) be\b|回答|回复",
     ),
     (
         "reply_style",
@@ -123,7 +124,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "learning",
-        r"\b(?:learn(?:s|ing)?|studying for|practis(?:es|ing)|practic(?:es|ing)|taking (?:lessons|"
+        r"\b(?:learn(?:s|ing)?|studying for|practis(?:es|ing)|practic(?:es|ing)|"
+        r"taking (?:\w+ ){0,2}(?:lessons|classes|"
         r"a course)|lernt|apprend|aprende|aprendiendo|impara|imparando|aprendendo|sta imparando)\b|在学|"
         r"学习",
     ),

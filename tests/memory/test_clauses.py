@@ -93,6 +93,22 @@ def test_portions_are_sentences_and_one_that_points_back_stays_with_the_one_befo
     assert clauses.portions(judged) == ["I'm Ewa.", "I'm building Fork, an app. It is written in Go."]
 
 
+@pytest.mark.parametrize(
+    ("said", "portions"),
+    [
+        (
+            "I'm building a kiln and I prefer short answers.",
+            ["I'm building a kiln", "I prefer short answers."],
+        ),
+        ("I have ADHD, so please keep answers short.", ["I have ADHD", "please keep answers short."]),
+        ("I use a wheelchair, so suggest flat routes.", ["I use a wheelchair, so suggest flat routes."]),
+        ("Ich bin Koch und ich liebe Jazz.", ["Ich bin Koch", "ich liebe Jazz."]),
+    ],
+)
+def test_a_sentence_is_read_apart_where_it_speaks_of_the_user_anew(said: str, portions: list[str]) -> None:
+    assert clauses.portions(clauses.sentences(said)) == portions
+
+
 def test_a_very_long_message_comes_in_a_bounded_number_of_portions() -> None:
     judged = clauses.sentences(" ".join(f"I keep {n} goats." for n in range(100)))
     portions = clauses.portions(judged)

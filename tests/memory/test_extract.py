@@ -55,6 +55,29 @@ def test_only_the_last_turn_differs_between_messages_so_that_the_prefix_stays_ca
     assert first.calls[0].turns[-1] != second.calls[0].turns[-1]
 
 
+def test_what_a_newcomer_says_of_themselves_becomes_five_facts() -> None:
+    found, provider = look(
+        "Hi, I'm Maya, a React developer in Copenhagen. "
+        "I'm building a local-first chat app and I prefer short answers.",
+        "name: User's name is Maya\njob: User is a React developer\nhome: User lives in Copenhagen",
+        "building: User is building a local-first chat app",
+        "reply_style: User prefers short answers",
+    )
+    assert [(c.kind, c.category) for c in found.candidates] == [
+        ("name", "identity"),
+        ("job", "identity"),
+        ("home", "identity"),
+        ("building", "project"),
+        ("reply_style", "preference"),
+    ]
+    assert len(provider.calls) == 3
+
+
+def test_a_portion_too_short_to_tell_is_read_in_the_language_of_the_whole_message() -> None:
+    _, provider = look("Me llamo Inés y vivo en Rosario. Odio madrugar.", "none", "none")
+    assert "usuari" in (provider.calls[1].grammar or "")
+
+
 def test_a_greeting_asks_no_model() -> None:
     found, provider = look("hello there!")
     assert (found.candidates, found.usage, provider.calls) == ([], None, [])
@@ -110,7 +133,7 @@ def test_a_fact_about_a_secret_is_refused_and_shows_none() -> None:
 
 def test_two_facts_in_one_line_become_two() -> None:
     found, _ = look(
-        "I'm allergic to wasps and I hate noise.", "health: User is allergic to wasps and hates noise"
+        "I'm allergic to wasps and hate noise.", "health: User is allergic to wasps and hates noise"
     )
     assert [(c.text, c.category) for c in found.candidates] == [
         ("User is allergic to wasps", "identity"),
