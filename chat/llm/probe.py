@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROMPT = "The capital of France is"
-TOKENS = 16
+TOKENS = 8
 _WINDOW = 256
 
 
