@@ -3,10 +3,12 @@
 Standard library only: the bootstrap reads these before any package is installed.
 """
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "memoryapp"
@@ -125,3 +127,22 @@ def static_root() -> Path:
 def engine_lock_path() -> Path:
     """The file that the one engine of this machine holds locked while it runs."""
     return data_path() / "engine.lock"
+
+
+def local_zone(
+    variable: str = "TZ", link: Path = Path("/etc/localtime"), file: Path = Path("/etc/timezone")
+) -> str:
+    """The name of this machine's time zone, "UTC" where it does not say one that we know.
+
+    A page shows times, and memory resolves "tomorrow", by the clock on the user's wall.
+    """
+    named = [os.environ.get(variable, "").removeprefix(":")]
+    with contextlib.suppress(OSError):
+        named.append(str(link.resolve()).rpartition("zoneinfo/")[2])
+    with contextlib.suppress(OSError):
+        named.append(file.read_text().strip())
+    for name in named:
+        with contextlib.suppress(ZoneInfoNotFoundError, ValueError, OSError):
+            if name:
+                return ZoneInfo(name).key
+    return "UTC"

@@ -106,7 +106,7 @@ LANGUAGES = [("en", "English")]
 LOCALE_PATHS = [BASE_DIR / "chat" / "locale"]
 USE_I18N = True
 USE_TZ = True
-TIME_ZONE = env.envstr("TIME_ZONE", "UTC")
+TIME_ZONE = env.envstr("TIME_ZONE") or env.local_zone()
 
 STATIC_URL = "/static/"
 STATIC_ROOT = env.static_root()

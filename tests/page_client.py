@@ -1,4 +1,4 @@
-"""A browser's half of a conversation without a browser around it: posts like the page and reads the socket."""
+"""A browser's half of a conversation, without the browser: posts like the page and reads the socket."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reply:
     conversation: str
     id: str
     first: float
-    last: float
+    last: float  # when the last text arrived
     html: str
 
 
@@ -67,17 +67,17 @@ class Page:
             began = time.perf_counter()
             _, html = self.post("/send/", text=text, conversation=conversation)
             reply = re.findall(r'data-id="([^"]+)"', html)[-1]
-            first = None
+            first = last = None
             while True:
                 frame = json.loads(ws.recv(timeout=300))
                 now = time.perf_counter() - began
-                if frame["type"] in ("blocks", "snapshot") and first is None and _has_text(frame):
-                    first = now
+                if frame["type"] in ("blocks", "snapshot") and _has_text(frame):
+                    first, last = first or now, now
                 if stop_after is not None and first is not None and now - first > stop_after:
                     ws.send(json.dumps({"type": "stop", "reply": reply}))
                     stop_after = None
                 if frame["type"] == "done" and frame["reply"] == reply:
-                    return Reply(conversation, reply, first or now, now, self.get(f"/m/{reply}/"))
+                    return Reply(conversation, reply, first or now, last or now, self.get(f"/m/{reply}/"))
 
     def begin(self, text: str) -> str:
         """Begin a conversation and return its key, once its first reply has ended."""
@@ -103,14 +103,14 @@ def free_port() -> int:
 
 
 def serve(environment: dict[str, str], *arguments: str) -> tuple[subprocess.Popen[bytes], str]:
-    """Start a server by these arguments of Python and its port, and return it with its address once it answers."""
+    """Start a server by these arguments of Python and a port, and return it once it answers."""
     port = free_port()
     command = [sys.executable, *arguments, str(port)]
     process = subprocess.Popen(command, cwd=ROOT, env=environment)
     base = f"http://127.0.0.1:{port}"
     for _ in range(240):
         try:
-            urllib.request.urlopen(base, timeout=1).close()  # noqa: S310 - loopback
+            urllib.request.urlopen(base, timeout=1).close()
         except (urllib.error.URLError, OSError):
             time.sleep(0.25)
         else:

@@ -8,6 +8,7 @@ import tempfile
 _folder = tempfile.mkdtemp(prefix="memoryapp-tests-")
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 os.environ["DATA_DIR"] = _folder
+os.environ["TIME_ZONE"] = "UTC"
 for _name in ("MODE", "MODEL", "MODEL_PATH", "WINDOW", "ALLOWED_HOSTS", "SECRET_KEY", "DATABASE_URL"):
     os.environ.pop(_name, None)
 

@@ -19,7 +19,7 @@ class Bare:
         self.have: list[int] = []
 
     def read(self, tokens: list[int]) -> float:
-        """Bring the cache to these tokens, reusing the common prefix; returns seconds until a token is drawn."""
+        """Bring the cache to these tokens by the common prefix; returns seconds until a token is drawn."""
         shared = 0
         while shared < min(len(self.have), len(tokens) - 1) and self.have[shared] == tokens[shared]:
             shared += 1

@@ -20,14 +20,14 @@ from typing import Any
 os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="memoryapp-benchmark-")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
 
-import django  # noqa: E402 - the environment comes first
+import django
 
 django.setup()
 
+from chat.actions.owners import default_app  # noqa: E402
 from chat.context.prompt import build  # noqa: E402
 from chat.llm.types import Turn  # noqa: E402
 from chat.models import Conversation, ExtractionRun, Fact, Job, Message, PromptReport, Role  # noqa: E402
-
 from tests.benchmarks import talk  # noqa: E402
 from tests.benchmarks.bare import Bare  # noqa: E402
 from tests.page_client import Page, serve  # noqa: E402
@@ -55,8 +55,8 @@ def main() -> int:
     rows: list[Row] = []
     try:
         page = Page(base)
-        wait_until(lambda: "data-state=\"ready\"" in page.get("/") or model_is_ready(page), "the model")
-        owner = Fact.objects.model._meta.get_field("owner").related_model.objects.get(username="owner")  # type: ignore[union-attr]
+        wait_until(lambda: "The model is loading" not in page.get("/"), "the model")
+        owner = local_owner()
         bare = Bare(weights.model_path())
         quiet(page)
         rows.append(writing(page, bare))
@@ -82,7 +82,7 @@ def writing(page: Page, bare: Bare) -> Row:
         conversation = page.begin(f"Say hello, number {n}.")
         quiet(page)
         reply = page.say("Tell me at length how a letter travels from one country to another.", conversation)
-        report = PromptReport.objects.get(reply=reply.id)
+        report = PromptReport.objects.get(reply_id=reply.id)
         through.append((report.completion_tokens - 1) / (reply.last - reply.first))
         quiet(page)
         loop.append(bare.write(tokens_of(bare, reply.id), min(report.completion_tokens, WRITE_TOKENS * 4)))
@@ -92,7 +92,7 @@ def writing(page: Page, bare: Bare) -> Row:
 
 
 def follow_up(page: Page, bare: Bare, conversation: Conversation) -> Row:
-    """Compare the first token of turns 10 to 14, memory on and extraction run in between, with bare llama.cpp."""
+    """Compare the first token of turns 10 to 14, extraction run in between, with bare llama.cpp."""
     key = str(conversation.pk)
     page.say("Where were we? Answer in one sentence.", key)
     ours, theirs, reads = [], [], []
@@ -100,7 +100,7 @@ def follow_up(page: Page, bare: Bare, conversation: Conversation) -> Row:
         quiet(page)
         looks = ExtractionRun.objects.count()
         reply = page.say(talk.NEXT[n], key, stop_after=1.0)
-        report = PromptReport.objects.get(reply=reply.id)
+        report = PromptReport.objects.get(reply_id=reply.id)
         quiet(page)
         if ExtractionRun.objects.count() <= looks:
             raise RuntimeError("no extraction ran between the turns")
@@ -111,9 +111,16 @@ def follow_up(page: Page, bare: Bare, conversation: Conversation) -> Row:
         reads.append((report.cached_tokens, report.prompt_tokens))
     mine, other = statistics.median(ours), statistics.median(theirs)
     bar = 1.3 * other + 0.05
-    print("turns (cached, prompt):", reads, "ours:", [round(x, 3) for x in ours], "bare:", [round(x, 3) for x in theirs])
+    print("tokens cached and in the prompt:", reads)
+    seconds = [(round(a, 3), round(b, 3)) for a, b in zip(ours, theirs, strict=True)]
+    print("seconds to the first token, ours and bare:", seconds)
     figures = f"{mine * 1000:.0f} ms / {other * 1000:.0f} ms = {mine / other:.2f}"
-    return Row("first token of turn 10+, ours ÷ bare", figures, f"≤ 1.3 × + 50 ms ({bar * 1000:.0f} ms)", mine <= bar)
+    return Row(
+        "first token of turn 10 on, ours ÷ bare",
+        figures,
+        f"≤ 1.3 × + 50 ms ({bar * 1000:.0f} ms)",
+        mine <= bar,
+    )
 
 
 def preempting(page: Page, conversation: Conversation) -> Row:
@@ -142,7 +149,10 @@ def lag(page: Page) -> Row:
     conversation = page.begin("Hello again. Answer with one word.")
     quiet(page)
     page.get("/lag/")
-    page.say("Write a long list of things to pack for a week in the mountains, as Markdown with headings.", conversation)
+    page.say(
+        "Write a long list of things to pack for a week in the mountains, as Markdown with headings.",
+        conversation,
+    )
     lags = sorted(json.loads(page.get("/lag/")))
     p99 = lags[int(len(lags) * 0.99)]
     figures = f"p50 {statistics.median(lags):.1f} ms, p99 {p99:.1f} ms of {len(lags)}"
@@ -159,7 +169,12 @@ def memory(pid: int) -> list[Row]:
     apart = total - parts["repacked weights"]
     listed = ", ".join(f"{name} {size}" for name, size in parts.items())
     return [
-        Row("RssAnon of the server, repacked weights apart", f"{apart} MiB of {total}", "≤ 1,300 MB", apart <= 1240),
+        Row(
+            "RssAnon, repacked weights apart",
+            f"{apart} MiB of {total}",
+            "≤ 1,300 MB",
+            apart <= 1240,
+        ),
         Row("  made of (MiB)", listed, "", True),
     ]
 
@@ -168,21 +183,15 @@ def planted(owner: Any) -> Conversation:
     """Return a conversation of eight exchanges that memory has read, with facts known beside it."""
     for text, category, kind in talk.FACTS:
         Fact.objects.create(owner=owner, text=text, category=category, kind=kind, confidence=0.75)
-    app = owner_app(owner)
-    conversation = Conversation.objects.create(owner=owner, app=app, title="Booking page")
+    conversation = Conversation.objects.create(owner=owner, app=default_app(owner), title="Booking page")
     for i, (asked, answered) in enumerate(talk.TALK):
         Message.objects.create(conversation=conversation, seq=2 * i + 1, role=Role.USER, content=asked)
-        Message.objects.create(conversation=conversation, seq=2 * i + 2, role=Role.ASSISTANT, content=answered)
+        Message.objects.create(
+            conversation=conversation, seq=2 * i + 2, role=Role.ASSISTANT, content=answered
+        )
     conversation.extracted_through = 2 * len(talk.TALK)
     conversation.save()
     return conversation
-
-
-def owner_app(owner: Any) -> Any:
-    """Return the owner's first app."""
-    from chat.actions.owners import default_app
-
-    return default_app(owner)
 
 
 def tokens_of(bare: Bare, reply_id: str) -> list[int]:
@@ -207,11 +216,6 @@ class _Counter:
 
     def count_text(self, text: str) -> int:
         return len(self.bare.native.tokenize(text, special=False))
-
-
-def model_is_ready(page: Page) -> bool:
-    """Return whether the page shows no banner about the model."""
-    return "The model is loading" not in page.get("/")
 
 
 def quiet(page: Page) -> None:

@@ -20,7 +20,9 @@ def anonymous() -> int:
 
 def measure() -> dict[str, int]:
     """Return the parts in MiB, from a process of its own."""
-    out = subprocess.run([sys.executable, "-m", "tests.benchmarks.parts"], capture_output=True, check=True, text=True)
+    out = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks.parts"], capture_output=True, check=True, text=True
+    )
     parts: dict[str, int] = json.loads(out.stdout.splitlines()[-1])
     return parts
 

@@ -1,4 +1,4 @@
-"""A real conversation of about 1,400 tokens to measure with: nine exchanges about one person's week."""
+"""A real conversation of about 1,500 tokens to measure with: eight exchanges about one piece of work."""
 
 TALK: list[tuple[str, str]] = [
     (
@@ -13,7 +13,14 @@ TALK: list[tuple[str, str]] = [
         "The loser currently sees a 500. What should the handler do?",
         "Wrap the insert in a transaction and rely on a unique constraint over slot and date. When the insert "
         "fails, catch the integrity error, read the slot again and render its cell with status 409 and one plain "
-        "sentence: “Someone was faster; here is what is still free.” The browser swaps the cell like any other.",
+        "sentence: “Someone was faster; here is what is still free.” The browser swaps the cell like any other.\n\n"
+        "Three details make it pleasant. First, look for the reason before you blame the race: a member who has "
+        "booked the same slot twice in two tabs should read “You have this slot already”, not that somebody was "
+        "faster. Second, offer the next step inside the sentence, as links to the two nearest free times, for the "
+        "person wanted to climb and not to learn about constraints. Third, log the conflict with the slot and the "
+        "hour but without the names; after a month you will see whether Friday evenings need a second wall or a "
+        "longer opening, and that is worth more than the code. Keep the handler itself free of such thoughts: it "
+        "validates, calls one function that books or says why not, and renders the cell.",
     ),
     (
         "Would you poll or use server-sent events for the updates? There are maybe forty people online at peak.",
@@ -27,7 +34,14 @@ TALK: list[tuple[str, str]] = [
         "Fine, polling. How do I make the ETag cheap?",
         "Keep a counter for each day that increases whenever a booking of that day is made, moved or cancelled, in "
         "the same transaction. The ETag is the date and the counter. Comparing it costs one indexed read, and you "
-        "never render the calendar to find out that nothing has changed.",
+        "never render the calendar to find out that nothing has changed.\n\n"
+        "Put the counter into a small table of its own with the date as its key and increase it with an upsert, so "
+        "that a day which nobody has touched needs no row. Do not use the time of the last change instead: two "
+        "changes within one tick of the clock would share it, and the second one would stay invisible until the "
+        "third. The same counter answers a second question for free. When a browser comes back after an hour in a "
+        "pocket, it sends the counter that it knows; if the difference is small, you return the slots that changed "
+        "since, else the whole day. Write down what the number means next to the column, because whoever finds it "
+        "in two years will take it for a version of the schema.",
     ),
     (
         "Next: the waiting list. Somebody cancels at noon, the first in line should get it, but only if they react "
@@ -35,7 +49,13 @@ TALK: list[tuple[str, str]] = [
         "Treat the offer as a row of its own: who, which slot, offered at, expires at. A cancellation creates an "
         "offer for the first person in line; accepting it is a conditional update that succeeds only while it has "
         "not expired and the slot is still free. A small job looks every minute for expired offers and makes the "
-        "next one. Nothing is lost when the process restarts, because the deadline is in the table.",
+        "next one. Nothing is lost when the process restarts, because the deadline is in the table.\n\n"
+        "Be careful with the moment of expiry. A person who presses in the last second must not lose against the "
+        "network, so accept for a few seconds after the time that you show, and let the job wait just as long "
+        "before it makes the next offer. Never hold two offers for one slot. If the desk sells the slot to someone "
+        "who stands there in person, the offer ends at once and the person in line is told so in a sentence. Send "
+        "one message an offer, not a reminder every five minutes; people switch those off, and then the whole list "
+        "stands still.",
     ),
     (
         "And what do I tell the people further down in the line?",
