@@ -33,7 +33,7 @@ class Embedder:
         self._loaded: tuple[ort.InferenceSession, Tokenizer] | None = None
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one L2-normalised float32 row of 384 numbers a text; OSError when the weights are missing."""
+        """Return one L2-normalised float32 row of 384 numbers a text; OSError without the weights."""
         if not texts:
             return np.zeros((0, DIMENSIONS), dtype=np.float32)
         session, tokenizer = self._load()

@@ -24,7 +24,7 @@ import django
 
 django.setup()
 
-from chat.actions.owners import default_app  # noqa: E402
+from chat.actions.owners import default_app, local_owner  # noqa: E402
 from chat.context.prompt import build  # noqa: E402
 from chat.llm.types import Turn  # noqa: E402
 from chat.models import Conversation, ExtractionRun, Fact, Job, Message, PromptReport, Role  # noqa: E402
