@@ -25,8 +25,8 @@ def _warm() -> None:
     if not isinstance(provider, LlamaProvider):
         return
     try:
-        provider.warm([Turn("system", DEFAULT_PERSONA), Turn("user", "")], slot="persona", kept=True)
-        provider.warm(prompt.turns("", ""), slot=extract.SLOT, kept=True)
+        provider.warm([Turn("system", DEFAULT_PERSONA), Turn("user", "")], slot="persona")
+        provider.warm(prompt.turns("", ""), slot=extract.SLOT, background=True)
     except ProviderError:
         # Whoever needs the prompt reads it then.
         return

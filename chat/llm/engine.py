@@ -10,12 +10,15 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from .native import ABORTED, BATCH, NO_CELLS, Native, Sampler, Sampling
-from .slots import Slot, SlotTable, common_prefix
+from .cache import PrefixCache
+from .native import Native, Sampler, Sampling
+from .slots import Slot
 from .types import Finish, Lane, ModelNotReady, PromptTooLong, ProviderError, StopFlag, Usage
 
 logger = logging.getLogger(__name__)
 
+# Extraction, consolidation, summaries and app memories each keep a prefix of their own.
+BACKGROUND_SEQUENCES = 4
 _ticket = itertools.count()
 
 
@@ -30,7 +33,7 @@ class Request:
     sampling: Sampling
     grammar: str | None = None
     stop: StopFlag = field(default_factory=StopFlag)
-    kept: bool = False
+    background: bool = False
     pieces: queue.SimpleQueue[bytes | Exception | None] = field(default_factory=queue.SimpleQueue)
     generated: list[int] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
@@ -59,16 +62,17 @@ class Engine:
     """Runs one request at a time; a higher lane takes over at the next token or inside a prompt."""
 
     def __init__(
-        self, build: Callable[[], Native], *, sequences: int, on_error: Callable[[Exception], None]
+        self, build: Callable[[], Native], *, background_cells: int, on_error: Callable[[Exception], None]
     ) -> None:
         self._build = build
-        self._sequences = sequences
+        self._background_cells = background_cells
         self._on_error = on_error
         self._wake = threading.Condition()
         self._waiting: list[Request] = []
         self._running: Request | None = None
         self._closed = False
         self.native: Native | None = None
+        self._caches: dict[bool, PrefixCache] = {}
         self.ready = threading.Event()
         self.idle_since = time.monotonic()
         self._thread = threading.Thread(target=self._main, name="engine", daemon=True)
@@ -126,7 +130,10 @@ class Engine:
     def _main(self) -> None:
         try:
             self.native = self._build()
-            self._table = SlotTable(self._sequences, self.native.cells)
+            # Attention runs over all used cells of a context, whoever's they are: the long prefixes of
+            # background prompts beside a conversation made its tokens up to a fifth slower (measured).
+            apart = self.native.sibling(self._background_cells, sequences=BACKGROUND_SEQUENCES)
+            self._caches = {False: PrefixCache(self.native), True: PrefixCache(apart)}
         except Exception as error:  # the state of the model is shown to the user, whatever went wrong
             logger.exception("the model could not be loaded")
             with self._wake:
@@ -141,7 +148,8 @@ class Engine:
             self._serve(current)
         for request in self._waiting:
             self._end(request, ModelNotReady("The model has been shut down."))
-        self.native.close()
+        for cache in reversed(self._caches.values()):
+            cache.native.close()
 
     def _next(self) -> Request | None:
         with self._wake:
@@ -187,13 +195,17 @@ class Engine:
             return request.stop.is_set() or self._closed or any(r.lane < request.lane for r in self._waiting)
 
     def _work(self, request: Request) -> None:
-        native = self._loaded()
+        cache = self._caches[request.background]
+        native = cache.native
         request.finish = "stop"
         if len(request.tokens) + request.max_tokens > native.cells or not request.tokens:
             raise PromptTooLong("This conversation is longer than the model's window.")
         request.sampler = request.sampler or Sampler(native, request.sampling, request.grammar)
-        slot = self._acquire(request)
-        self._fill(request, slot)
+        slot = cache.acquire(request.slot, request.sequence())
+        if request.usage.prompt_tokens == 0:
+            request.usage.prompt_tokens = len(request.tokens)
+            request.usage.cached_tokens = min(len(slot.tokens), len(request.tokens))
+        self._fill(request, cache, slot)
         while len(request.generated) < request.max_tokens:
             token = request.sampler.sample()
             if native.is_end(token):
@@ -203,65 +215,15 @@ class Engine:
             if request.usage.first_token_seconds is None:
                 request.usage.first_token_seconds = time.monotonic() - request.submitted
             request.pieces.put(native.piece(token))
-            self._fill(request, slot)
+            self._fill(request, cache, slot)
         request.finish = "length"
 
-    def _acquire(self, request: Request) -> Slot:
-        """Return the request's slot with its cache cut back to what the prompt shares with it."""
-        slot = self._table.get(request.slot) or self._table.free_slot() or self._give_up(None)
-        if slot is None:
-            raise ProviderError("The model's engine has no seat left.")
-        slot.name, slot.kept = request.slot, request.kept
-        self._table.touch(slot)
-        wanted = request.sequence()
-        shared = common_prefix(slot.tokens, wanted)
-        source, longer = self._table.best_source(wanted, slot)
-        if source is not None and longer > shared + BATCH // 4:
-            self._cut(slot, 0)
-            self._loaded().copy_prefix(source.sequence, slot.sequence, longer)
-            slot.tokens = wanted[:longer]
-            shared = longer
-        # Logits come only from a decode, so the last token is always read again.
-        self._cut(slot, min(shared, len(wanted) - 1))
-        if request.usage.prompt_tokens == 0:
-            request.usage.prompt_tokens = len(request.tokens)
-            request.usage.cached_tokens = min(len(slot.tokens), len(request.tokens))
-        return slot
-
-    def _fill(self, request: Request, slot: Slot) -> None:
+    def _fill(self, request: Request, cache: PrefixCache, slot: Slot) -> None:
         """Evaluate what the slot lacks; raises Interrupted between batches, at tokens and inside a batch."""
-        native = self._loaded()
         wanted = request.sequence()
-        while (have := len(slot.tokens)) < len(wanted):
+        while len(slot.tokens) < len(wanted):
             if self._must_yield(request):
                 raise Interrupted
-            chunk = wanted[have : have + BATCH]
-            while self._table.used_cells() + len(chunk) > self._table.cells and self._give_up(slot):
-                pass
-            status = native.decode(chunk, slot.sequence, have)
-            if status == 0:
-                slot.tokens.extend(chunk)
-            elif status == NO_CELLS:
-                if self._give_up(slot) is None:
-                    raise PromptTooLong("This conversation is longer than the model's window.")
-            elif status == ABORTED:
-                kept = native.length(slot.sequence)
-                slot.tokens = wanted[:kept]
-                native.set_abort(False)
+            cache.read_more(slot, wanted)
         if self._must_yield(request):
             raise Interrupted
-
-    def _give_up(self, spare: Slot | None) -> Slot | None:
-        victim = self._table.victim(spare)
-        if victim is not None:
-            self._cut(victim, 0)
-            victim.name = None
-        return victim
-
-    def _cut(self, slot: Slot, length: int) -> None:
-        if len(slot.tokens) > length:
-            if not self._loaded().truncate(slot.sequence, length):
-                # Recurrent models cannot forget in part: they start again.
-                self._loaded().truncate(slot.sequence, 0)
-                length = 0
-            del slot.tokens[length:]

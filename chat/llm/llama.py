@@ -13,10 +13,12 @@ import psutil
 from .engine import Engine, Request
 from .native import Native, Sampling
 from .template import ChatTemplate
-from .types import Completion, Finish, Lane, ModelNotReady, StopFlag, Turn, Usage
+from .types import Completion, Finish, Lane, ModelNotReady, PromptTooLong, StopFlag, Turn, Usage
 
 # Seats in the context: the background prompts, and conversations that are open at once (design §4).
 SEQUENCES = 16
+# Cells beside two windows of conversation, for the background prompts (design §4).
+BACKGROUND_CELLS = 4096
 _GIB = 1024**3
 
 
@@ -67,15 +69,17 @@ class LlamaProvider:
         self, name: str, path: Path, *, window: int, threads: int, on_error: Callable[[Exception], None]
     ) -> None:
         self.name = name
-        self.context_window = window
+        self.context_window = self._longest = window
         self._native: Native | None = None
         self._template: ChatTemplate | None = None
         build = partial(self._build, path, window, threads)
-        self.engine = Engine(build, sequences=SEQUENCES, on_error=on_error)
+        self.engine = Engine(build, background_cells=BACKGROUND_CELLS, on_error=on_error)
 
     def _build(self, path: Path, window: int, threads: int) -> Native:
-        native = Native(path, cells=2 * window + 4096, sequences=SEQUENCES, threads=threads)
+        native = Native(path, cells=2 * window, sequences=SEQUENCES, threads=threads)
         self.context_window = min(window, native.trained_context)
+        # A background prompt may be longer than a small window, none longer than the model was trained on.
+        self._longest = min(max(window, BACKGROUND_CELLS), native.trained_context)
         self._template = ChatTemplate(native)
         self._native = native
         return native
@@ -117,14 +121,14 @@ class LlamaProvider:
         grammar: str | None = None,
         stop: StopFlag | None = None,
     ) -> Completion:
-        """Return a whole answer at temperature 0; the slot's prefix is kept before conversations'."""
-        request = self._submit(turns, slot, lane, max_tokens, Sampling(), grammar, stop, kept=True)
+        """Return a whole answer at temperature 0; among the background prompts."""
+        request = self._submit(turns, slot, lane, max_tokens, Sampling(), grammar, stop, background=True)
         text = b"".join(request).decode(errors="replace")
         return Completion(text, request.finish, request.usage)
 
-    def warm(self, turns: Sequence[Turn], *, slot: str, kept: bool = False) -> None:
+    def warm(self, turns: Sequence[Turn], *, slot: str, background: bool = False) -> None:
         """Read a prompt into its slot while nothing else is wanted, and wait for it."""
-        for _ in self._submit(turns, slot, Lane.BACKGROUND, 0, Sampling(), None, None, kept=kept):
+        for _ in self._submit(turns, slot, Lane.BACKGROUND, 0, Sampling(), None, None, background=background):
             pass
 
     def _submit(
@@ -137,10 +141,12 @@ class LlamaProvider:
         grammar: str | None,
         stop: StopFlag | None,
         *,
-        kept: bool = False,
+        background: bool = False,
     ) -> Request:
         tokens = self._loaded()[1].tokens(turns)
-        request = Request(tokens, slot, lane, max_tokens, sampling, grammar, kept=kept)
+        if len(tokens) + max_tokens > self._longest:
+            raise PromptTooLong("This conversation is longer than the model's window.")
+        request = Request(tokens, slot, lane, max_tokens, sampling, grammar, background=background)
         request.stop = stop if stop is not None else request.stop
         request.stop.on_set(partial(self.engine.stop, request))
         return self.engine.submit(request)

@@ -6,6 +6,7 @@ other vocabulary reads are safe from any thread.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import logging
 import os
@@ -127,7 +128,7 @@ class Sampler:
 
 
 class Native:
-    """A loaded model with one context of `cells` shared by `sequences` sequences."""
+    """A loaded model and one context over it, of `cells` shared by `sequences` sequences."""
 
     def __init__(
         self, path: Path, *, cells: int, sequences: int, threads: int, vocab_only: bool = False
@@ -141,15 +142,23 @@ class Native:
             raise ProviderError("The model file could not be loaded. `manage.py weights verify` checks it.")
         self.vocab = lib.llama_model_get_vocab(self.model)
         self.trained_context = int(lib.llama_model_n_ctx_train(self.model))
-        self.cells = cells
         self.context: Any = None
+        self._owns_model = True
+        self._abort_flag = ctypes.create_string_buffer(2)
         if not vocab_only:
             self._open_context(cells, sequences, threads)
 
+    def sibling(self, cells: int, *, sequences: int) -> Native:
+        """Return a second context over the same weights; one abort flag serves both. Close it first."""
+        other = copy.copy(self)
+        other._owns_model = False
+        other._open_context(cells, sequences, self.threads)
+        return other
+
     def _open_context(self, cells: int, sequences: int, threads: int) -> None:
+        self.cells, self.sequences, self.threads = cells, sequences, threads
         # llama.cpp asks this C function with this argument at every node of a graph whether to stop. A
         # Python callback would fight for the GIL hundreds of times a token; strlen of a flag does not.
-        self._abort_flag = ctypes.create_string_buffer(2)
         strlen = ctypes.cast(ctypes.CDLL(None).strlen, lib.ggml_abort_callback)
         self._abort_callback = strlen
         params = lib.llama_context_default_params()
@@ -274,6 +283,6 @@ class Native:
             lib.llama_batch_free(self._batch)
             lib.llama_free(self.context)
             self.context = None
-        if self.model:
+        if self.model and self._owns_model:
             lib.llama_model_free(self.model)
-            self.model = None
+        self.model = None

@@ -48,6 +48,7 @@ class Registry:
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._provider: Provider | None = None
+        self._loading: LlamaProvider | None = None
         self._embedder: Embedder | None = None
         self._status = Status(ModelState.MISSING, sentence="No model is loaded in this process.")
         self._listeners: list[Callable[[Status], None]] = []
@@ -98,7 +99,7 @@ class Registry:
             )
             return
         self._set(Status(ModelState.LOADING, name, label, "The model is loading. You can write already."))
-        provider = LlamaProvider(
+        self._loading = provider = LlamaProvider(
             name, path, window=window or default_window(), threads=default_threads(), on_error=self._failed
         )
         provider.engine.start()
@@ -107,8 +108,8 @@ class Registry:
         ).start()
 
     def close(self) -> None:
-        """Stop the engine, where there is one."""
-        if (close := getattr(self._provider, "close", None)) is not None:
+        """Stop the engine, where there is one, also one that is still loading."""
+        if (close := getattr(self._provider or self._loading, "close", None)) is not None:
             close()
 
     def _when_ready(self, provider: LlamaProvider, label: str) -> None:

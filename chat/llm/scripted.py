@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .types import Completion, Finish, Lane, ProviderError, StopFlag, Turn, Usage
+from .types import Completion, Finish, Lane, PromptTooLong, ProviderError, StopFlag, Turn, Usage
 
 Reply = str | Exception | Callable[[Sequence[Turn]], str]
 
@@ -32,6 +33,7 @@ class ScriptedStream:
     stop: StopFlag | None
     gate: threading.Semaphore | None
     finish: Finish = "stop"
+    began: float = field(default_factory=time.monotonic)
 
     def __iter__(self) -> Iterator[str]:
         for piece in self.pieces:
@@ -42,6 +44,9 @@ class ScriptedStream:
                 self.finish = "cancelled"
                 return
             self.usage.completion_tokens += 1
+            self.usage.seconds = time.monotonic() - self.began
+            if self.usage.first_token_seconds is None:
+                self.usage.first_token_seconds = self.usage.seconds
             yield piece
 
 
@@ -78,6 +83,7 @@ class ScriptedProvider:
         stop: StopFlag | None = None,
     ) -> ScriptedStream:
         """Give the next scripted reply word by word."""
+        self._refuse_what_is_too_long(turns, max_tokens)
         self.calls.append(Call(tuple(turns), slot, lane, max_tokens, None))
         text = self._next(self.replies, self.default, turns)
         words = text.split(" ")
@@ -95,10 +101,17 @@ class ScriptedProvider:
         stop: StopFlag | None = None,
     ) -> Completion:
         """Give the next scripted completion whole."""
+        self._refuse_what_is_too_long(turns, max_tokens)
         self.calls.append(Call(tuple(turns), slot, lane, max_tokens, grammar))
+        if stop is not None and stop.is_set():
+            return Completion("", "cancelled", Usage(prompt_tokens=self.count_tokens(turns)))
         text = self._next(self.completions, self.default_completion, turns)
         usage = Usage(prompt_tokens=self.count_tokens(turns), completion_tokens=self.count_text(text))
         return Completion(text, usage=usage)
+
+    def _refuse_what_is_too_long(self, turns: Sequence[Turn], max_tokens: int) -> None:
+        if self.count_tokens(turns) + max_tokens > self.context_window:
+            raise PromptTooLong("This conversation is longer than the model's window.")
 
     @staticmethod
     def _next(queue: deque[Reply], default: str, turns: Sequence[Turn]) -> str:

@@ -32,8 +32,6 @@ class Slot:
     name: str | None = None
     tokens: list[int] = field(default_factory=list)
     last_used: int = 0
-    # The prefixes of background prompts are costly and always needed again: they go last.
-    kept: bool = False
 
 
 class SlotTable:
@@ -65,9 +63,9 @@ class SlotTable:
         return next((slot for slot in self._slots if slot.name is None), None)
 
     def victim(self, spare: Slot | None) -> Slot | None:
-        """Return the slot to give up next, never `spare`; kept ones only when no other is left."""
+        """Return the slot to give up next, never `spare`."""
         candidates = [s for s in self._slots if s is not spare and s.name is not None]
-        return min(candidates, key=lambda s: (s.kept, s.last_used), default=None)
+        return min(candidates, key=lambda s: s.last_used, default=None)
 
     def best_source(self, tokens: Sequence[int], spare: Slot) -> tuple[Slot | None, int]:
         """Return the other slot that shares the longest prefix with these tokens, and its length."""

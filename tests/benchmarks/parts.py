@@ -36,14 +36,15 @@ def main() -> None:
     import memoryapp.asgi  # noqa: F401 - what a serving process has loaded
     from chat.llm import weights
     from chat.llm.embedder import Embedder
-    from chat.llm.llama import SEQUENCES, default_threads, default_window
+    from chat.llm.engine import BACKGROUND_SEQUENCES
+    from chat.llm.llama import BACKGROUND_CELLS, SEQUENCES, default_threads, default_window
     from chat.llm.native import BATCH, Native
 
     parts = {"Python": anonymous()}
     paths = {p.suffix: p for p in (weights.path_of(weights.embedder(), f) for f in weights.embedder().files)}
     Embedder(paths[".onnx"], paths[".json"]).embed(["warm"])
     parts["embedder"] = anonymous() - sum(parts.values())
-    path, cells = weights.model_path(), 2 * default_window() + 4096
+    path, cells = weights.model_path(), 2 * default_window()
     tiny = Native(path, cells=256, sequences=1, threads=default_threads())
     tiny.decode([1], 0, 0)
     parts["repacked weights"] = anonymous() - sum(parts.values())
@@ -51,9 +52,12 @@ def main() -> None:
     before = anonymous()
     full = Native(path, cells=cells, sequences=SEQUENCES, threads=default_threads())
     full.decode([1] * BATCH, 0, 0)
-    parts["cells"] = cells * KIB_PER_CELL // 1024
+    apart = full.sibling(BACKGROUND_CELLS, sequences=BACKGROUND_SEQUENCES)
+    apart.decode([1] * BATCH, 0, 0)
+    parts["cells"] = (cells + BACKGROUND_CELLS) * KIB_PER_CELL // 1024
     added = anonymous() - before
     parts["compute buffers"] = max(0, added - parts["cells"] - parts["repacked weights"])
+    apart.close()
     full.close()
     print(json.dumps(parts))
 

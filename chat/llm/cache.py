@@ -1,0 +1,67 @@
+"""The prefixes that lie in one context: who has which sequence, and what must go when cells run out.
+
+Every method touches the context, so all of it belongs to the engine thread.
+"""
+
+from __future__ import annotations
+
+from .native import ABORTED, BATCH, NO_CELLS, Native
+from .slots import Slot, SlotTable, common_prefix
+from .types import PromptTooLong, ProviderError
+
+
+class PrefixCache:
+    """One context and the slots in it."""
+
+    def __init__(self, native: Native) -> None:
+        self.native = native
+        self.table = SlotTable(native.sequences, native.cells)
+
+    def acquire(self, name: str, wanted: list[int]) -> Slot:
+        """Return the slot of that name, cut back to what its cache shares with the wanted tokens."""
+        slot = self.table.get(name) or self.table.free_slot() or self._give_up(None)
+        if slot is None:
+            raise ProviderError("The model's engine has no seat left.")
+        slot.name = name
+        self.table.touch(slot)
+        shared = common_prefix(slot.tokens, wanted)
+        source, longer = self.table.best_source(wanted, slot)
+        if source is not None and longer > shared + BATCH // 4:
+            self._cut(slot, 0)
+            self.native.copy_prefix(source.sequence, slot.sequence, longer)
+            slot.tokens = wanted[:longer]
+            shared = longer
+        # Logits come only from a decode, so the last token is always read again.
+        self._cut(slot, min(shared, len(wanted) - 1))
+        return slot
+
+    def read_more(self, slot: Slot, wanted: list[int]) -> None:
+        """Evaluate the next batch of what the slot lacks; after an abort it has what was really evaluated."""
+        have = len(slot.tokens)
+        chunk = wanted[have : have + BATCH]
+        while self.table.used_cells() + len(chunk) > self.table.cells and self._give_up(slot):
+            pass
+        status = self.native.decode(chunk, slot.sequence, have)
+        if status == 0:
+            slot.tokens.extend(chunk)
+        elif status == NO_CELLS:
+            if self._give_up(slot) is None:
+                raise PromptTooLong("This conversation is longer than the model's window.")
+        elif status == ABORTED:
+            slot.tokens = wanted[: self.native.length(slot.sequence)]
+            self.native.set_abort(False)
+
+    def _give_up(self, spare: Slot | None) -> Slot | None:
+        victim = self.table.victim(spare)
+        if victim is not None:
+            self._cut(victim, 0)
+            victim.name = None
+        return victim
+
+    def _cut(self, slot: Slot, length: int) -> None:
+        if len(slot.tokens) > length:
+            if not self.native.truncate(slot.sequence, length):
+                # Recurrent models cannot forget in part: they start again.
+                self.native.truncate(slot.sequence, 0)
+                length = 0
+            del slot.tokens[length:]

@@ -1,0 +1,33 @@
+"""The real small model, loaded once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chat.llm import weights
+from chat.llm.llama import LlamaProvider, default_threads
+
+# Small, so that a test can fill all cells in seconds.
+WINDOW = 512
+
+
+@pytest.fixture(scope="session")
+def llama() -> Iterator[LlamaProvider]:
+    """SmolLM2-135M in this process; skipped only where its file is missing."""
+    entry = weights.entry_named("smollm2-135m")
+    if not weights.is_present(entry):
+        pytest.skip("the weights of smollm2-135m are missing: `manage.py weights fetch smollm2-135m`")
+    errors: list[Exception] = []
+    provider = LlamaProvider(
+        entry.name,
+        weights.path_of(entry, entry.files[0]),
+        window=WINDOW,
+        threads=default_threads(),
+        on_error=errors.append,
+    )
+    provider.engine.start()
+    assert provider.engine.ready.wait(120), errors
+    yield provider
+    provider.close()

@@ -1,0 +1,148 @@
+"""What the page is told about the model, from missing to ready."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from chat.llm import llama, weights
+from chat.llm.registry import ModelState, Registry
+from chat.llm.scripted import ScriptedProvider
+from chat.llm.types import ModelNotReady, ProviderError
+from tests.waiting import until
+
+
+class FakeEngine:
+    """Loads when the test says so."""
+
+    def __init__(self) -> None:
+        self.ready = threading.Event()
+        self.started = False
+
+    def start(self) -> None:
+        self.started = True
+
+
+class FakeProvider(ScriptedProvider):
+    """A model that is being loaded."""
+
+    def __init__(self, name, path, *, window, threads, on_error) -> None:
+        super().__init__(name=name, context_window=window)
+        self.engine, self.on_error, self.closed = FakeEngine(), on_error, False
+        made.append(self)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+made: list[FakeProvider] = []
+
+
+@pytest.fixture
+def registry(monkeypatch) -> Registry:
+    """A registry that has loaded nothing, and would load a fake."""
+    made.clear()
+    monkeypatch.setattr(llama, "LlamaProvider", FakeProvider)
+    monkeypatch.setattr(weights, "is_present", lambda entry: False)
+    return Registry()
+
+
+@pytest.fixture
+def present(monkeypatch, tmp_path):
+    """The chosen model's file is there."""
+    monkeypatch.setenv("MODEL", "smollm2-135m")
+    monkeypatch.setattr(weights, "require", lambda entry: tmp_path / "model.gguf")
+
+
+@pytest.fixture
+def told(registry) -> list[ModelState]:
+    """The states that a listener was told of, in order."""
+    states: list[ModelState] = []
+    registry.on_change(lambda status: states.append(status.state))
+    return states
+
+
+def test_before_anything_is_loaded_a_call_says_so(registry):
+    with pytest.raises(ModelNotReady, match="No model is loaded"):
+        registry.provider()
+
+
+def test_missing_weights_are_a_sentence_and_the_command_that_brings_them(registry, told, monkeypatch):
+    def require(entry):
+        raise weights.Missing(entry.name)
+
+    monkeypatch.setattr(weights, "require", require)
+    registry.load()
+    status = registry.status()
+    assert status.state is ModelState.MISSING
+    assert "are not on this machine" in status.sentence
+    assert status.command == "python3 manage.py weights fetch"
+    assert told == [ModelState.MISSING]
+    with pytest.raises(ModelNotReady, match="not on this machine"):
+        registry.provider()
+    assert not registry.wait_ready(0)
+
+
+def test_loading_returns_at_once_and_says_that_one_can_write_already(registry, present):
+    registry.load(window=4096)
+    status = registry.status()
+    assert (status.state, status.name) == (ModelState.LOADING, "smollm2-135m")
+    assert "You can write already" in status.sentence
+    assert made[0].engine.started
+    assert not registry.wait_ready(0)
+    made[0].engine.ready.set()
+
+
+def test_when_it_is_loaded_it_is_ready_and_everybody_is_told(registry, present, told):
+    registry.load(window=4096)
+    made[0].engine.ready.set()
+    assert registry.wait_ready(10)
+    assert registry.provider() is made[0]
+    until(lambda: told == [ModelState.LOADING, ModelState.READY])
+
+
+def test_who_waits_is_woken_when_the_model_is_ready(registry, present):
+    registry.load(window=4096)
+    woken: list[bool] = []
+    thread = threading.Thread(target=lambda: woken.append(registry.wait_ready(10)))
+    thread.start()
+    made[0].engine.ready.set()
+    thread.join(10)
+    assert woken == [True]
+
+
+def test_a_failure_is_a_sentence_and_the_command_that_finds_its_cause(registry, present, told):
+    registry.load(window=4096)
+    made[0].on_error(ProviderError("There is not enough memory for the model's window."))
+    status = registry.status()
+    assert status.state is ModelState.FAILED
+    assert status.sentence == (
+        "The model could not be loaded. There is not enough memory for the model's window."
+    )
+    assert status.command == "python3 manage.py doctor"
+    assert told == [ModelState.LOADING, ModelState.FAILED]
+    assert not registry.wait_ready(10)
+    with pytest.raises(ModelNotReady, match="not enough memory"):
+        registry.provider()
+
+
+def test_another_model_can_take_its_place_at_run_time(registry):
+    registry.use(ScriptedProvider(name="first"))
+    second = ScriptedProvider(name="second", remote=True)
+    registry.use(second, label="The second")
+    assert registry.provider() is second
+    assert (registry.status().label, registry.status().remote) == ("The second", True)
+
+
+def test_closing_stops_the_engine_also_while_it_loads(registry, present):
+    registry.load(window=4096)
+    registry.close()
+    assert made[0].closed
+    made[0].engine.ready.set()
+
+
+def test_without_an_embedder_memory_has_none(registry, present):
+    registry.load(window=4096)
+    assert registry.embedder() is None
+    made[0].engine.ready.set()
