@@ -50,7 +50,12 @@ def live(static_files: None, transactional_db: None, scripted: ScriptedProvider)
 
     port = free_port()
     config = uvicorn.Config(
-        application, port=port, log_level="warning", lifespan="off", ws="websockets-sansio", proxy_headers=False
+        application,
+        port=port,
+        log_level="warning",
+        lifespan="off",
+        ws="websockets-sansio",
+        proxy_headers=False,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
@@ -100,5 +105,3 @@ def open_page(browser: Browser, live: str) -> Iterator[Callable[..., Page]]:
         context.close()
     # A refused request shows up in the console as well; the tests that provoke one look at the page instead.
     assert [e for e in errors if "the server responded with a status of 4" not in e] == []
-
-

@@ -207,7 +207,7 @@ def test_lanes_decide_who_is_next_and_then_who_came_first(llama):
 
 def test_warming_a_prompt_makes_the_next_call_read_only_the_rest(llama):
     told = [Turn("system", "A prompt that everybody begins with. " * 20), Turn("user", "")]
-    llama.warm(told, slot="warmed", background=True)
+    llama.warm(told, slot="warmed")
     _, usage = chat(llama, [told[0], Turn("user", "Hello")], "warmed", max_tokens=1)
     assert usage.cached_tokens >= llama.count_text(told[0].content)
 
