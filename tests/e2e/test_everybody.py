@@ -1,0 +1,156 @@
+"""The page is for everybody: by keyboard, with a screen reader, on a phone, without JavaScript."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from chat.llm.registry import ModelState, Status, registry
+
+from .hands import card, open_panel, pill, reply, say
+
+pytestmark = pytest.mark.browser
+
+
+def findings(page):
+    """Return what axe finds that is serious or critical."""
+    found = Axe().run(page).response["violations"]
+    return [
+        (v["id"], [n["html"][:90] for n in v["nodes"]])
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ]
+
+
+def tab_to(page, locator, most=60):
+    """Press Tab until the element has the focus."""
+    for _ in range(most):
+        if locator.evaluate("e => e === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    pytest.fail("Tab does not lead there")
+
+
+def test_the_whole_slice_works_by_keyboard_alone(open_page, scripted, make_fact):
+    make_fact("User likes jazz")
+    page = open_page()
+    page.keyboard.type("Hello")
+    page.keyboard.press("Enter")
+    expect(reply(page)).to_contain_text("Understood.")
+    sheet = open_panel(page)
+    text = card(sheet, "jazz").get_by_role("link", name="User likes jazz")
+    tab_to(page, text)
+    page.keyboard.press("Enter")
+    line = sheet.get_by_role("textbox", name="Memory", exact=True)
+    expect(line).to_be_focused()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("User likes bebop")
+    page.keyboard.press("Enter")
+    tab_to(page, card(sheet, "bebop").get_by_role("button", name="Pin"))
+    page.keyboard.press("Enter")
+    expect(card(sheet, "bebop").get_by_role("button", name="Pin")).to_have_attribute("aria-pressed", "true")
+    tab_to(page, card(sheet, "bebop").get_by_role("button", name="Forget"))
+    page.keyboard.press("Enter")
+    undo = sheet.locator(".toast").get_by_role("button", name="Undo")
+    undo.wait_for()
+    tab_to(page, undo)
+    page.keyboard.press("Enter")
+    expect(card(sheet, "bebop")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_serious_on_any_page(open_page, scripted, gate, make_fact, dark):
+    make_fact("User likes jazz", pinned=True)
+    make_fact("User lives in Lyon", category="identity", kind="home")
+    page = open_page("/", dark=dark)
+    assert findings(page) == [], "first page"
+    scripted.replies.append(
+        "Text with `code`.\n\n```python\nprint('hello')  # world\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+    )
+    say(page, "What do you know about me?")
+    page.wait_for_url("**/c/**")
+    gate.release(3)
+    expect(reply(page, "streaming").locator(".block").first).to_be_visible()
+    assert findings(page) == [], "streaming"
+    gate.release(100)
+    expect(reply(page)).to_be_visible()
+    assert findings(page) == [], "conversation"
+    sheet = open_panel(page)
+    assert findings(page) == [], "panel"
+    card(sheet, "jazz").hover()
+    card(sheet, "jazz").get_by_role("link", name="Edit").click()
+    sheet.get_by_role("combobox", name="Category").wait_for()
+    assert findings(page) == [], "editing"
+    page.goto("/memory/")
+    assert findings(page) == [], "memory page"
+    page.goto("/login/")
+    assert findings(page) == [], "login"
+
+
+def test_the_end_of_a_reply_is_announced_once_and_its_tokens_are_not(open_page, scripted, gate):
+    page = open_page()
+    say(page, "Hi")
+    page.wait_for_url("**/c/**")
+    expect(reply(page, "streaming")).to_be_visible()
+    expect(page.locator("#announce")).to_be_empty()
+    gate.release(10)
+    expect(page.locator("#announce")).to_contain_text(re.compile("Understood|reply", re.I))
+    assert page.locator("[data-blocks][aria-live]").count() == 0
+
+
+def test_on_a_phone_nothing_overflows_and_the_lists_are_sheets(open_page, scripted, make_fact):
+    make_fact("User likes jazz")
+    scripted.replies.append("A " + "very" * 60 + " long word\n\n```\n" + "code " * 80 + "\n```")
+    page = open_page("/", width=390)
+    say(page, "Hi")
+    expect(reply(page)).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name="Conversations").click()
+    expect(page.get_by_role("link", name="New chat")).to_be_visible()
+    page.keyboard.press("Escape")
+    sheet = open_panel(page)
+    expect(card(sheet, "jazz")).to_be_visible()
+    assert sheet.bounding_box()["width"] == 390
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_without_javascript_the_pages_read_send_and_forget(open_page, scripted, make_fact):
+    make_fact("User likes jazz")
+    page = open_page("/", java_script_enabled=False)
+    page.get_by_role("textbox", name="Message").fill("Hello")
+    page.get_by_role("button", name="Send").click()
+    page.wait_for_url("**/c/**")
+    for _ in range(50):
+        page.reload()
+        if page.locator("[data-state=complete][data-role=assistant]").count():
+            break
+    expect(page.get_by_text("Understood.")).to_be_visible()
+    pill(page, 1).click()
+    page.get_by_role("link", name="User likes jazz").click()
+    page.get_by_role("textbox", name="Memory", exact=True).fill("User likes bebop")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("link", name="User likes bebop")).to_be_visible()
+    card(page, "bebop").get_by_role("button", name="Forget").click()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("link", name="User likes bebop")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence", "command"),
+    [
+        (ModelState.MISSING, "The weights are not here yet.", "python3 manage.py weights fetch"),
+        (ModelState.LOADING, "The model is loading. You can write already.", ""),
+        (ModelState.FAILED, "The model could not be loaded.", "python3 manage.py doctor"),
+    ],
+)
+def test_a_model_that_is_not_ready_says_so_with_what_mends_it(open_page, state, sentence, command):
+    registry._set(Status(state, "m", "Model", sentence, command))
+    page = open_page()
+    expect(page.locator("#model")).to_contain_text(sentence)
+    expect(page.locator("#model code")).to_have_text(command)
+    page.get_by_role("textbox", name="Message").fill("I can type meanwhile")
