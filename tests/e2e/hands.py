@@ -52,7 +52,7 @@ def open_panel(page: Page) -> Locator:
     """Open the memory sheet by its shortcut and return it."""
     page.keyboard.press("Control+Shift+M")
     sheet = page.get_by_role("dialog", name="Memory")
-    sheet.get_by_role("search").wait_for()
+    sheet.get_by_role("textbox", name="Remember something").wait_for()
     return sheet
 
 
