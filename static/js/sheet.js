@@ -11,6 +11,8 @@ export async function open(fact = null) {
   if (!dialog) return reveal(fact);
   if (!dialog.open) dialog.showModal();
   rehome();
+  // A list that is still on its way would find its place gone.
+  if ($("#filter")) htmx.trigger("#filter", "htmx:abort");
   const page = fact ? urls.memory : `${urls.memory}?${new URLSearchParams(new FormData($("#filter") ?? undefined))}`;
   await htmx.ajax("GET", page, { target: "#sheet-body", swap: "innerHTML", source: "#sheet-body" });
   settle();
@@ -39,6 +41,9 @@ export function start() {
   dialog?.addEventListener("pointerdown", (event) => { dialog.dataset.from = event.target === dialog ? "outside" : "inside"; });
   dialog?.addEventListener("click", (event) => { if (event.target === dialog && dialog.dataset.from === "inside") event.stopImmediatePropagation(); }, true);
   document.addEventListener("click", (event) => {
+    // A search that is still waiting for its keys to rest must ask for the tab that was just chosen.
+    const tab = event.target.closest("[role=tab]");
+    if (tab) $("[name=tab]").value = tab.id.slice(4);
     const link = event.target.closest("[data-sheet], [data-fact]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || (!dialog && !link.dataset.fact)) return;
     event.preventDefault();

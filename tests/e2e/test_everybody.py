@@ -115,7 +115,7 @@ def test_on_a_phone_nothing_overflows_and_the_lists_are_sheets(open_page, script
     page.keyboard.press("Escape")
     sheet = open_panel(page)
     expect(card(sheet, "jazz")).to_be_visible()
-    assert sheet.bounding_box()["width"] == 390
+    assert sheet.evaluate("e => e.getBoundingClientRect().width") == 390
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
