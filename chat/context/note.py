@@ -25,8 +25,10 @@ _ABOUT_USER = re.compile(
     r"|关于我|了解我|我是谁",
     re.IGNORECASE,
 )
-_OPEN = "[What you know about the user:"
-_CLOSE = "]"
+# It stands in the user's own turn, so it speaks as the user does. Asked "What do you know about me?" the
+# default model answered from this form 4 times of 4; from "[What you know about the user: …]" never.
+_OPEN = "(What you remember about me from earlier conversations:"
+_CLOSE = ")"
 
 
 def asks_about_user(message: str) -> bool:
