@@ -27,5 +27,5 @@ socket.on("frame", (frame) => {
   if (frame.type === "model") model.show(frame);
   if (frame.type === "facts") panel.changed();
 });
-socket.on("open", (again) => { if (again) panel.changed(); });
+socket.on("open", panel.changed);
 socket.connect();

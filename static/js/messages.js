@@ -33,6 +33,10 @@ export function append(html) {
   grown();
 }
 
+// Replacing an article takes a reader's selection away, so it must be for something.
+const lines = (one) => [one.dataset.state, ...$$(".under > .quiet, .learned li:not([hidden])", one).map((line) => line.textContent.trim())].join("\n");
+const same = (a, b) => lines(a) === lines(b);
+
 export async function refetch(id) {
   const old = article(id);
   if (!old) return;
@@ -40,10 +44,12 @@ export async function refetch(id) {
   if (answer.status === 204 || answer.status === 404) return old.remove();
   const [fresh] = answer.ok ? parse(answer.text) : [];
   const current = article(id);
-  if (!fresh || !current || fresh.dataset.state === "streaming" && current.dataset.state === "streaming") return;
+  if (!fresh || !current || same(fresh, current)) return;
   const focused = current.contains(document.activeElement) ? document.activeElement.className : null;
+  const open = $(".pop:popover-open", current)?.id;
   current.replaceWith(fresh);
   welcome(fresh);
+  if (open) document.getElementById(open)?.showPopover();
   if (focused) ($$("button, a", fresh).find((other) => other.className === focused) ?? $("#text"))?.focus();
   return fresh;
 }
@@ -55,11 +61,14 @@ export async function finish(id) {
   announce(`${word(say)} ${shorten($("[data-blocks]", fresh).textContent.replace(/\s+/g, " ").trim(), 400)}`);
 }
 
+// What was said and learned between the page and its socket, or while the line was down.
 export async function catchUp() {
   if (!list) return;
   const seqs = $$("article", list).map((other) => Number(other.dataset.seq));
+  const last = $$("article[data-role=assistant]:not([data-state=streaming])", list).at(-1);
   const answer = await get(list.dataset.after.replace(/\d+\/$/, `${Math.max(0, ...seqs)}/`));
   if (answer.ok) append(answer.text);
+  if (last) refetch(last.dataset.id);
 }
 
 function meter({ dataset: { share } }) {

@@ -55,8 +55,7 @@ const handlers = {
 function hello(again) {
   const reply = streaming()?.dataset.id ?? null;
   send({ type: "hello", reply, seq: seen.get(reply) ?? 0 });
-  if (!again) return;
-  if (reply) finish(reply);
+  if (again && reply) finish(reply);
   catchUp();
 }
 
