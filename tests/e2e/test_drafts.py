@@ -1,0 +1,63 @@
+"""What is being written is never lost: not by a reload, another conversation, or a refusal."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from .hands import reply, say
+
+pytestmark = pytest.mark.browser
+
+
+def box(page):
+    """Return the message box."""
+    return page.get_by_role("textbox", name="Message", exact=True)
+
+
+def test_each_conversation_keeps_its_own_draft(open_page, scripted):
+    page = open_page()
+    say(page, "A conversation about birds")
+    expect(reply(page)).to_be_visible()
+    box(page).fill("And what about owls")
+    page.get_by_role("link", name="New chat").click()
+    expect(box(page)).to_have_value("")
+    box(page).fill("Something else")
+    page.get_by_role("link", name="A conversation about birds").click()
+    expect(box(page)).to_have_value("And what about owls")
+    page.reload()
+    expect(box(page)).to_have_value("And what about owls")
+
+
+def test_what_was_sent_is_no_draft_any_more(open_page, scripted):
+    page = open_page()
+    say(page, "Hello")
+    expect(reply(page)).to_be_visible()
+    expect(box(page)).to_have_value("")
+    page.get_by_role("link", name="New chat").click()
+    expect(box(page)).to_have_value("")
+
+
+def test_shift_enter_breaks_the_line_and_enter_sends(open_page, scripted):
+    page = open_page()
+    box(page).press_sequentially("one")
+    box(page).press("Shift+Enter")
+    box(page).press_sequentially("two")
+    expect(box(page)).to_have_value("one\ntwo")
+    box(page).press("Enter")
+    expect(page.locator("[data-role=user]")).to_contain_text("two")
+
+
+def test_the_next_message_can_be_sent_at_once_after_stop(open_page, scripted, gate):
+    scripted.replies.extend(["One two three", "A second answer."])
+    page = open_page()
+    say(page, "Hi")
+    page.wait_for_url("**/c/**")
+    gate.release(1)
+    expect(reply(page, "streaming")).to_contain_text("One")
+    box(page).fill("Next")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Send").click()
+    gate.release(100)
+    expect(reply(page)).to_contain_text("A second answer.")
+    expect(page.locator("[data-state=stopped]")).to_contain_text("One")
