@@ -35,8 +35,10 @@ export function parse(html) {
   return [...holder.content.children];
 }
 
+// Status 0 while the line is down: whoever asks is asked again when it is back.
 export async function get(url) {
-  const response = await fetch(url, { headers: { "HX-Request": "true" }, credentials: "same-origin" });
+  const response = await fetch(url, { headers: { "HX-Request": "true" }, credentials: "same-origin" }).catch(() => null);
+  if (!response) return { status: 0, ok: false, text: "" };
   return { status: response.status, ok: response.ok, text: response.ok ? await response.text() : "" };
 }
 
