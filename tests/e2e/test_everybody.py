@@ -92,6 +92,49 @@ def test_axe_finds_nothing_serious_on_any_page(open_page, scripted, gate, make_f
     assert findings(page) == [], "login"
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_serious_where_something_went_wrong(open_page, scripted, gate, make_fact, dark):
+    make_fact("User likes jazz")
+    registry._set(
+        Status(ModelState.FAILED, "m", "Model", "The model could not be loaded.", "manage.py doctor")
+    )
+    page = open_page("/", dark=dark, reduced_motion="reduce")
+    say(page, "Hi")
+    expect(reply(page, "failed")).to_be_visible()
+    assert findings(page) == [], "failed, with a banner"
+    registry.use(scripted, label="Scripted")
+    scripted.replies.append("One two three")
+    reply(page, "failed").get_by_role("button", name="Retry").click()
+    gate.release(1)
+    expect(reply(page, "streaming")).to_contain_text("One")
+    page.keyboard.press("Escape")
+    expect(reply(page, "stopped")).to_be_visible()
+    assert findings(page) == [], "stopped"
+    sheet = open_panel(page)
+    card(sheet, "jazz").hover()
+    card(sheet, "jazz").get_by_role("button", name="Forget").click()
+    expect(sheet.get_by_text("No memories yet.")).to_be_visible()
+    assert findings(page) == [], "empty panel with a toast"
+
+
+def test_a_reply_is_stopped_and_written_anew_by_keyboard_alone(open_page, scripted, gate):
+    scripted.replies.extend(["One two three", "Written anew."])
+    page = open_page()
+    page.keyboard.type("Count")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/c/**")
+    gate.release(1)
+    expect(reply(page, "streaming")).to_contain_text("One")
+    tab_to(page, page.get_by_role("button", name="Stop the reply"))
+    page.keyboard.press("Enter")
+    stopped = reply(page, "stopped")
+    expect(page.get_by_role("textbox", name="Message", exact=True)).to_be_focused()
+    tab_to(page, stopped.get_by_role("button", name="Retry"))
+    gate.release(100)
+    page.keyboard.press("Enter")
+    expect(reply(page)).to_contain_text("Written anew.")
+
+
 def test_the_end_of_a_reply_is_announced_once_and_its_tokens_are_not(open_page, scripted, gate):
     page = open_page()
     say(page, "Hi")
