@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -112,7 +113,7 @@ def test_a_forgotten_fact_is_gone_after_a_kill_inside_its_undo_window(start, env
     process, page = start()
     page.post("/memory/add/", text="User collects stamps")
     [(pk,)] = rows(environment, "SELECT id FROM chat_fact")
-    page.post(f"/memory/{pk}/delete/")
+    page.post(f"/memory/{UUID(pk)}/delete/")
     process.send_signal(signal.SIGKILL)
     process.wait(10)
     assert rows(environment, "SELECT state FROM chat_deletion") == [("pending",)]

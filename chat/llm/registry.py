@@ -91,7 +91,7 @@ class Registry:
         self._load_embedder()
         try:
             entry = weights.choose_model(os.environ)
-            name, label = entry.name, entry.title
+            name, label = entry.name, short_title(entry.title)
             path = weights.require(entry)
         except weights.WeightsError as error:
             self._set(
@@ -139,6 +139,11 @@ class Registry:
             self._changed.notify_all()
         for listener in self._listeners:
             listener(status)
+
+
+def short_title(title: str) -> str:
+    """Return a model's title as a header has room for it: without its tuning and quantisation."""
+    return title.partition(",")[0].removesuffix(" Instruct")
 
 
 registry = Registry()

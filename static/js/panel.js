@@ -164,6 +164,8 @@ export function start() {
   });
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     const { detail } = event;
+    // A list that arrives now would take the pressed card from under its own answer: ask again after that.
+    if (detail.requestConfig?.elt?.id === "filter" && $("#memory-list .htmx-request")) { detail.shouldSwap = false; stale = true; refreshSoon(); return; }
     if (detail.xhr.status === 422 && detail.requestConfig.elt.id === "remember") {
       detail.target = detail.requestConfig.elt;
       detail.swapOverride = "outerHTML";

@@ -11,8 +11,6 @@ export async function open(fact = null) {
   if (!dialog) return reveal(fact);
   if (!dialog.open) dialog.showModal();
   rehome();
-  // A list that is still on its way would find its place gone.
-  if ($("#filter")) htmx.trigger("#filter", "htmx:abort");
   const page = fact ? urls.memory : `${urls.memory}?${new URLSearchParams(new FormData($("#filter") ?? undefined))}`;
   await htmx.ajax("GET", page, { target: "#sheet-body", swap: "innerHTML", source: "#sheet-body" });
   settle();

@@ -136,8 +136,10 @@ def test_what_lies_in_other_seats_does_not_change_what_the_model_thinks(llama):
     # Conversations that begin anew leave holes, which the next ones fill in another order.
     for i in range(24):
         chat(llama, [Turn("user", f"{i} Hello " + "there " * (i * 7 % 60))], f"hole-{i % 7}", max_tokens=3)
-    difference = np.abs(logits("crowded") - before)
-    assert difference.mean() < 0.05 * before.std()
+    after = logits("crowded")
+    # Sums in another order differ by some hundredths of the spread, another conversation's text by all of it.
+    assert np.abs(after - before).mean() < 0.15 * before.std()
+    assert after.argmax() == before.argmax()
 
 
 def busy(llama, tokens: int) -> bool:
