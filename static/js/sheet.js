@@ -4,12 +4,13 @@ import { refresh, settle } from "./panel.js";
 import { rehome } from "./toasts.js";
 
 const dialog = $("#sheet");
+let opener = "";
 
 export async function open(fact = null) {
   $$(":popover-open").forEach((pop) => pop.hidePopover());
   $("#shortcuts").close();
   if (!dialog) return reveal(fact);
-  if (!dialog.open) dialog.showModal();
+  if (!dialog.open) { opener = document.activeElement.id; dialog.showModal(); }
   rehome();
   const page = fact ? urls.memory : `${urls.memory}?${new URLSearchParams(new FormData($("#filter") ?? undefined))}`;
   await htmx.ajax("GET", page, { target: "#sheet-body", swap: "innerHTML", source: "#sheet-body" });
@@ -31,7 +32,11 @@ async function reveal(fact) {
 }
 
 export function start() {
-  dialog?.addEventListener("close", rehome);
+  dialog?.addEventListener("close", () => {
+    rehome();
+    // The pill is drawn anew when memory changes; the browser would give focus back to the old one.
+    if (document.activeElement === document.body) document.getElementById(opener)?.focus();
+  });
   dialog?.addEventListener("click", (event) => {
     if (event.target === dialog || event.target.closest("[data-close]")) close();
   });
