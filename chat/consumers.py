@@ -15,6 +15,7 @@ from chat.actions import events
 from chat.generation import run as generation
 from chat.generation.hub import Frame, Watcher, hub
 from chat.models import Conversation
+from chat.views.context import model_card
 
 _STRANGER, _NOT_FOUND = 4401, 4404
 
@@ -75,6 +76,9 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             await self.send_json({"type": "pong"})
         elif kind in ("hello", "resync"):
             await self._catch_up(content.get("reply"))
+            # The model may have become ready between the page and its socket, when nobody heard of it.
+            if content.get("model") not in (None, (card := model_card())["state"]):
+                await self.send_json({"type": "model", **card})
         elif kind == "stop" and self._is_here(reply := content.get("reply")):
             generation.stop(reply)
 

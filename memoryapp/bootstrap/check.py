@@ -31,7 +31,18 @@ def test(arguments: Sequence[str]) -> int:
             return 1
     if "--install-only" in arguments:
         return 0
-    return worst([run_pytest(interpreter, chromium, run) for run in plan(given, ROOT)])
+    return worst([run_patiently(interpreter, chromium, run) for run in plan(given, ROOT)])
+
+
+def run_patiently(interpreter: Interpreter, chromium: str, arguments: Sequence[str]) -> int:
+    """Runs pytest; what failed in the browser gets a second chance, for a busy machine may starve Chromium.
+
+    The first summary stays in sight: who needs the second chance often is a bug in the page or in the test.
+    """
+    code = run_pytest(interpreter, chromium, arguments)
+    if code == 1 and list(arguments) == [BROWSER_TESTS]:
+        return run_pytest(interpreter, chromium, [BROWSER_TESTS, "--last-failed"])
+    return code
 
 
 def plan(given: Sequence[str], root: Path) -> list[list[str]]:

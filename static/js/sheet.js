@@ -35,7 +35,7 @@ export function start() {
   dialog?.addEventListener("close", () => {
     rehome();
     // The pill is drawn anew when memory changes; the browser would give focus back to the old one.
-    if (document.activeElement === document.body) document.getElementById(opener)?.focus();
+    if (document.activeElement === document.body) (document.getElementById(opener) ?? $("#pill"))?.focus();
   });
   dialog?.addEventListener("click", (event) => {
     if (event.target === dialog || event.target.closest("[data-close]")) close();

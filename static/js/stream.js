@@ -54,7 +54,7 @@ const handlers = {
 
 function hello(again) {
   const reply = streaming()?.dataset.id ?? null;
-  send({ type: "hello", reply, seq: seen.get(reply) ?? 0 });
+  send({ type: "hello", reply, seq: seen.get(reply) ?? 0, model: $("#model")?.dataset.state });
   if (again && reply) finish(reply);
   catchUp();
 }

@@ -238,3 +238,10 @@ async def test_what_the_page_gets_is_what_the_page_of_the_reply_shows(socket, wr
     html = await sync_to_async(lambda: Client().get(f"/m/{writing.pk}/").content.decode())()
     assert shown.strip() in html
     assert await sync_to_async(Message.objects.filter(state="streaming").count)() == 0
+
+
+async def test_a_page_whose_model_became_ready_before_its_socket_opened_is_told(socket, scripted):
+    page = socket()
+    assert await page.opened() is True
+    await page.send({"type": "hello", "reply": None, "seq": 0, "model": "loading"})
+    assert (await page.frame("model"))["state"] == "ready"
