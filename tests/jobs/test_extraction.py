@@ -158,7 +158,7 @@ def test_nothing_is_learned_while_memory_is_off_or_read_only(clock, say, scripte
 
 @pytest.mark.parametrize("mode", ["off", "read_only"])
 def test_what_was_said_meanwhile_is_not_learned_later_either(clock, say, scripted, mode):
-    conversation = say("Hello there.")
+    say("Hello there.")
     look(clock)
     Conversation.objects.update(memory_mode=mode)
     say("I like chess.", Conversation.objects.get())
