@@ -3,7 +3,15 @@ import { $ } from "./dom.js";
 
 const NEAR = 32;
 const talk = $("[data-talk]"), button = $("#to-end"), column = $("#messages");
-let following = true, last = 0;
+let following = true, last = 0, shown = 0;
+
+// The browser scrolls what it has painted: a reader at the end of that is at the end, though text has come since.
+const reached = () => talk.scrollTop + talk.clientHeight > Math.min(shown, talk.scrollHeight) - NEAR;
+
+function painted() {
+  const height = talk.scrollHeight;
+  requestAnimationFrame(() => requestAnimationFrame(() => { shown = height; }));
+}
 
 export function toEnd() {
   if (!talk) return;
@@ -15,19 +23,21 @@ export function toEnd() {
 export const scrollPage = (direction) => talk.scrollBy({ top: direction * talk.clientHeight * 0.9 });
 
 export function grown() {
-  if (following) toEnd();
+  // The event that tells of the scrolling may still be on its way.
+  if (following || talk.scrollTop > last && reached()) toEnd();
   else button.hidden = false;
 }
 
 export function start() {
   if (!talk || !column) return;
+  shown = talk.scrollHeight;
   talk.addEventListener("scroll", () => {
     const gap = talk.scrollHeight - talk.clientHeight - talk.scrollTop;
     if (talk.scrollTop < last - 1 && gap > 4) following = false;
-    if (gap < NEAR && talk.scrollTop >= last) { following = true; button.hidden = true; }
+    else if (talk.scrollTop >= last && reached()) toEnd();
     last = talk.scrollTop;
   }, { passive: true });
-  const watch = new ResizeObserver(() => { if (following) talk.scrollTop = talk.scrollHeight; });
+  const watch = new ResizeObserver(() => { painted(); if (following) talk.scrollTop = talk.scrollHeight; });
   watch.observe(talk);
   watch.observe(column);
   button.addEventListener("click", () => { toEnd(); $("#text").focus(); });

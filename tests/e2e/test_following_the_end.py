@@ -16,6 +16,15 @@ new PerformanceObserver((list) => {
     window.shifts.push([entry.value, entry.sources.map((s) => s.node?.className ?? s.node?.nodeName)]);
 }).observe({ type: "layout-shift", buffered: true });
 """
+GROW_WHILE_SCROLLING = """async () => {
+  const { grown } = await import("/static/js/follow.js");
+  const talk = document.querySelector("[data-talk]");
+  const blocks = document.querySelector("[data-state=streaming] [data-blocks]");
+  talk.scrollTo(0, talk.scrollHeight);
+  for (const text of ["More.", "And more.", "And more.", "Just now."])
+    blocks.append(Object.assign(document.createElement("p"), { textContent: text }));
+  grown();
+}"""
 LONG = "\n\n".join(f"Paragraph {i}." for i in range(60))
 MIXED = (
     "# Title\n\nSome text with **bold** words in it.\n\n- one\n- two\n- three\n\n"
@@ -52,11 +61,28 @@ def test_scrolling_back_to_the_end_follows_again(open_page, scripted, gate):
     more = page.get_by_role("button", name="New text")
     expect(more).to_be_visible()
     expect(page.get_by_text("Paragraph 0.", exact=True)).to_be_in_viewport()
-    # Not by the wheel: a busy browser may drop its second turn.
-    page.locator("[data-talk]").evaluate("talk => talk.scrollTo(0, talk.scrollHeight)")
+    page.mouse.wheel(0, 9000)
     expect(more).to_be_hidden()
     gate.release(10)
     expect(page.get_by_text("Paragraph 53.", exact=True)).to_be_in_viewport()
+
+
+def test_text_that_comes_in_the_moment_the_end_is_reached_is_followed_too(open_page, scripted, gate):
+    scripted.replies.append(LONG)
+    page = open_page()
+    say(page, "Hi")
+    page.wait_for_url("**/c/**")
+    gate.release(40)
+    expect(page.get_by_text("Paragraph 38.", exact=True)).to_be_in_viewport()
+    page.locator("[data-talk]").hover()
+    page.mouse.wheel(0, -3000)
+    expect(page.get_by_text("Paragraph 0.", exact=True)).to_be_in_viewport()
+    gate.release(1)
+    expect(page.get_by_role("button", name="New text")).to_be_visible()
+    # In one task, so that the text comes before the browser has told the page of the scrolling.
+    page.evaluate(GROW_WHILE_SCROLLING)
+    expect(page.get_by_text("Just now.")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="New text")).to_be_hidden()
 
 
 @pytest.mark.parametrize("width", [1280, 390])
