@@ -1,5 +1,5 @@
 // Cards: editing in place, tabs by arrow keys, refreshing without losing place or focus.
-import { $, $$, get, urls } from "./dom.js";
+import { $, $$, get, parse, urls } from "./dom.js";
 
 const QUICK_SECOND_CLICK = 500;
 let stale = false, known = null, growing = null;
@@ -134,12 +134,12 @@ function swapped(event) {
 async function pill() {
   const old = $("#pill");
   const answer = await get(urls.pill);
-  if (!answer.ok || !old) return;
+  const [fresh] = answer.ok ? parse(answer.text) : [];
+  if (!fresh || !old?.isConnected || fresh.dataset.count === old.dataset.count) return;
   const before = Number(old.dataset.count), focused = document.activeElement === old;
-  old.outerHTML = answer.text;
-  const now = $("#pill");
-  if (focused) now.focus();
-  if (Number(now.dataset.count) > before) now.classList.add("pulse");
+  old.replaceWith(fresh);
+  if (focused) fresh.focus();
+  if (Number(fresh.dataset.count) > before) fresh.classList.add("pulse");
 }
 
 let counting;

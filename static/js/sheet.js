@@ -34,8 +34,9 @@ async function reveal(fact) {
 export function start() {
   dialog?.addEventListener("close", () => {
     rehome();
-    // The pill is drawn anew when memory changes; the browser would give focus back to the old one.
-    if (document.activeElement === document.body) (document.getElementById(opener) ?? $("#pill"))?.focus();
+    // The pill is drawn anew when memory changes; the browser would give focus back to the old one, and
+    // leave it in the sheet until that has faded.
+    if (document.activeElement === document.body || dialog.contains(document.activeElement)) (document.getElementById(opener) ?? $("#pill"))?.focus();
   });
   dialog?.addEventListener("click", (event) => {
     if (event.target === dialog || event.target.closest("[data-close]")) close();

@@ -38,6 +38,18 @@ def test_the_pill_and_the_shortcut_open_the_sheet_and_esc_gives_focus_back(open_
     expect(sheet).to_be_hidden()
 
 
+def test_esc_gives_focus_back_to_a_pill_that_has_counted_on_meanwhile(open_page, scripted, three):
+    page = open_page()
+    pill(page, 3).click()
+    sheet = page.get_by_role("dialog", name="Memory")
+    box = sheet.get_by_role("textbox", name="Remember something")
+    box.fill("I prefer tea to coffee")
+    box.press("Enter")
+    expect(page.locator("#pill")).to_have_attribute("data-count", "4")
+    page.keyboard.press("Escape")
+    expect(pill(page, 4)).to_be_focused()
+
+
 def test_cards_stand_in_groups_in_the_order_project_preference_identity(open_page, three):
     sheet = open_panel(open_page())
     expect(sheet.locator("h3")).to_have_text(
