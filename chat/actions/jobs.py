@@ -44,11 +44,6 @@ def claim(kinds: Collection[str], now: datetime) -> Job | None:
     return Job.objects.get(pk=job.pk) if taken else None
 
 
-def renew(job: Job) -> None:
-    """Extend the lease of a job that is still at work."""
-    Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() + LEASE)
-
-
 def done(job: Job) -> None:
     """Remove a finished job, unless it was asked for again while it ran: then it runs once more."""
     gone, _ = Job.objects.filter(pk=job.pk, requests=job.requests).delete()

@@ -196,4 +196,6 @@ def test_a_model_that_is_not_ready_says_so_with_what_mends_it(open_page, state, 
     page = open_page()
     expect(page.locator("#model")).to_contain_text(sentence)
     expect(page.locator("#model code")).to_have_text(command)
-    page.get_by_role("textbox", name="Message").fill("I can type meanwhile")
+    box = page.get_by_role("textbox", name="Message")
+    box.press_sequentially("I can type meanwhile")
+    expect(box).to_have_value("I can type meanwhile")

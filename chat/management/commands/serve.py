@@ -76,7 +76,9 @@ class Command(BaseCommand):
             )
         lock = lock_engine(settings.DATA_DIR)
         listener = _listen(host, port)
-        address = f"http://{host}:{port}/"
+        address = (
+            f"http://[{host.strip('[]')}]:{port}/" if ":" in host.strip("[]") else f"http://{host}:{port}/"
+        )
         lock.truncate(0)
         lock.write(address)
         lock.flush()
