@@ -33,6 +33,8 @@ from tests.benchmarks.bare import Bare  # noqa: E402
 from tests.page_client import Page, serve  # noqa: E402
 
 PAIRS = 5
+# One pair swings by a tenth on a shared machine: three of them cannot tell 0.92 from 0.98.
+WRITING_PAIRS = 9
 WRITE_TOKENS = 96
 MIB = 1024
 
@@ -76,9 +78,9 @@ def main() -> int:
 
 
 def writing(page: Page, bare: Bare) -> Row:
-    """Compare tokens a second through the socket with the bare loop, three pairs in turn."""
+    """Compare tokens a second through the socket with the bare loop, pairs in turn."""
     through, loop = [], []
-    for n in range(3):
+    for n in range(WRITING_PAIRS):
         conversation = page.begin(f"Say hello, number {n}.")
         quiet(page)
         reply = page.say("Tell me at length how a letter travels from one country to another.", conversation)
@@ -86,7 +88,9 @@ def writing(page: Page, bare: Bare) -> Row:
         through.append((report.completion_tokens - 1) / (reply.last - reply.first))
         quiet(page)
         loop.append(bare.write(tokens_of(bare, reply.id), min(report.completion_tokens, WRITE_TOKENS * 4)))
-    ratio = statistics.median(a / b for a, b in zip(through, loop, strict=True))
+    ratios = sorted(a / b for a, b in zip(through, loop, strict=True))
+    print("tokens a second, socket ÷ bare, each pair:", [round(r, 3) for r in ratios])
+    ratio = statistics.median(ratios)
     figures = f"{ratio:.3f}  ({statistics.median(through):.1f} / {statistics.median(loop):.1f} tokens/s)"
     return Row("tokens a second, socket ÷ bare loop", figures, "≥ 0.95", ratio >= 0.95)
 
