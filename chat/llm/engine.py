@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from .cache import PrefixCache
 from .native import Native, Sampler, Sampling
+from .parking import ParkingLot
 from .slots import Slot
 from .types import Finish, Lane, ModelNotReady, PromptTooLong, ProviderError, StopFlag, Usage
 
@@ -62,9 +63,15 @@ class Engine:
     """Runs one request at a time; a higher lane takes over at the next token or inside a prompt."""
 
     def __init__(
-        self, build: Callable[[], Native], *, background_cells: int, on_error: Callable[[Exception], None]
+        self,
+        build: Callable[[], Native],
+        *,
+        background_cells: int,
+        parking_bytes: int,
+        on_error: Callable[[Exception], None],
     ) -> None:
         self._build = build
+        self._lot = ParkingLot(parking_bytes)
         self._background_cells = background_cells
         self._on_error = on_error
         self._wake = threading.Condition()
@@ -133,7 +140,7 @@ class Engine:
             # Attention runs over all used cells of a context, whoever's they are: the long prefixes of
             # background prompts beside a conversation made its tokens up to a fifth slower (measured).
             apart = self.native.sibling(self._background_cells, sequences=BACKGROUND_SEQUENCES)
-            self._caches = {False: PrefixCache(self.native), True: PrefixCache(apart)}
+            self._caches = {False: PrefixCache(self.native, self._lot), True: PrefixCache(apart)}
         except Exception as error:  # the state of the model is shown to the user, whatever went wrong
             logger.exception("the model could not be loaded")
             with self._wake:

@@ -15,8 +15,10 @@ from .native import Native, Sampling
 from .template import ChatTemplate
 from .types import Completion, Finish, Lane, ModelNotReady, PromptTooLong, StopFlag, Turn, Usage
 
-# Seats in the context: the background prompts, and conversations that are open at once (design §4).
-SEQUENCES = 16
+# Seats in the chat's context: the conversation that is being written and what is prepared beside it.
+SEQUENCES = 4
+# Prefixes of the conversations that wait their turn: some 9,000 tokens of the default model.
+PARKING_MIB = 256
 # Cells beside two windows of conversation, for the background prompts (design §4).
 BACKGROUND_CELLS = 4096
 _GIB = 1024**3
@@ -66,14 +68,26 @@ class LlamaProvider:
     remote = False
 
     def __init__(
-        self, name: str, path: Path, *, window: int, threads: int, on_error: Callable[[Exception], None]
+        self,
+        name: str,
+        path: Path,
+        *,
+        window: int,
+        threads: int,
+        on_error: Callable[[Exception], None],
+        parking_mib: int = PARKING_MIB,
     ) -> None:
         self.name = name
         self.context_window = self._longest = window
         self._native: Native | None = None
         self._template: ChatTemplate | None = None
         build = partial(self._build, path, window, threads)
-        self.engine = Engine(build, background_cells=BACKGROUND_CELLS, on_error=on_error)
+        self.engine = Engine(
+            build,
+            background_cells=BACKGROUND_CELLS,
+            parking_bytes=parking_mib * 1024**2,
+            on_error=on_error,
+        )
 
     def _build(self, path: Path, window: int, threads: int) -> Native:
         native = Native(path, cells=2 * window, sequences=SEQUENCES, threads=threads)

@@ -54,6 +54,10 @@ class Sampling:
     seed: int = 0xFFFFFFFF
 
 
+def _bytes_of(array: np.ndarray) -> Any:
+    return array.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+
+
 class GrammarError(ProviderError):
     """A grammar that llama.cpp cannot read; it says so only by a NULL (design §4)."""
 
@@ -272,6 +276,16 @@ class Native:
     def copy_prefix(self, source: int, target: int, length: int) -> None:
         """Let one sequence share the first tokens of another; costs no cells."""
         lib.llama_memory_seq_cp(self.memory, source, target, 0, length)
+
+    def save(self, sequence: int) -> np.ndarray:
+        """Return a copy of all that a sequence has in the cache; 28 KiB a token with the default model."""
+        state = np.empty(lib.llama_state_seq_get_size(self.context, sequence), np.uint8)
+        written = lib.llama_state_seq_get_data(self.context, _bytes_of(state), state.nbytes, sequence)
+        return state[:written]
+
+    def restore(self, sequence: int, state: np.ndarray) -> bool:
+        """Put a saved sequence back in place of what the sequence holds; False when there is no room."""
+        return bool(lib.llama_state_seq_set_data(self.context, _bytes_of(state), state.nbytes, sequence))
 
     def set_abort(self, on: bool) -> None:
         """Stop the running decode at its next graph node; callable from any thread."""

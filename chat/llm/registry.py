@@ -84,9 +84,9 @@ class Registry:
             self._provider, self._embedder = provider, embedder
         self._set(Status(ModelState.READY, provider.name, label or provider.name, remote=provider.remote))
 
-    def load(self, *, window: int = 0) -> None:
+    def load(self, *, window: int = 0, parking_mib: int | None = None) -> None:
         """Begin to load the chosen model and the embedder, and return at once."""
-        from .llama import LlamaProvider, default_threads, default_window
+        from .llama import PARKING_MIB, LlamaProvider, default_threads, default_window
 
         self._load_embedder()
         try:
@@ -100,7 +100,12 @@ class Registry:
             return
         self._set(Status(ModelState.LOADING, name, label, "The model is loading. You can write already."))
         self._loading = provider = LlamaProvider(
-            name, path, window=window or default_window(), threads=default_threads(), on_error=self._failed
+            name,
+            path,
+            window=window or default_window(),
+            threads=default_threads(),
+            on_error=self._failed,
+            parking_mib=PARKING_MIB if parking_mib is None else parking_mib,
         )
         provider.engine.start()
         threading.Thread(

@@ -111,6 +111,43 @@ def test_a_new_conversation_borrows_the_longest_prefix_that_another_has_read(lla
     assert usage.cached_tokens >= llama.count_text(SYSTEM.content) - 2
 
 
+def test_going_back_to_a_conversation_reads_only_what_is_new(llama):
+    reply, first = chat(llama, ASK, "left")
+    for i in range(6):
+        chat(llama, [Turn("user", f"{i} Hello " + "there " * 40)], f"between-{i}", max_tokens=3)
+    _, back = chat(llama, [*ASK, Turn("assistant", reply), Turn("user", "And?")], "left")
+    assert back.cached_tokens >= first.prompt_tokens + first.completion_tokens - 1
+
+
+def test_a_conversation_that_was_parked_goes_on_as_if_it_had_never_left(llama):
+    def fill(slot: str, turns: list[Turn]) -> np.ndarray:
+        llama.warm(turns, slot=slot)
+        return llama.engine._caches[False].native.last_logits().copy()
+
+    longer = [*ASK, Turn("assistant", "The sea is wide."), Turn("user", "Is it deep?")]
+    fill("stays", ASK)
+    stayed = fill("stays", longer)
+    fill("leaves", ASK)
+    fill("visitor", [Turn("user", "Quite another matter. " * 30)])
+    returned = fill("leaves", longer)
+    assert returned.argmax() == stayed.argmax()
+    assert np.abs(returned - stayed).mean() < 0.15 * stayed.std()
+
+
+def test_only_the_conversation_that_is_written_holds_cells(llama):
+    for i in range(3):
+        chat(llama, [Turn("user", f"{i} Good morning")], f"cells-{i}", max_tokens=2)
+    held = [slot.name for slot in llama.engine._caches[False].table if slot.tokens]
+    assert held == ["cells-2"]
+
+
+def test_a_prefix_that_only_a_parked_conversation_has_read_is_borrowed_from_it(llama):
+    chat(llama, ASK, "far")
+    chat(llama, [Turn("system", "Another persona altogether. " * 20), Turn("user", "Hi")], "near")
+    _, usage = chat(llama, [SYSTEM, Turn("user", "A third matter")], "guest")
+    assert usage.cached_tokens >= llama.count_text(SYSTEM.content) - 2
+
+
 def test_more_conversations_than_seats_are_all_answered(llama):
     for i in range(20):
         text, _ = chat(llama, [Turn("user", f"Hello number {i}")], f"crowd-{i}", max_tokens=3)

@@ -85,7 +85,7 @@ class Command(BaseCommand):
         _recover()
         runner = JobRunner()
         registry.on_change(_announce)
-        registry.load(window=settings.WINDOW)
+        registry.load(window=settings.WINDOW, parking_mib=settings.PARKING_MIB)
         warm_prompts()
         runner.start()
         self.stdout.write(f"memoryapp is at {address}  (Ctrl-C stops it)")
