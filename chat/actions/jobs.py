@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,6 +15,23 @@ from chat.models import Job
 LEASE = timedelta(minutes=5)
 MAX_ATTEMPTS = 5
 
+_listeners: list[Callable[[], None]] = []
+
+
+def on_enqueue(listener: Callable[[], None]) -> None:
+    """Call the listener whenever work is asked for in this process, once that has committed."""
+    _listeners.append(listener)
+
+
+def off_enqueue(listener: Callable[[], None]) -> None:
+    """Call the listener no more."""
+    _listeners.remove(listener)
+
+
+def _tell() -> None:
+    for listener in _listeners:
+        listener()
+
 
 def enqueue(
     kind: str, payload: dict[str, Any], *, key: str | None = None, run_after: datetime | None = None
@@ -23,15 +40,17 @@ def enqueue(
     when = run_after or timezone.now()
     if key is None:
         Job.objects.create(kind=kind, payload=payload, run_after=when)
-        return
-    job, made = Job.objects.get_or_create(
-        dedupe_key=key, defaults={"kind": kind, "payload": payload, "run_after": when}
-    )
-    if not made:
-        # A job that had given up gets a new chance with the new request.
-        Job.objects.filter(pk=job.pk).update(
-            requests=F("requests") + 1, run_after=when, attempts=0, failed_at=None, last_error=""
+    else:
+        job, made = Job.objects.get_or_create(
+            dedupe_key=key, defaults={"kind": kind, "payload": payload, "run_after": when}
         )
+        if not made:
+            # A job that had given up gets a new chance with the new request.
+            Job.objects.filter(pk=job.pk).update(
+                requests=F("requests") + 1, run_after=when, attempts=0, failed_at=None, last_error=""
+            )
+    # Last: without a transaction around this it is called at once.
+    transaction.on_commit(_tell)
 
 
 @transaction.atomic
@@ -53,7 +72,10 @@ def done(job: Job) -> None:
 
 def postpone(job: Job, until: datetime) -> None:
     """Put a job back that could not begin yet; that is not a failed attempt."""
-    Job.objects.filter(pk=job.pk).update(lease_until=None, run_after=until, attempts=max(0, job.attempts - 1))
+    free = {"lease_until": None, "attempts": max(0, job.attempts - 1)}
+    if not Job.objects.filter(pk=job.pk, requests=job.requests).update(run_after=until, **free):
+        # It was asked for again meanwhile, which has its own time.
+        Job.objects.filter(pk=job.pk).update(**free)
 
 
 def failed(job: Job, error: str) -> None:

@@ -22,15 +22,17 @@ from .registry import Postpone, handles
 
 logger = logging.getLogger(__name__)
 
-# While a reply is being written the look waits; the model would only be taken from it (design §5, "When").
 _AGAIN = timedelta(seconds=1)
+# While a reply is being written the look waits; the model would only be taken from it (design §5, "When").
+# The reply's end asks for the look again, so this is only for a process that did not come to that end.
+_AFTER_REPLY = timedelta(seconds=30)
 
 
 @handles("extract")
 def extract_conversation(payload: dict[str, Any]) -> None:
     """Look at each user message past the watermark, one at a time, oldest first."""
     if generation.running():
-        raise Postpone(timezone.now() + _AGAIN)
+        raise Postpone(timezone.now() + _AFTER_REPLY)
     while True:
         conversation = Conversation.objects.select_related("owner").filter(pk=payload["conversation"]).first()
         if conversation is None or conversation.memory_mode != MemoryMode.ON:

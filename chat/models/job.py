@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Case, F, Min, When
 from django.utils import timezone
 
 
@@ -18,6 +20,12 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.filter(free, run_after__lte=now, failed_at__isnull=True).order_by(
             "priority", "run_after", "id"
         )
+
+    def next_due(self) -> datetime | None:
+        """Return when the earliest of these jobs may run, None when none ever will by itself."""
+        held = Case(When(lease_until__gt=F("run_after"), then="lease_until"), default="run_after")
+        waiting: dict[str, datetime | None] = self.filter(failed_at__isnull=True).aggregate(at=Min(held))
+        return waiting["at"]
 
 
 class Job(models.Model):

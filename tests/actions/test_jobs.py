@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import queue
 import threading
+import time
 from datetime import timedelta
 
 import pytest
@@ -202,3 +204,36 @@ def test_the_runners_own_threads_do_what_is_due_and_end_when_told(work):
         both.stop()
     assert not any(thread.is_alive() for thread in both._threads)
     assert not Job.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_work_asked_for_while_the_runner_rests_begins_at_once_and_later_work_in_its_time(work, monkeypatch):
+    monkeypatch.setattr(runner, "POLL_SECONDS", 60.0)
+    ran: queue.SimpleQueue[float] = queue.SimpleQueue()
+    work(lambda payload: ran.put(time.monotonic()))
+    both = runner.JobRunner()
+    both.start()
+    try:
+        time.sleep(0.2)
+        began = time.monotonic()
+        ask()
+        assert ran.get(timeout=10) - began < 5
+        began = time.monotonic()
+        jobs.enqueue("test", {}, run_after=timezone.now() + timedelta(seconds=1))
+        assert 1 <= ran.get(timeout=10) - began < 6
+    finally:
+        both.stop()
+
+
+@pytest.mark.django_db
+def test_the_next_due_time_counts_leases_and_leaves_out_what_was_given_up():
+    now = timezone.now()
+    assert Job.objects.all().next_due() is None
+    Job.objects.create(kind="test", run_after=now, failed_at=now)
+    assert Job.objects.all().next_due() is None
+    Job.objects.create(
+        kind="test", run_after=now - timedelta(hours=1), lease_until=now + timedelta(minutes=5)
+    )
+    assert Job.objects.all().next_due() == now + timedelta(minutes=5)
+    Job.objects.create(kind="test", run_after=now + timedelta(minutes=2))
+    assert Job.objects.all().next_due() == now + timedelta(minutes=2)
