@@ -36,12 +36,12 @@ def test_a_second_message_while_a_reply_is_written_is_refused_and_not_saved(ours
     assert Message.objects.count() == 2
 
 
-def test_each_message_asks_memory_for_one_look_at_its_conversation(talk):
+def test_each_message_and_each_replys_end_ask_memory_for_one_look_at_their_conversation(talk):
     asked, reply = talk("I live in Oslo.")
     actions.finish_reply(reply, "Nice.", MessageState.COMPLETE)
     talk("And I like skiing.", asked.conversation)
     job = Job.objects.get()
-    assert (job.kind, job.requests) == ("extract", 2)
+    assert (job.kind, job.requests) == ("extract", 3)
 
 
 def test_replies_left_by_a_killed_process_are_stopped_with_their_text(talk):
