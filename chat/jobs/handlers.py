@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 
 _AGAIN = timedelta(seconds=1)
 # While a reply is being written the look waits; the model would only be taken from it (design §5, "When").
-# The reply's end asks for the look again, so this is only for a process that did not come to that end.
-_AFTER_REPLY = timedelta(seconds=30)
+# A reply's end asks for the look at its own conversation again; this is for the other conversations.
+_AFTER_REPLY = timedelta(seconds=5)
 
 
 @handles("extract")
