@@ -50,7 +50,7 @@ class PrefixCache:
             self.native.set_abort(False)
 
     def _seat(self, name: str) -> Slot:
-        parked = self.lot.take(name) if self.lot else None
+        parked = self.lot.take(name) if self.lot is not None else None
         if parked is not None:
             # First out, then in: the freed cells are the lowest, and attention runs up to the highest used.
             self._park_others(None)
@@ -71,7 +71,7 @@ class PrefixCache:
             self.native.copy_prefix(source.sequence, slot.sequence, longer)
             slot.tokens = wanted[:longer]
             shared = longer
-        parked, longer = self.lot.best_source(wanted) if self.lot else (None, 0)
+        parked, longer = self.lot.best_source(wanted) if self.lot is not None else (None, 0)
         if parked is not None and longer > shared + _WORTH_BORROWING:
             self._cut(slot, 0)
             self._park_others(slot)

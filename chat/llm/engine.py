@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from .cache import PrefixCache
-from .native import Native, Sampler, Sampling
+from .native import Native
 from .parking import ParkingLot
+from .sampler import Sampler, Sampling
 from .slots import Slot
 from .types import Finish, Lane, ModelNotReady, PromptTooLong, ProviderError, StopFlag, Usage
 

@@ -11,14 +11,13 @@ from pathlib import Path
 import psutil
 
 from .engine import Engine, Request
-from .native import Native, Sampling
+from .native import Native
+from .sampler import Sampling
 from .template import ChatTemplate
 from .types import Completion, Finish, Lane, ModelNotReady, PromptTooLong, StopFlag, Turn, Usage
 
 # Seats in the chat's context: the conversation that is being written and what is prepared beside it.
 SEQUENCES = 4
-# Prefixes of the conversations that wait their turn: some 9,000 tokens of the default model.
-PARKING_MIB = 256
 # Cells beside two windows of conversation, for the background prompts (design §4).
 BACKGROUND_CELLS = 4096
 _GIB = 1024**3
@@ -75,7 +74,7 @@ class LlamaProvider:
         window: int,
         threads: int,
         on_error: Callable[[Exception], None],
-        parking_mib: int = PARKING_MIB,
+        parking_mib: int = 0,
     ) -> None:
         self.name = name
         self.context_window = self._longest = window

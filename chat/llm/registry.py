@@ -84,9 +84,9 @@ class Registry:
             self._provider, self._embedder = provider, embedder
         self._set(Status(ModelState.READY, provider.name, label or provider.name, remote=provider.remote))
 
-    def load(self, *, window: int = 0, parking_mib: int | None = None) -> None:
+    def load(self, *, window: int = 0, parking_mib: int = 0) -> None:
         """Begin to load the chosen model and the embedder, and return at once."""
-        from .llama import PARKING_MIB, LlamaProvider, default_threads, default_window
+        from .llama import LlamaProvider, default_threads, default_window
 
         self._load_embedder()
         try:
@@ -105,7 +105,7 @@ class Registry:
             window=window or default_window(),
             threads=default_threads(),
             on_error=self._failed,
-            parking_mib=PARKING_MIB if parking_mib is None else parking_mib,
+            parking_mib=parking_mib,
         )
         provider.engine.start()
         threading.Thread(

@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 from chat.llm.llama import default_threads
-from chat.llm.native import BATCH, Native, Sampler, Sampling
+from chat.llm.native import BATCH, Native
+from chat.llm.sampler import Sampler, Sampling
 from chat.llm.template import ChatTemplate
 
 

@@ -26,6 +26,7 @@ def llama() -> Iterator[LlamaProvider]:
         window=WINDOW,
         threads=default_threads(),
         on_error=errors.append,
+        parking_mib=64,
     )
     provider.engine.start()
     assert provider.engine.ready.wait(120), errors

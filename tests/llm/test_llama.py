@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from chat.llm.native import GrammarError
+from chat.llm.sampler import GrammarError
 from chat.llm.types import Lane, StopFlag, Turn
 from tests.waiting import until
 
@@ -259,7 +259,7 @@ def test_characters_of_several_tokens_come_whole(llama):
 
 def _request(llama, grammar):
     from chat.llm.engine import Request
-    from chat.llm.native import Sampling
+    from chat.llm.sampler import Sampling
 
     tokens = llama._loaded()[1].tokens([Turn("user", "Greet me.")])
     return Request(tokens, "emoji", Lane.CHAT, 60, Sampling(), grammar)

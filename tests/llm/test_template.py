@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chat.llm.engine import Engine, Request
-from chat.llm.native import Sampling
+from chat.llm.sampler import Sampling
 from chat.llm.template import ChatTemplate, TemplateMissing
 from chat.llm.types import Lane, ModelNotReady, Turn
 from tests.waiting import until
