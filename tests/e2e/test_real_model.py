@@ -22,7 +22,7 @@ def smollm(live, monkeypatch):
     """SmolLM2-135M behind the running server; what it would read for memory afterwards is left for later."""
     entry = weights.entry_named("smollm2-135m")
     if not weights.is_present(entry):
-        pytest.skip("the test model has not been fetched")
+        pytest.skip("the weights of smollm2-135m are missing: `manage.py weights fetch smollm2-135m`")
     monkeypatch.setattr("chat.actions.messages.LOOK_AFTER", timedelta(hours=1))
     errors = []
     path = weights.path_of(entry, entry.files[0])

@@ -188,7 +188,9 @@ def test_a_chat_message_pre_empts_a_background_call_which_still_ends_as_undistur
     # The grammar leaves no choice of words: a token lost or doubled by the change of hands would show, while
     # the noise of floating point, which differs with the cells that a conversation lies in, cannot.
     story = "the fox saw a crow with a piece of cheese and asked it to sing its finest song"
-    how = {"max_tokens": 200, "grammar": f'root ::= "{" and then ".join([story] * 4)}"'}
+    # Long enough that a machine which stalls for a second still finds it at work.
+    long = " and then ".join([story] * 12)
+    how = {"max_tokens": 600, "grammar": f'root ::= "{long}"'}
     turns = [Turn("system", "You write stories."), Turn("user", "Tell a story of a fox and a crow.")]
     alone = llama.complete(turns, slot="alone", **how)
     thread, results = in_thread(lambda: llama.complete(turns, slot="disturbed", **how))
@@ -198,7 +200,7 @@ def test_a_chat_message_pre_empts_a_background_call_which_still_ends_as_undistur
     thread.join(120)
     assert text
     assert chat_was_first
-    assert results[0].text == alone.text == " and then ".join([story] * 4)
+    assert results[0].text == alone.text == long
     assert usage.first_token_seconds is not None
 
 
