@@ -189,8 +189,9 @@ def test_a_chat_message_pre_empts_a_background_call_which_still_ends_as_undistur
     # the noise of floating point, which differs with the cells that a conversation lies in, cannot.
     story = "the fox saw a crow with a piece of cheese and asked it to sing its finest song"
     # Long enough that a machine which stalls for a second still finds it at work.
-    long = " and then ".join([story] * 12)
-    how = {"max_tokens": 600, "grammar": f'root ::= "{long}"'}
+    long = " and then ".join([story] * 8)
+    # The noise may also choose shorter tokens for the same words: one a letter is the most there can be.
+    how = {"max_tokens": len(long) + 1, "grammar": f'root ::= "{long}"'}
     turns = [Turn("system", "You write stories."), Turn("user", "Tell a story of a fox and a crow.")]
     alone = llama.complete(turns, slot="alone", **how)
     thread, results = in_thread(lambda: llama.complete(turns, slot="disturbed", **how))
