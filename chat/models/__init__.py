@@ -2,16 +2,11 @@
 
 from .app import App
 from .conversation import Conversation, MemoryMode
-from .fact import (
-    Category,
-    Deletion,
-    DeletionState,
-    ExtractionRun,
-    Fact,
-    FactEvent,
-    FactEventKind,
-    Origin,
-)
+from .deletion import Deletion, DeletionState, Tombstone
+from .extraction_run import ExtractionRun
+from .fact import Category, Fact, Origin
+from .fact_event import FactEvent, FactEventKind
+from .graph import Entity, EntityType, Relationship
 from .job import Job, UsageRecord
 from .message import Message, MessageState, PromptReport, Role
 from .owner import ApiToken, OwnerSettings
@@ -23,6 +18,8 @@ __all__ = [
     "Conversation",
     "Deletion",
     "DeletionState",
+    "Entity",
+    "EntityType",
     "ExtractionRun",
     "Fact",
     "FactEvent",
@@ -34,6 +31,8 @@ __all__ = [
     "Origin",
     "OwnerSettings",
     "PromptReport",
+    "Relationship",
     "Role",
+    "Tombstone",
     "UsageRecord",
 ]

@@ -1,4 +1,4 @@
-"""A fact about the user, its history, and its way out."""
+"""A fact about the user."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from .base import OwnedModel, OwnedQuerySet, UUIDModel
+from .base import OwnedModel, OwnedQuerySet
 from .conversation import Conversation
+from .deletion import Deletion
 from .message import Message
 
 
@@ -30,49 +31,21 @@ class Origin(models.TextChoices):
     HIGHLIGHT = "highlight", _("highlighted in a reply")
 
 
-class DeletionState(models.TextChoices):
-    """A deletion waits for its deadline, or was taken back, or is done."""
-
-    PENDING = "pending", _("pending")
-    UNDONE = "undone", _("undone")
-    DONE = "done", _("done")
-
-
-class DeletionQuerySet(OwnedQuerySet["Deletion"]):
-    """Reads of deletions."""
-
-    def pending(self) -> DeletionQuerySet:
-        """Return those whose deadline is still running, oldest press first."""
-        return self.filter(state=DeletionState.PENDING).order_by("pressed_at")
-
-
-class Deletion(OwnedModel):
-    """A batch on its way out; the server keeps the deadline, whatever happens to the tab."""
-
-    pressed_at = models.DateTimeField(default=timezone.now)
-    expires_at = models.DateTimeField()
-    state = models.CharField(max_length=10, choices=DeletionState, default=DeletionState.PENDING)
-
-    objects = DeletionQuerySet.as_manager()
-
-    class Meta:
-        indexes: ClassVar = [models.Index(fields=["state", "expires_at"], name="deletion_due")]
-
-    def __str__(self) -> str:
-        return f"{self.state} deletion of {self.pressed_at:%Y-%m-%d %H:%M}"
-
-
 class FactQuerySet(OwnedQuerySet["Fact"]):
     """Reads of facts."""
 
     def live(self) -> FactQuerySet:
-        """Return what is known now: not superseded, not on its way out."""
-        return self.filter(superseded_at__isnull=True, deletion__isnull=True)
+        """Return what is known now: not superseded, not archived, not on its way out."""
+        return self.filter(superseded_at__isnull=True, archived_at__isnull=True, deletion__isnull=True)
+
+    def archived(self) -> FactQuerySet:
+        """Return what was evicted or has faded and can still be brought back, the last to go first."""
+        return self.filter(archived_at__isnull=False, deletion__isnull=True).order_by("-archived_at")
 
     def wordings(self) -> set[str]:
         """Return every text that these facts have, or once had: notes and blocks still say the old ones."""
-        changes = FactEvent.objects.filter(fact__in=self).values_list("before", "after")
-        earlier = {state["text"] for change in changes for state in change if "text" in state}
+        changes = self.values_list("events__before", "events__after")
+        earlier = {state["text"] for change in changes for state in change if state and "text" in state}
         return earlier.union(self.values_list("text", flat=True))
 
     def grouped(self) -> FactQuerySet:
@@ -113,6 +86,10 @@ class Fact(OwnedModel):
     )
     # A mark of its own: forgetting the newer fact must not bring the older one back to life.
     superseded_at = models.DateTimeField(null=True, blank=True)
+    # Evicted or faded (design §5): out of sight, and back on request for 30 days.
+    archived_at = models.DateTimeField(null=True, blank=True)
+    # Days on which the owner wrote something since this was last used or said; fading counts in these.
+    idle_days = models.PositiveIntegerField(default=0)
     deletion = models.ForeignKey(
         Deletion, null=True, blank=True, on_delete=models.CASCADE, related_name="facts"
     )
@@ -130,72 +107,3 @@ class Fact(OwnedModel):
 
     def __str__(self) -> str:
         return self.text
-
-
-class FactEventKind(models.TextChoices):
-    """What can happen to a fact (design §3)."""
-
-    ADD = "add", _("learned")
-    REINFORCE = "reinforce", _("said again")
-    UPDATE = "update", _("updated")
-    SUPERSEDE = "supersede", _("replaced")
-    EDIT = "edit", _("edited")
-    PIN = "pin", _("pinned")
-    UNPIN = "unpin", _("unpinned")
-    DELETE = "delete", _("forgotten")
-    RESTORE = "restore", _("brought back")
-
-
-class FactEventQuerySet(OwnedQuerySet["FactEvent"]):
-    """Reads of the history."""
-
-    owner_path = "fact__owner"
-
-
-class FactEvent(UUIDModel):
-    """Append-only history of a fact; goes with the fact when the fact is forgotten."""
-
-    fact = models.ForeignKey(Fact, on_delete=models.CASCADE, related_name="events")
-    kind = models.CharField(max_length=10, choices=FactEventKind)
-    before = models.JSONField(default=dict, blank=True)
-    after = models.JSONField(default=dict, blank=True)
-    actor = models.CharField(max_length=20)
-    reason = models.CharField(max_length=200, blank=True)
-    source_message = models.ForeignKey(
-        Message, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
-    )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-
-    objects = FactEventQuerySet.as_manager()
-
-    class Meta:
-        ordering: ClassVar = ["created_at"]
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.fact_id}"
-
-
-class ExtractionRunQuerySet(OwnedQuerySet["ExtractionRun"]):
-    """Reads of extraction runs."""
-
-    owner_path = "message__conversation__owner"
-
-
-class ExtractionRun(models.Model):
-    """One look at one user message: what was stored, what was refused and why."""
-
-    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="looks")
-    stored = models.PositiveIntegerField(default=0)
-    reinforced = models.PositiveIntegerField(default=0)
-    refused = models.JSONField(default=list, blank=True)
-    error = models.CharField(max_length=300, blank=True)
-    seconds = models.FloatField(default=0)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-
-    objects = ExtractionRunQuerySet.as_manager()
-
-    class Meta:
-        ordering: ClassVar = ["-created_at"]
-
-    def __str__(self) -> str:
-        return f"{self.stored} learned, {self.reinforced} known"

@@ -20,6 +20,8 @@ class OwnerSettings(models.Model):
     )
     time_zone = models.CharField(max_length=60, blank=True)
     redact_secrets = models.BooleanField(default=True)
+    # The last local day that fading has counted; days of downtime are caught up from here.
+    faded_through = models.DateField(null=True, blank=True)
 
     class Meta:
         verbose_name_plural = "owner settings"
