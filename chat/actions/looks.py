@@ -36,7 +36,12 @@ def record_look(
         conversation = Conversation.objects.select_for_update().get(pk=message.conversation_id)
         if conversation.extracted_through >= message.seq:
             return None
-        run = ExtractionRun(message=message, error=extraction.error[:300], seconds=seconds)
+        run = ExtractionRun(
+            message=message,
+            read=extraction.usage is not None,
+            error=extraction.error[:300],
+            seconds=seconds,
+        )
         live = list(Fact.objects.for_owner(conversation.owner).live())
         for candidate, vector in zip(extraction.candidates, vectors, strict=True):
             decision = decide(candidate, vector, live, embedder_name)

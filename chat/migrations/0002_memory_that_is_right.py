@@ -27,6 +27,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='extractionrun',
+            name='read',
+            field=models.BooleanField(default=True),
+        ),
+        migrations.AddField(
+            model_name='extractionrun',
             name='ended',
             field=models.PositiveIntegerField(default=0),
         ),

@@ -21,6 +21,8 @@ class ExtractionRun(models.Model):
     """One look at one user message: what was stored, what was refused and why."""
 
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="looks")
+    # False where nothing in the message was worth asking the model about.
+    read = models.BooleanField(default=True)
     stored = models.PositiveIntegerField(default=0)
     reinforced = models.PositiveIntegerField(default=0)
     # Statements that only ended something: "I dropped the shop".

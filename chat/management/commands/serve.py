@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import fcntl
 import ipaddress
 import os
 import socket
@@ -12,8 +10,7 @@ import sys
 import threading
 import webbrowser
 from argparse import ArgumentParser
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import uvicorn
 from django.conf import settings
@@ -27,6 +24,7 @@ from chat.generation import run as generation
 from chat.jobs.runner import JobRunner
 from chat.jobs.warm import warm_prompts
 from chat.llm.registry import Status, registry
+from chat.management.engine_lock import lock_engine
 from chat.views.context import model_card
 
 
@@ -38,22 +36,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
-
-
-def lock_engine(folder: Path) -> IO[str]:
-    """Take the lock that one engine a machine holds; the system frees it when the process dies."""
-    handle = (folder / "engine.lock").open("a+")
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in (errno.EAGAIN, errno.EACCES):
-            raise
-        handle.seek(0)
-        raise CommandError(
-            f"memoryapp is running already ({handle.read().strip() or 'another process'}). "
-            "Use that one, or stop it first."
-        ) from error
-    return handle
 
 
 class Command(BaseCommand):

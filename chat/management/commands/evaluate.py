@@ -1,0 +1,94 @@
+"""`manage.py evaluate`: measures memory over labelled conversations, with the real model."""
+
+from __future__ import annotations
+
+import json
+import os
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from chat.llm.registry import registry
+from chat.management import evaluation
+from chat.management.engine_lock import lock_engine
+from chat.management.evaluation.cases import KINDS, Case
+from chat.management.evaluation.scoring import Score
+
+_LOADING_SECONDS = 600.0
+_FAULTS = ("missed", "extra", "traps", "wrong_category", "missing", "not_lost", "unwanted", "errors")
+
+
+class Command(BaseCommand):
+    """Say how well memory does on a file of cases."""
+
+    help = (
+        "Run labelled conversations through the real pipeline, in a database that is thrown away, and print "
+        "what was known afterwards: a case a line, and in sum."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name the kind of cases, their file, the model and the form of the answer."""
+        parser.add_argument("kind", choices=KINDS)
+        parser.add_argument("file", type=Path, help="JSON Lines, one case a line")
+        parser.add_argument("--model", metavar="NAME", help="a model of the catalogue instead of the default")
+        parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print each case as soon as it is judged."""
+        try:
+            cases = evaluation.load(options["kind"], options["file"])
+        except evaluation.CaseError as problem:
+            raise CommandError(str(problem)) from problem
+        if options["model"]:
+            os.environ["MODEL"] = options["model"]
+        lock = lock_engine(settings.DATA_DIR)
+        try:
+            _load_model()
+            with evaluation.throwaway_database():
+                scores = self._run(cases, quiet=options["json"])
+        finally:
+            registry.close()
+            lock.close()
+        summary = evaluation.summary(options["kind"], scores)
+        if options["json"]:
+            listed = [{"id": s.id, "correct": s.correct, **s.details} for s in scores]
+            self.stdout.write(json.dumps({"cases": listed, "summary": summary}, ensure_ascii=False))
+        else:
+            self.stdout.write("  ".join(f"{name} {value}" for name, value in summary.items()))
+
+    def _run(self, cases: list[Case], *, quiet: bool) -> list[Score]:
+        pipeline = evaluation.Pipeline(registry)
+        scores = []
+        for case in cases:
+            score = evaluation.judge(case, pipeline.run(case))
+            scores.append(score)
+            if not quiet:
+                self.stdout.write(f"{'ok  ' if score.correct else 'FAIL'} {score.id}  {_in_words(score)}")
+                self.stdout.flush()
+        return scores
+
+
+def _load_model() -> None:
+    registry.load(window=settings.WINDOW)
+    if not registry.wait_ready(_LOADING_SECONDS):
+        status = registry.status()
+        mend = f" Mend it with `{status.command}`." if status.command else ""
+        raise CommandError(status.sentence + mend)
+
+
+def _in_words(score: Score) -> str:
+    """Return what a reader wants to see of a case on one line."""
+    known = "; ".join(f"{f['text']} [{f['kind']}]" for f in score.details.get("facts", []))
+    parts = [known] if known else []
+    parts += [f"{name} {found}" for name in _FAULTS if (found := score.details.get(name))]
+    if score.details.get("too_many"):
+        parts.append("too many")
+    if "prompt" in score.details:
+        parts.insert(0, " / ".join(score.details["prompt"].split("\n")))
+    if score.seconds:
+        parts.append(f"{sum(score.seconds):.1f} s")
+    return " | ".join(parts)

@@ -1,0 +1,93 @@
+"""Labelled cases: JSON Lines, one case a line, validated before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from chat.memory.kinds import CategoryName
+
+Words = Annotated[list[str], Field(min_length=1)]
+
+
+class CaseError(Exception):
+    """The file of cases cannot be used; the text says which line and why."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Said(_Strict):
+    """One message of a labelled conversation."""
+
+    role: Literal["user", "assistant", "system"]
+    content: str
+
+
+class Expected(_Strict):
+    """A group that is met by a fact with any of these words, whatever its category."""
+
+    any: Words
+    category: CategoryName
+
+
+class ExtractionCase(_Strict):
+    """A conversation, what must come to be known of it, and what must not."""
+
+    id: str
+    messages: Annotated[list[Said], Field(min_length=1)]
+    expect: list[Expected] = []
+    forbid: list[str] = []
+    allow: list[str] = []
+
+
+class UpdateCase(_Strict):
+    """Facts known before, one message, and what must be known afterwards."""
+
+    id: str
+    facts: list[str] = []
+    message: str
+    max_facts: int
+    keeps_or_gains: list[Words] = []
+    loses: list[str] = []
+
+
+class RecallCase(_Strict):
+    """Facts known (`*` means pinned), the first message of a conversation, and what its prompt must say."""
+
+    id: str
+    facts: list[str] = []
+    message: str
+    in_prompt: list[str] = []
+    not_in_prompt: list[str] = []
+
+
+Case = ExtractionCase | UpdateCase | RecallCase
+_KINDS: dict[str, type[ExtractionCase] | type[UpdateCase] | type[RecallCase]] = {
+    "extraction": ExtractionCase,
+    "updates": UpdateCase,
+    "recall": RecallCase,
+}
+KINDS = tuple(_KINDS)
+
+
+def load(kind: str, path: Path) -> list[Case]:
+    """Return the cases of a file; raises CaseError with the line when one is not in the form of its kind."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CaseError(f"{path} could not be read: {error}") from error
+    cases: list[Case] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            cases.append(_KINDS[kind].model_validate_json(line))
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"]) or "the line"
+            raise CaseError(f"{path.name}, line {number}: {place}: {first['msg']}") from error
+    return cases
