@@ -12,6 +12,7 @@ from .models import (
     App,
     Conversation,
     Deletion,
+    Entity,
     ExtractionRun,
     Fact,
     FactEvent,
@@ -19,6 +20,7 @@ from .models import (
     Message,
     OwnerSettings,
     PromptReport,
+    Relationship,
     UsageRecord,
 )
 
@@ -146,6 +148,21 @@ class ExtractionRunAdmin(ReadOnly):
 class DeletionAdmin(ReadOnly):
     list_display = ("pressed_at", "owner", "state", "expires_at")
     list_filter = ("state",)
+
+
+@admin.register(Entity)
+class EntityAdmin(ReadOnly):
+    list_display = ("name", "type", "owner", "created_at")
+    list_filter = ("type",)
+    search_fields = ("name",)
+
+
+@admin.register(Relationship)
+class RelationshipAdmin(ReadOnly):
+    list_display = ("source", "relation", "target", "valid", "source_fact", "created_at")
+    list_filter = ("relation", "valid")
+    search_fields = ("source__name", "target__name")
+    list_select_related = ("source", "target", "source_fact")
 
 
 @admin.register(Job)

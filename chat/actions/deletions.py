@@ -23,7 +23,7 @@ from chat.models import (
     PromptReport,
 )
 
-from . import events, jobs
+from . import events, graph, jobs
 from .history import record, snapshot
 from .messages import Refused
 
@@ -96,6 +96,7 @@ def _bring_back(fact: Fact, live: list[Fact]) -> None:
             newer.supersedes = newer.supersedes or fact
             newer.save(update_fields=["supersedes"])
     record(fact, FactEventKind.RESTORE, "user", before=before, reason="undo")
+    graph.follow(fact)
 
 
 def finish(deletion_id: Any, now: datetime) -> bool:
@@ -111,6 +112,7 @@ def finish(deletion_id: Any, now: datetime) -> bool:
         _wipe_traces(deletion.owner, {str(pk) for pk in facts.values_list("pk", flat=True)}, facts.wordings())
         # The history goes with the fact: it holds the same words.
         facts.delete()
+        graph.drop_orphans(deletion.owner)
         events.tell(deletion.owner_id, "facts")
     return True
 

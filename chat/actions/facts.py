@@ -15,7 +15,7 @@ from chat.memory.similar import normalise
 from chat.memory.subjects import subject_of
 from chat.models import Category, Fact, FactEventKind, Origin
 
-from . import events, jobs
+from . import events, graph, jobs
 from .history import record, snapshot
 from .messages import Refused
 
@@ -45,6 +45,7 @@ def add_fact(owner: Any, text: str, origin: Origin = Origin.MANUAL) -> Fact:
             origin=origin,
         )
         record(fact, FactEventKind.ADD, "user")
+        graph.follow(fact)
         _settle_later(fact)
         events.tell(owner.pk, "facts")
     return fact
@@ -70,6 +71,7 @@ def edit_fact(fact: Fact, text: str, category: str = "") -> Fact:
         fact.version += 1
         fact.save()
         record(fact, FactEventKind.EDIT, "user", before=before)
+        graph.follow(fact)
         if changed_words:
             _settle_later(fact)
         events.tell(fact.owner_id, "facts")
@@ -118,6 +120,7 @@ def settle(
         fact.embedding, fact.embedder = vector, embedder
         fact.save(update_fields=["kind", "category", "subject", "embedding", "embedder"])
         if snapshot(fact) != before:
+            graph.follow(fact)
             record(fact, FactEventKind.UPDATE, "memory", before=before, reason="sorted by the model")
             events.tell(fact.owner_id, "facts")
 

@@ -15,7 +15,7 @@ from chat.memory.consolidate import Action, Decision, decide
 from chat.memory.extract import Candidate, Extraction
 from chat.models import Conversation, ExtractionRun, Fact, FactEventKind, Message, Origin
 
-from . import events
+from . import events, graph
 from .facts import reinforce
 from .history import record
 
@@ -71,6 +71,7 @@ def _apply(
         return
     fact = _new_fact(candidate, vector, embedder_name, message)
     record(fact, FactEventKind.ADD, "memory", reason=decision.reason, source=message)
+    graph.follow(fact)
     live.append(fact)
     if decision.action is Action.SUPERSEDE and decision.target is not None:
         old = decision.target
@@ -80,6 +81,7 @@ def _apply(
         fact.supersedes, fact.pinned = old, old.pinned
         fact.save(update_fields=["supersedes", "pinned"])
         record(old, FactEventKind.SUPERSEDE, "memory", reason=decision.reason, source=message)
+        graph.follow(old)
 
 
 def _new_fact(

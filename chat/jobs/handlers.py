@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.utils import timezone
 
-from chat.actions import deletions, facts, looks, prompts
+from chat.actions import deletions, facts, graph, jobs, looks, prompts
 from chat.generation import run as generation
 from chat.llm.registry import registry
 from chat.llm.types import Lane, ModelNotReady, PromptTooLong, Usage
@@ -112,3 +112,11 @@ def settle_fact(payload: dict[str, Any]) -> None:
 def finish_deletion(payload: dict[str, Any]) -> None:
     """Forget for good what nobody undid in time."""
     deletions.finish(payload["deletion"], timezone.now())
+
+
+@handles("catch_up_graph", quick=True)
+def catch_up_graph(payload: dict[str, Any]) -> None:
+    """Read facts from before there was a graph, a batch a run."""
+    last = graph.catch_up(payload.get("after"))
+    if last is not None:
+        jobs.enqueue("catch_up_graph", {"after": last})

@@ -103,6 +103,7 @@ def _recover() -> None:
     messages.stop_stale_replies()
     jobs.release_leases()
     finish_overdue(timezone.now())
+    jobs.enqueue("catch_up_graph", {}, key="catch_up_graph")
 
 
 def _announce(status: Status) -> None:

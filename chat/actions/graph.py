@@ -1,0 +1,116 @@
+"""Keeps the entity graph in line with the facts it is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+
+from chat.memory.graph import Thing, Tie, ties
+from chat.memory.similar import normalise
+from chat.models import Entity, EntityType, Fact, Relationship
+
+# What one run of the catching-up reads, so that a deadline behind it waits for less than a second.
+BATCH = 200
+
+
+def follow(fact: Fact) -> None:
+    """Bring the graph in line with what a fact says now and with whether it still stands; idempotent.
+
+    Called inside the transaction that changed the fact, whatever the change was: its row is read again. A
+    fact on its way out keeps its relationships as they are, for Undo; readers do not see them.
+    """
+    now = Fact.objects.filter(pk=fact.pk).first()
+    if now is None:
+        return
+    stands = now.superseded_at is None and now.archived_at is None
+    known = {_key(row): row for row in now.relationships.select_related("source", "target")}
+    for tie in ties(now.kind, now.text, now.language):
+        row = known.pop((_name_key(tie.source), tie.relation, _name_key(tie.target)), None)
+        if row is None:
+            _tie(now, tie, stands)
+        else:
+            _settle_type(row.target, tie.target)
+            _set_valid(row, stands)
+    said = f" {normalise(now.text)} "
+    for row in known.values():
+        if f" {row.target.key} " in said:
+            # The words are still there and read otherwise now: it was never so.
+            row.delete()
+        else:
+            _set_valid(row, False)
+
+
+def relink(owner: Any, facts: Iterable[Fact]) -> None:
+    """Follow several of an owner's facts and drop what nothing speaks of any more."""
+    with transaction.atomic():
+        for fact in facts:
+            follow(fact)
+        drop_orphans(owner)
+
+
+def drop_orphans(owner: Any) -> int:
+    """Delete the owner's entities that no relationship touches any more; returns how many.
+
+    Forgetting a fact for good takes its relationships with it; this takes the names that only it knew. In
+    the caller's transaction.
+    """
+    orphans = Entity.objects.for_owner(owner).filter(relations_from__isnull=True, relations_to__isnull=True)
+    gone, _ = orphans.delete()
+    return gone
+
+
+def catch_up(after: str | None = None) -> str | None:
+    """Read the next facts that have no relationships yet; returns the last one's key while there are more.
+
+    For facts from before there was a graph. Each in a transaction of its own.
+    """
+    unread = Fact.objects.filter(relationships__isnull=True).order_by("pk")
+    batch = list(unread.filter(pk__gt=after)[:BATCH] if after else unread[:BATCH])
+    for fact in batch:
+        with transaction.atomic():
+            follow(fact)
+    return str(batch[-1].pk) if len(batch) == BATCH else None
+
+
+def _key(row: Relationship) -> tuple[str, str, str]:
+    return (row.source.key if row.source else "", row.relation, row.target.key)
+
+
+def _name_key(thing: Thing | None) -> str:
+    return normalise(thing.name) if thing else ""
+
+
+def _tie(fact: Fact, tie: Tie, stands: bool) -> None:
+    Relationship.objects.create(
+        owner_id=fact.owner_id,
+        source=_entity(fact.owner_id, tie.source) if tie.source else None,
+        target=_entity(fact.owner_id, tie.target),
+        relation=tie.relation,
+        valid=stands,
+        source_fact=fact,
+        created_at=fact.first_seen,
+    )
+
+
+def _entity(owner_id: Any, thing: Thing) -> Entity:
+    entity, made = Entity.objects.get_or_create(
+        owner_id=owner_id, key=_name_key(thing), defaults={"name": thing.name, "type": thing.type}
+    )
+    if not made:
+        _settle_type(entity, thing)
+    return entity
+
+
+def _settle_type(entity: Entity, thing: Thing) -> None:
+    """Let the first say what a thing is, and a later fact make a mere concept more specific."""
+    if entity.type == "concept" != thing.type:
+        entity.type = EntityType(thing.type)
+        entity.save(update_fields=["type"])
+
+
+def _set_valid(row: Relationship, valid: bool) -> None:
+    if row.valid != valid:
+        row.valid = valid
+        row.save(update_fields=["valid"])

@@ -1,0 +1,109 @@
+"""Ties of what the owner likes, avoids and wants from answers."""
+
+from __future__ import annotations
+
+from .known import type_of
+from .lexicon import Tongue, words
+from .owner import Sentence
+from .phrases import TONGUES, after_verb, name_after, names_in, objects, phrase
+from .tie import Thing, Tie
+
+_DIETS = words(
+    "vegetarian vegan pescatarian halal kosher keto vegetarisch vegan vegetarier vegetarierin veganer "
+    "veganerin végétarien végétarienne végane végan vegetariano vegetariana vegano vegana"
+)
+_NO = words("no without kein keine keinen ohne sans sin nada senza sem")
+# "Can't stand", "no le gusta": a no before the verb.
+_DENIED = words("no not don't doesn't n' ne non não nicht")
+
+
+def likes(sentence: Sentence, tokens: list[str]) -> list[Tie]:
+    """ "Loves old westerns and tea", "plays the drums", "favourite city is Lisbon"."""
+    tongue = TONGUES[sentence.language]
+    return _plays(tokens, tongue) or _tastes("likes", _liked(sentence, tokens, tongue, "likes"))
+
+
+def dislikes(sentence: Sentence, tokens: list[str]) -> list[Tie]:
+    """ "Can't stand loud restaurants"."""
+    tongue = TONGUES[sentence.language]
+    return _tastes("dislikes", _liked(sentence, tokens, tongue, "dislikes"))
+
+
+def _plays(tokens: list[str], tongue: Tongue) -> list[Tie]:
+    if after_verb(tokens[:3], tongue, "likes") is not None:
+        return []
+    rest = after_verb(tokens[:5], tongue, "plays")
+    if rest is None:
+        return []
+    found = objects(after_verb(tokens, tongue, "plays") or [], tongue)
+    return [Tie("plays", Thing(name, type_of(name))) for name in found]
+
+
+def _liked(sentence: Sentence, tokens: list[str], tongue: Tongue, group: str) -> list[str]:
+    if sentence.owned:
+        # "User's favourite city is Lisbon": the thing stands after the copula.
+        at = next((i for i, t in enumerate(tokens) if t.casefold() in tongue.copula), None)
+        return objects(tokens[at + 1 :], tongue) if at is not None else []
+    rest = after_verb(tokens, tongue, group)
+    if rest is None:
+        return names_in(tokens, tongue)[:1] if tongue.code != "de" else []
+    return objects(rest, tongue)
+
+
+def _tastes(relation: str, names: list[str]) -> list[Tie]:
+    return [Tie(relation, Thing(name, type_of(name))) for name in names]
+
+
+def diet(sentence: Sentence, tokens: list[str]) -> list[Tie]:
+    """ "Is vegetarian", "eats no pork"."""
+    tongue = TONGUES[sentence.language]
+    known = next((t for t in tokens if t.casefold() in _DIETS), None)
+    if known:
+        return [Tie("eats", Thing(known, "concept"))]
+    rest = after_verb(tokens, tongue, "diet")
+    if rest is None:
+        return []
+    denied = any(t.casefold() in _NO | _DENIED for t in tokens)
+    return [Tie("avoids" if denied else "eats", Thing(name, "concept")) for name in objects(rest, tongue)]
+
+
+def habit(sentence: Sentence, tokens: list[str]) -> list[Tie]:
+    """ "Gave up smoking"; what is done every morning names no thing."""
+    tongue = TONGUES[sentence.language]
+    rest = after_verb(tokens, tongue, "quit")
+    return [Tie("gave_up", Thing(name, "concept")) for name in objects(rest, tongue)] if rest else []
+
+
+def reply_style(sentence: Sentence, tokens: list[str]) -> list[Tie]:
+    """ "Prefers short answers", "wants no emojis"."""
+    tongue = TONGUES[sentence.language]
+    rest = after_verb(tokens, tongue, "wants")
+    if rest is None:
+        return []
+    verbs = tokens[: len(tokens) - len(rest)]
+    if any(t.casefold() in _NO | _DENIED for t in verbs):
+        relation = "avoids"
+    elif no := next((i for i, t in enumerate(rest) if t.casefold() in _NO), None):
+        relation, rest = "avoids", rest[no + 1 :]
+    else:
+        relation = "prefers"
+    return [Tie(relation, Thing(name, "concept")) for name in objects(rest, tongue)]
+
+
+def reply_language(sentence: Sentence, tokens: list[str]) -> list[Tie]:
+    """ "Wants answers in French"."""
+    tongue = TONGUES[sentence.language]
+    found = name_after(tokens, frozenset({"in", "auf"}), tongue)
+    if found:
+        return [Tie("prefers", Thing(found[0], "concept"))]
+    at = next((i for i, t in enumerate(tokens) if t.casefold() in {"en", "in", "em"}), None)
+    name = phrase(tokens[at + 1 :], tongue)[0] if at is not None else ""
+    return [Tie("prefers", Thing(name, "concept"))] if name else []
+
+
+def units(sentence: Sentence, tokens: list[str]) -> list[Tie]:
+    """ "Wants distances in miles", "uses metric units"."""
+    tongue = TONGUES[sentence.language]
+    at = next((i for i, t in enumerate(tokens) if t.casefold() in {"in", "en", "em"}), None)
+    rest = tokens[at + 1 :] if at is not None else after_verb(tokens, tongue, "wants")
+    return [Tie("prefers", Thing(name, "concept")) for name in objects(rest or [], tongue)]
