@@ -11,7 +11,7 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 
-from chat.actions import events
+from chat.actions import conversations, events
 from chat.generation import run as generation
 from chat.generation.hub import Frame, Watcher, hub
 from chat.models import Conversation
@@ -54,6 +54,8 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         """Stop watching; the reply goes on."""
         if self.watcher is not None and self.conversation is not None:
             hub.unwatch(self.conversation, self.watcher)
+            if not hub.is_watched(self.conversation):
+                await database_sync_to_async(conversations.left)(self.conversation)
         if self.pump is not None:
             self.pump.cancel()
             # It may have died already, of a send after the peer had gone.

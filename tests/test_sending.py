@@ -40,8 +40,7 @@ def test_each_message_and_each_replys_end_ask_memory_for_one_look_at_their_conve
     asked, reply = talk("I live in Oslo.")
     actions.finish_reply(reply, "Nice.", MessageState.COMPLETE)
     talk("And I like skiing.", asked.conversation)
-    job = Job.objects.get()
-    assert (job.kind, job.requests) == ("extract", 3)
+    assert Job.objects.get(kind="extract").requests == 3
 
 
 def test_replies_left_by_a_killed_process_are_stopped_with_their_text(talk):

@@ -15,8 +15,12 @@ from . import events, jobs
 from .owners import default_app
 
 MAX_CHARACTERS = 200_000
-# Memory looks at a message once the model has been idle for this long (design §5, "When").
+# Memory looks at a message once the model has been idle for this long, and a backlog of so many messages
+# outranks idleness (design §5, "When"; the seed's "every 5").
 LOOK_AFTER = timedelta(seconds=2)
+BACKLOG = 5
+# Without a message and without an open page for this long, a conversation has ended (design §5).
+IDLE_END = timedelta(minutes=10)
 
 
 class Refused(Exception):
@@ -39,7 +43,8 @@ def send_message(owner: Any, text: str, conversation: Conversation | None = None
             conversation = conversation or _new_conversation(owner, default_app(owner), text)
             asked = _append(conversation, Role.USER, text)
             reply = _append(conversation, Role.ASSISTANT, "", state=MessageState.STREAMING)
-            _touch(conversation)
+            _touch(conversation, ended_at=None)
+            end_when_idle(conversation.pk)
             if conversation.memory_mode == MemoryMode.ON:
                 ask_for_look(conversation)
             else:
@@ -52,12 +57,48 @@ def send_message(owner: Any, text: str, conversation: Conversation | None = None
 
 
 def ask_for_look(conversation: Conversation) -> None:
-    """Have memory look at this conversation's new messages, however often it is asked."""
+    """Have memory look at this conversation's new messages, however often it is asked.
+
+    Due once it has been quiet for `LOOK_AFTER`; at once where messages wait that no idleness is needed for.
+    In the caller's transaction.
+    """
+    backlog = Message.objects.backlog(conversation.owner)
+    if backlog.count() >= BACKLOG:
+        for key in backlog.order_by().values_list("conversation", flat=True).distinct():
+            flush(key)
+        return
+    fresh = Conversation.objects.get(pk=conversation.pk)
+    _look_at(fresh.pk, timedelta() if fresh.is_flushed else LOOK_AFTER)
+
+
+def flush(conversation_id: Any) -> int:
+    """Have memory read all that waits here now, though the model is busy; returns how many messages wait."""
+    with transaction.atomic():
+        conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
+        waiting = list(Message.objects.unread_by_memory(conversation).values_list("seq", flat=True))
+        if conversation.memory_mode != MemoryMode.ON or not waiting:
+            return 0
+        Conversation.objects.filter(pk=conversation_id).update(flushed_through=waiting[-1])
+        _look_at(conversation_id, timedelta())
+    return len(waiting)
+
+
+def _look_at(conversation_id: Any, pause: timedelta) -> None:
     jobs.enqueue(
         "extract",
-        {"conversation": str(conversation.pk)},
-        key=f"extract:{conversation.pk}",
-        run_after=timezone.now() + LOOK_AFTER,
+        {"conversation": str(conversation_id)},
+        key=f"extract:{conversation_id}",
+        run_after=timezone.now() + pause,
+    )
+
+
+def end_when_idle(conversation_id: Any) -> None:
+    """Have the conversation end `IDLE_END` from now, unless something is said or looked at until then."""
+    jobs.enqueue(
+        "end_idle",
+        {"conversation": str(conversation_id)},
+        key=f"end_idle:{conversation_id}",
+        run_after=timezone.now() + IDLE_END,
     )
 
 
@@ -119,5 +160,5 @@ def _append(
     )
 
 
-def _touch(conversation: Conversation) -> None:
-    Conversation.objects.filter(pk=conversation.pk).update(updated_at=timezone.now())
+def _touch(conversation: Conversation, **also: Any) -> None:
+    Conversation.objects.filter(pk=conversation.pk).update(updated_at=timezone.now(), **also)

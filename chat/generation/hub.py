@@ -85,6 +85,11 @@ class Hub:
             if not self._watchers[conversation]:
                 del self._watchers[conversation]
 
+    def is_watched(self, conversation: str) -> bool:
+        """Return whether a page of this conversation is open."""
+        with self._lock:
+            return conversation in self._watchers
+
     def snapshot(self, conversation: str) -> Frame | None:
         """Return the reply in the making of a conversation, None when there is none."""
         with self._lock:

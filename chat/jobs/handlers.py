@@ -10,8 +10,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.utils import timezone
 
-from chat.actions import deletions, facts, graph, jobs, looks, prompts
+from chat.actions import conversations, deletions, events, facts, graph, jobs, looks, messages, prompts
 from chat.generation import run as generation
+from chat.generation.hub import hub
 from chat.llm.registry import registry
 from chat.llm.types import Lane, ModelNotReady, PromptTooLong, Usage
 from chat.memory.classify import classify
@@ -31,16 +32,18 @@ _AFTER_REPLY = timedelta(seconds=5)
 @handles("extract")
 def extract_conversation(payload: dict[str, Any]) -> None:
     """Look at each user message past the watermark, one at a time, oldest first."""
-    if generation.running():
-        raise Postpone(timezone.now() + _AFTER_REPLY)
     while True:
         conversation = Conversation.objects.select_related("owner").filter(pk=payload["conversation"]).first()
         if conversation is None or conversation.memory_mode != MemoryMode.ON:
             return
+        # The engine's lanes see to it that a reply is not slower for what outranks idleness.
+        if generation.running() and not conversation.is_flushed:
+            raise Postpone(timezone.now() + _AFTER_REPLY)
         message = Message.objects.unread_by_memory(conversation).select_related("conversation__owner").first()
         if message is None:
             return
         _look(message)
+        events.send_now(conversation.owner_id, {"type": "chat", "conversation": str(conversation.pk)})
 
 
 def _look(message: Message) -> None:
@@ -120,3 +123,14 @@ def catch_up_graph(payload: dict[str, Any]) -> None:
     last = graph.catch_up(payload.get("after"))
     if last is not None:
         jobs.enqueue("catch_up_graph", {"after": last})
+
+
+@handles("end_idle", quick=True)
+def end_idle(payload: dict[str, Any]) -> None:
+    """End a conversation that nobody has written in or looked at for a while."""
+    now = timezone.now()
+    # Its page may have been opened by a link; that it is closed asks anew.
+    again = now + messages.IDLE_END if hub.is_watched(payload["conversation"]) else None
+    again = again or conversations.end_if_idle(payload["conversation"], now)
+    if again is not None:
+        raise Postpone(again)

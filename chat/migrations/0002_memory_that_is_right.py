@@ -21,6 +21,11 @@ class Migration(migrations.Migration):
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AddField(
+            model_name='conversation',
+            name='flushed_through',
+            field=models.PositiveIntegerField(default=0),
+        ),
+        migrations.AddField(
             model_name='deletion',
             name='everything',
             field=models.BooleanField(default=False),

@@ -43,6 +43,8 @@ class Conversation(OwnedModel):
     # Messages between the first exchange and this place no longer go to the model (design §6, stage 1).
     trimmed_through = models.PositiveIntegerField(default=0)
     extracted_through = models.PositiveIntegerField(default=0)
+    # Up to this place messages are read though the model is busy: a backlog, or a page that was left.
+    flushed_through = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -51,6 +53,11 @@ class Conversation(OwnedModel):
 
     class Meta:
         indexes: ClassVar = [models.Index(fields=["owner", "-updated_at"], name="conversation_recent")]
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether messages wait here that memory is to read though the model is busy."""
+        return self.flushed_through > self.extracted_through
 
     def __str__(self) -> str:
         return self.title or str(_("New chat"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import ClassVar
 
 from django.db import models
@@ -10,11 +11,20 @@ from django.utils import timezone
 from .base import OwnedQuerySet
 from .message import Message
 
+SITTING = timedelta(minutes=1)
+
 
 class ExtractionRunQuerySet(OwnedQuerySet["ExtractionRun"]):
     """Reads of extraction runs."""
 
     owner_path = "message__conversation__owner"
+
+    def last_sitting(self) -> list[ExtractionRun]:
+        """Return the newest look and those of the minute before it, newest first: messages read in one go."""
+        last = self.order_by("-created_at").first()
+        if last is None:
+            return []
+        return list(self.filter(created_at__gte=last.created_at - SITTING).order_by("-created_at", "-pk"))
 
 
 class ExtractionRun(models.Model):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .base import OwnedQuerySet, UUIDModel
-from .conversation import Conversation
+from .conversation import Conversation, MemoryMode
 
 
 class Role(models.TextChoices):
@@ -44,6 +44,14 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
         return self.filter(
             conversation=conversation, role=Role.USER, seq__gt=conversation.extracted_through
         ).order_by("seq")
+
+    def backlog(self, owner: Any) -> MessageQuerySet:
+        """Return all that this person said and memory has not looked at yet, where memory is on."""
+        return self.for_owner(owner).filter(
+            role=Role.USER,
+            conversation__memory_mode=MemoryMode.ON,
+            seq__gt=models.F("conversation__extracted_through"),
+        )
 
 
 class Message(UUIDModel):

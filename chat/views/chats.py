@@ -12,7 +12,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from chat.actions import messages as actions
 from chat.generation import run as generation
-from chat.models import Conversation, Message
+from chat.models import Conversation, MemoryMode, Message
 
 from .answers import refused
 from .articles import articles
@@ -32,7 +32,13 @@ def conversation(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     found = own_conversation(request, pk)
     shown = articles(Message.objects.filter(conversation=found).shown())
     share = next((a.share for a in reversed(shown) if a.share is not None), 0)
-    context = {"conversation": found, "articles": shown, "is_first_run": False, "context_share": share}
+    context = {
+        "conversation": found,
+        "articles": shown,
+        "is_first_run": False,
+        "context_share": share,
+        "modes": MemoryMode.choices,
+    }
     return render(request, "chat/page.html", context)
 
 
@@ -65,6 +71,13 @@ def send(request: HtmxHttpRequest) -> HttpResponse:
     return render(
         request, "chat/_messages.html", {"conversation": found, "articles": articles([asked, reply])}
     )
+
+
+@require_POST
+def flush(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Have memory read what waits here at once: its page was left or hidden."""
+    actions.flush(own_conversation(request, pk).pk)
+    return HttpResponse(status=204)
 
 
 def _uuid_or_404(text: str) -> UUID:

@@ -17,6 +17,7 @@ from chat.memory.similar import normalise
 from chat.models import Category, Fact
 
 from .answers import changed, refused
+from .health import health_of, opened_from
 from .scope import HtmxHttpRequest, own_deletion, own_fact
 
 TABS = ("all", *Category.values, "pinned")
@@ -56,10 +57,10 @@ def _on_tab(fact: Fact, tab: str) -> bool:
 @require_GET
 def panel(request: HtmxHttpRequest) -> HttpResponse:
     """Show all that is known: as a page, as the sheet's content, or as its list alone."""
-    template = "memory/panel.html"
-    if request.htmx:
-        template += "#list" if request.htmx.target == "memory-list" else "#panel"
-    return render(request, template, shelves(request))
+    if request.htmx and request.htmx.target == "memory-list":
+        return render(request, "memory/panel.html#list", shelves(request))
+    context = {**shelves(request), "health": health_of(request.user, opened_from(request))}
+    return render(request, "memory/panel.html#panel" if request.htmx else "memory/panel.html", context)
 
 
 @require_GET

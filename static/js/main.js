@@ -6,6 +6,7 @@ import "./popover.js";
 import * as composer from "./composer.js";
 import * as follow from "./follow.js";
 import * as keys from "./keys.js";
+import * as leave from "./leave.js";
 import * as messages from "./messages.js";
 import * as model from "./model.js";
 import * as panel from "./panel.js";
@@ -22,10 +23,11 @@ document.body.addEventListener("htmx:afterRequest", ({ detail: { requestConfig, 
 });
 document.body.addEventListener("htmx:sendError", () => toast(word("unreachable")));
 
-for (const part of [messages, follow, composer, panel, sheet, keys, stream]) part.start();
+for (const part of [messages, follow, composer, panel, sheet, keys, leave, stream]) part.start();
 socket.on("frame", (frame) => {
   if (frame.type === "model") model.show(frame);
   if (frame.type === "facts") panel.changed();
+  if (["chat", "messages"].includes(frame.type)) document.body.dispatchEvent(new Event("chat-changed"));
 });
 socket.on("open", panel.changed);
 socket.connect();

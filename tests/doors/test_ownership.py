@@ -58,10 +58,14 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
     ],
     "fact_pin": [("POST", lambda t: reverse("fact_pin", args=[t.fact.pk]), {})],
     "fact_delete": [("POST", lambda t: reverse("fact_delete", args=[t.fact.pk]), {})],
+    "flush": [("POST", lambda t: reverse("flush", args=[t.conversation.pk]), {})],
+    "care": [("GET", lambda t: reverse("care", args=[t.conversation.pk]), {})],
+    "end": [("POST", lambda t: reverse("end", args=[t.conversation.pk]), {})],
+    "memory_mode": [("POST", lambda t: reverse("memory_mode", args=[t.conversation.pk]), {"mode": "off"})],
     "send": [("POST", lambda t: reverse("send"), {"text": "Hello", "conversation": "{conversation}"})],
 }
 # Addresses that show or make only what belongs to whoever asks.
-OF_WHOEVER_ASKS = {"home", "memory", "memory_pill", "fact_add"}
+OF_WHOEVER_ASKS = {"home", "memory", "memory_pill", "memory_health", "fact_add"}
 # Addresses with a door of their own.
 OTHERWISE_GUARDED = {"login", "logout", "admin"}
 
@@ -129,7 +133,7 @@ def test_a_stranger_is_sent_to_the_login_and_nothing_changes(things, method, add
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", sorted(OF_WHOEVER_ASKS - {"fact_add"}))
+@pytest.mark.parametrize("name", sorted(OF_WHOEVER_ASKS - {"fact_add", "memory_health"}))
 def test_pages_show_only_what_belongs_to_whoever_asks(things, owner, other, logged_in, name):
     Things.of(other, "of somebody else")
     page = logged_in(other).get(reverse(name)).content.decode()

@@ -52,6 +52,11 @@ def look(clock) -> None:
     runner.run_due(["extract"])
 
 
+def looks_asked():
+    """Return the jobs of looking, without those of ending a conversation."""
+    return Job.objects.filter(kind__in=["extract", "settle"])
+
+
 def texts() -> set[str]:
     return set(Fact.objects.live().values_list("text", flat=True))
 
@@ -66,7 +71,7 @@ def test_what_maya_says_becomes_facts_on_all_three_shelves(clock, say, scripted)
     assert "Copenhagen" in facts["home"].text
     assert facts["home"].quote in MAYA
     assert all(f.source_conversation == conversation for f in facts.values())
-    assert not Job.objects.exists()
+    assert not looks_asked().exists()
     run = ExtractionRun.objects.get()
     assert (run.stored, run.error) == (5, "")
     usage = UsageRecord.objects.get()
@@ -128,7 +133,7 @@ def test_a_process_killed_between_two_messages_goes_on_with_the_second(clock, sa
     with pytest.raises(Killed):
         runner.run_due(["extract"])
     assert texts() == {"User likes chess"}
-    assert Job.objects.get().lease_until is not None
+    assert looks_asked().get().lease_until is not None
 
     # The next process: leases are freed, the job is still there.
     from chat.actions import jobs
@@ -139,7 +144,7 @@ def test_a_process_killed_between_two_messages_goes_on_with_the_second(clock, sa
     assert texts() == {"User likes chess", "User plays tennis"}
     assert all(f.mention_count == 1 for f in Fact.objects.all())
     assert FactEvent.objects.count() == 2
-    assert not Job.objects.exists()
+    assert not looks_asked().exists()
 
 
 @pytest.mark.parametrize("mode", ["off", "read_only"])
@@ -175,13 +180,13 @@ def test_an_error_of_the_provider_is_kept_and_tried_again(clock, say, scripted):
     say("I like chess.")
     scripted.completions.extend([ProviderError("The engine tripped."), "likes: User likes chess"])
     look(clock)
-    job = Job.objects.get()
+    job = looks_asked().get()
     assert "The engine tripped." in job.last_error
     assert texts() == set()
     clock(10)
     runner.run_due(["extract"])
     assert texts() == {"User likes chess"}
-    assert not Job.objects.exists()
+    assert not looks_asked().exists()
 
 
 def test_an_answer_that_cannot_be_read_twice_is_recorded_and_not_guessed(clock, say, scripted):
@@ -191,7 +196,7 @@ def test_an_answer_that_cannot_be_read_twice_is_recorded_and_not_guessed(clock, 
     run = ExtractionRun.objects.get()
     assert "could not be read" in run.error
     assert texts() == set()
-    assert not Job.objects.exists()
+    assert not looks_asked().exists()
 
 
 def test_while_the_model_is_not_there_the_look_waits_and_is_not_lost(clock, say, scripted):
@@ -199,7 +204,7 @@ def test_while_the_model_is_not_there_the_look_waits_and_is_not_lost(clock, say,
     registry._set(Status(ModelState.LOADING, sentence="The model is loading."))
     for _ in range(8):
         look(clock)
-    job = Job.objects.get()
+    job = looks_asked().get()
     assert (job.attempts, job.last_error, job.failed_at) == (0, "", None)
     registry.use(scripted)
     scripted.completions.append("likes: User likes chess")
@@ -218,7 +223,7 @@ def test_a_message_that_never_fits_is_recorded_and_the_next_one_has_its_turn(clo
 def test_a_conversation_that_has_gone_leaves_no_job_behind(clock, say, scripted):
     say("I like chess.").delete()
     look(clock)
-    assert not Job.objects.exists()
+    assert not looks_asked().exists()
 
 
 def test_a_fact_added_by_hand_is_sorted_by_the_model(ours, owner, scripted):
@@ -229,7 +234,7 @@ def test_a_fact_added_by_hand_is_sorted_by_the_model(ours, owner, scripted):
     assert fact.category == "preference"
     assert fact.text == "Tea, every single morning"
     assert scripted.calls[-1].lane.name == "INTERACTIVE"
-    assert not Job.objects.exists()
+    assert not looks_asked().exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -237,15 +242,15 @@ def test_while_a_reply_is_being_written_the_look_waits(talk, scripted):
     scripted.gate = threading.Semaphore(0)
     asked, reply = talk("I like chess.")
     generation.start(reply)
-    Job.objects.update(run_after=asked.created_at)
+    looks_asked().update(run_after=asked.created_at)
     assert runner.run_one(["extract"])
-    job = Job.objects.get()
+    job = looks_asked().get()
     assert (job.attempts, job.last_error, job.lease_until) == (0, "", None)
     assert job.run_after > asked.created_at
     assert not ExtractionRun.objects.exists()
     scripted.gate.release(99)
     generation.wait()
     scripted.completions.append("likes: User likes chess")
-    Job.objects.update(run_after=asked.created_at)
+    looks_asked().update(run_after=asked.created_at)
     assert runner.run_one(["extract"])
     assert texts() == {"User likes chess"}

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from chat.actions import events, jobs, messages
+from chat.actions import conversations, events, jobs, messages
 from chat.actions.deletions import finish_overdue
 from chat.actions.owners import local_owner
 from chat.generation import run as generation
@@ -104,6 +104,7 @@ def _recover() -> None:
     jobs.release_leases()
     finish_overdue(timezone.now())
     jobs.enqueue("catch_up_graph", {}, key="catch_up_graph")
+    conversations.await_pages(timezone.now())
 
 
 def _announce(status: Status) -> None:

@@ -1,0 +1,79 @@
+"""What happens to a conversation as a whole: what memory may do in it, its end, and its end by itself."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from chat.models import Conversation, Job, MemoryMode, Message
+
+from . import events
+from .messages import IDLE_END, Refused, end_when_idle, flush
+
+# Pages whose server was away come back within 15 s (static/js/socket.js).
+PAGES_RETURN = timedelta(seconds=20)
+
+
+def end(conversation: Conversation) -> bool:
+    """Mark a conversation as ended and have memory read what waits; False when it had ended already.
+
+    A reply in the making goes on; the next message opens the conversation again.
+    """
+    with transaction.atomic():
+        ended = Conversation.objects.filter(pk=conversation.pk, ended_at__isnull=True).update(
+            ended_at=timezone.now()
+        )
+        if ended:
+            flush(conversation.pk)
+            events.tell(conversation.owner_id, "chat", conversation=str(conversation.pk))
+    return bool(ended)
+
+
+def set_memory_mode(conversation: Conversation, mode: str) -> None:
+    """Let memory learn and be used here (on), only be used (read-only), or neither (off).
+
+    What is said while it is not on is never read, not even later; what waited when it was turned off is
+    neither.
+    """
+    if mode not in MemoryMode.values:
+        raise Refused("Choose on, read-only or off.")
+    with transaction.atomic():
+        fresh = Conversation.objects.select_for_update().get(pk=conversation.pk)
+        if fresh.memory_mode == mode:
+            return
+        if MemoryMode.OFF in (mode, fresh.memory_mode):
+            # What the prompt begins with depends on it.
+            fresh.memory_block, fresh.memory_block_facts = None, {}
+        fresh.memory_mode = mode
+        if mode != MemoryMode.ON:
+            last = Message.objects.filter(conversation=fresh).aggregate(n=Max("seq"))["n"] or 0
+            fresh.extracted_through = max(last, fresh.extracted_through)
+        fresh.save(update_fields=["memory_mode", "extracted_through", "memory_block", "memory_block_facts"])
+        events.tell(fresh.owner_id, "chat", conversation=str(fresh.pk))
+
+
+def end_if_idle(conversation_id: Any, now: datetime) -> datetime | None:
+    """End a conversation once nothing was said for `IDLE_END`; else return when that will be."""
+    conversation = Conversation.objects.select_related("owner").filter(pk=conversation_id).first()
+    if conversation is None or conversation.ended_at is not None:
+        return None
+    if (idle_since := conversation.updated_at + IDLE_END) > now:
+        return idle_since
+    end(conversation)
+    return None
+
+
+def left(conversation_id: Any) -> None:
+    """The last page of a conversation was closed: from now on it may end by itself."""
+    if Conversation.objects.filter(pk=conversation_id, ended_at__isnull=True).exists():
+        end_when_idle(conversation_id)
+
+
+def await_pages(now: datetime) -> None:
+    """Let pages that are still open come back before their conversation ends; when the process starts."""
+    soon = now + PAGES_RETURN
+    Job.objects.filter(kind="end_idle", run_after__lt=soon).update(run_after=soon)
