@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -42,6 +43,15 @@ def default_app(owner: Any) -> App:
     if app is None:
         app, _ = App.objects.get_or_create(owner=owner, slug="general", defaults={"name": "General"})
     return app
+
+
+def zone_of(owner_id: int) -> ZoneInfo:
+    """Return the zone in which this owner's days begin; the machine's where their own is not known."""
+    row = OwnerSettings.objects.filter(owner=owner_id).first()
+    try:
+        return ZoneInfo(row.time_zone if row and row.time_zone else settings.TIME_ZONE)
+    except (ZoneInfoNotFoundError, ValueError):
+        return ZoneInfo("UTC")
 
 
 def create_token(owner: Any, name: str) -> str:

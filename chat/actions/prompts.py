@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from chat.llm.types import Lane, Usage
-from chat.models import Conversation, Fact, Message, PromptReport, UsageRecord
+from chat.models import Conversation, Fact, MemoryMode, Message, PromptReport, UsageRecord
+
+from .owners import zone_of
 
 if TYPE_CHECKING:
     from chat.context.prompt import Prompt
@@ -18,10 +23,11 @@ def record_prompt(
     conversation: Conversation, asked: Message, reply: Message, prompt: Prompt, window: int
 ) -> None:
     """Keep block, note and trimming word for word, the report, and which facts were used today."""
-    now = timezone.now()
+    off = conversation.memory_mode == MemoryMode.OFF
     with transaction.atomic():
         Conversation.objects.filter(pk=conversation.pk).update(
-            memory_block=prompt.block,
+            # A block that was not built must be, once memory is on again.
+            memory_block=None if off else prompt.block,
             memory_block_facts=prompt.block_facts,
             trimmed_through=prompt.trimmed_through,
         )
@@ -36,9 +42,14 @@ def record_prompt(
                 "window": window,
             },
         )
-        # At most once a day, so that a chatty day writes each fact once (design §3, last_used).
-        today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-        Fact.objects.filter(pk__in=prompt.facts, last_used__lt=today).update(last_used=now)
+        _mark_used(conversation.owner, prompt.facts, timezone.now())
+
+
+def _mark_used(owner: Any, ids: Collection[str], now: datetime) -> None:
+    """Note that a prompt used these facts: at most once a day of the owner's, so a chatty day writes once."""
+    midnight = timezone.localtime(now, zone_of(owner.pk)).replace(hour=0, minute=0, second=0, microsecond=0)
+    stale = Q(last_used__lt=midnight) | Q(idle_days__gt=0)
+    Fact.objects.for_owner(owner).filter(stale, pk__in=ids).update(last_used=now, idle_days=0)
 
 
 def record_usage(owner_id: int, purpose: str, lane: Lane, usage: Usage, outcome: str) -> None:

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TypeVar
+from uuid import UUID
 
+from chat.memory import rank
 from chat.memory.lines import one_line
-from chat.models import Category, Fact
+
+from .budget import MEMORY_IDEAL, NOTE_TOKENS
+
+F = TypeVar("F", bound=rank.Rankable)
 
 HEADER = "## What you know about this user"
-SECTIONS = {
-    Category.PROJECT: "Current work:",
-    Category.PREFERENCE: "Preferences:",
-    Category.IDENTITY: "About user:",
-}
-# How the user wants to be answered holds for every turn.
-ANSWER_KINDS = frozenset({"reply_language", "reply_style", "units"})
-_ORDER = {category: rank for rank, category in enumerate(SECTIONS)}
+SECTIONS = {"project": "Current work:", "preference": "Preferences:", "identity": "About user:"}
 
 
-def belongs_in_block(fact: Fact) -> bool:
-    """Return whether a fact is for every turn: pinned, project work, or how to answer."""
-    return fact.pinned or fact.category == Category.PROJECT or fact.kind in ANSWER_KINDS
-
-
-def render(facts: Iterable[Fact]) -> str:
+def render(facts: Iterable[rank.Rankable]) -> str:
     """Return the block's text, empty when there is nothing to say; the same facts give the same bytes."""
-    ordered = sorted(facts, key=lambda f: (_ORDER[Category(f.category)], not f.pinned, str(f.id)))
+    ordered = rank.in_fixed_order(facts)
     if not ordered:
         return ""
     parts = [HEADER]
@@ -35,18 +30,30 @@ def render(facts: Iterable[Fact]) -> str:
     return "\n\n".join(parts)
 
 
-def choose(facts: Sequence[Fact], budget: int, count: Callable[[str], int]) -> list[Fact]:
-    """Return the facts that fit `budget` tokens: by category, pinned, confidence, then recency."""
-    ranked = sorted(
-        (f for f in facts if belongs_in_block(f)),
-        key=lambda f: (_ORDER[Category(f.category)], not f.pinned, -f.confidence, -f.last_seen.timestamp()),
-    )
+def choose(
+    facts: Sequence[F],
+    relevance: Mapping[UUID, float],
+    budget: int,
+    count: Callable[[str], int],
+    now: datetime,
+) -> list[F]:
+    """Return the facts for every turn that fit `budget` tokens together with this turn's note.
+
+    Beyond the ideal only what is pinned, says how to answer, or has to do with the message.
+    """
+    budget -= NOTE_TOKENS
+    ideal = min(MEMORY_IDEAL, budget)
+
+    def room(fact: F) -> int:
+        needed = fact.pinned or fact.kind in rank.ANSWER_KINDS or relevance.get(fact.id, 0.0) > 0
+        return budget if needed else ideal
+
     # The header and section titles are part of the price.
-    left = budget - count("\n\n".join([HEADER, *SECTIONS.values()]))
-    chosen = []
-    for fact in ranked:
-        price = count(f"- {one_line(fact.text)}\n")
-        if price <= left:
-            chosen.append(fact)
-            left -= price
-    return chosen
+    frame = count("\n\n".join([HEADER, *SECTIONS.values()]))
+    return rank.fitting(
+        rank.for_block(facts, relevance, now),
+        room,
+        lambda fact: count(f"- {one_line(fact.text)}\n"),
+        lambda chosen: count(render(chosen)) if chosen else frame,
+        budget,
+    )

@@ -6,21 +6,24 @@ and is saved through `actions.prompts`. Calls the tokenizer, so run it in a work
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
 
+from django.utils import timezone
+
+from chat.llm.embedder import Embedder
+from chat.llm.registry import registry
 from chat.llm.types import Provider, Turn
-from chat.memory.lines import one_line, without_lines
-from chat.models import Conversation, DeletionState, Fact, MemoryMode, Message, Role
+from chat.memory.asking import Ask
+from chat.memory.lines import one_line, said_by, without_lines
+from chat.models import Conversation, DeletionState, Fact, MemoryMode, Message
 
-from . import block, note
-from .budget import KEEP_FIRST, memory_budget, must_compact, reserve, target
-from .trim import cut_middle, newest_that_fit
-
-# What a template puts around a message, on the safe side; the whole prompt is counted exactly in the end.
-_TEMPLATE_TOKENS = 8
-_SHORTEST = 200
-_ALL = 2**31
+from . import block, note, said
+from .assembly import Assembly
+from .budget import memory_budget, must_compact, reserve
+from .known import Known, live, relevances
 
 DEFAULT_PERSONA = (
     "You are a helpful assistant in a private chat that runs on the user's own computer. "
@@ -52,37 +55,39 @@ class Prompt:
 
 
 def build(conversation: Conversation, message: Message, provider: Provider) -> Prompt:
-    """Return the prompt that answers `message`; never longer than the window minus the reply's reserve."""
+    """Return the prompt that answers `message`; never longer than the window minus the reply's reserve.
+
+    Embeds the message where there is an embedder, so call it outside any transaction.
+    """
     window = provider.context_window
-    history = _history(conversation, message)
-    facts = _known(conversation)
     persona = conversation.system_prompt or conversation.app.persona or DEFAULT_PERSONA
-    budget = memory_budget(window, provider.count_text(persona))
-    count = provider.count_text
-    text, block_facts = _block(conversation, facts, budget, count)
-    assembly = _Assembly(provider, _system(persona, text), history, "", message.content)
-    noted = note.choose(
-        facts, message.content, _said(facts, block_facts, assembly, conversation, message), budget, count
-    )
-    assembly.note = own = note.render(noted)
-    turns = assembly.turns(trimmed := conversation.trimmed_through)
-    if must_compact(provider.count_tokens(turns), window):
+    memory = _Memory.of(conversation, message, provider, memory_budget(window, provider.count_text(persona)))
+    history = _history(conversation, message, memory.gone)
+    text, block_facts = memory.block()
+    assembly = Assembly(provider, _system(persona, text), history, "", message.content)
+    trimmed = conversation.trimmed_through
+    assembly.note, noted = memory.note(text, assembly.kept(trimmed))
+    turns = assembly.turns(trimmed)
+    tokens = provider.count_tokens(turns)
+    if must_compact(tokens, window):
         # All is read again now, so the block may change too: it takes up what the trimmed messages said.
-        text, block_facts = _fresh_block(conversation, facts, budget, count)
+        text, block_facts = memory.fresh_block()
         assembly.system = _system(persona, text)
         turns, trimmed = assembly.fit(trimmed)
-    tokens = provider.count_tokens(turns)
+        assembly.note, noted = memory.note(text, assembly.kept(trimmed))
+        turns, trimmed = assembly.fit(trimmed)
+        tokens = provider.count_tokens(turns)
     return Prompt(
         turns=turns,
         block=text,
         block_facts=block_facts,
-        note=own,
-        note_facts=[str(f.id) for f in noted],
+        note=assembly.note,
+        note_facts=noted,
         trimmed_through=trimmed,
         cut_messages=len(history) + 2 - len(turns),
         tokens=tokens,
         max_tokens=max(16, min(reserve(window), window - tokens)),
-        sections=_sections(provider, persona, text, own, message.content, tokens),
+        sections=_sections(provider, persona, text, assembly.note, message.content, tokens),
     )
 
 
@@ -90,10 +95,8 @@ def _system(persona: str, memory: str) -> Turn:
     return Turn("system", f"{persona}\n\n{memory}" if memory else persona)
 
 
-def _history(conversation: Conversation, message: Message) -> list[Message]:
+def _history(conversation: Conversation, message: Message, gone: set[str]) -> list[Message]:
     """Return the earlier messages, their notes without what is forgotten; these rows are not to be saved."""
-    leaving = Fact.objects.for_owner(conversation.owner).filter(deletion__state=DeletionState.PENDING)
-    gone = {one_line(text) for text in leaving.wordings()}
     earlier = Message.objects.filter(conversation=conversation).shown().filter(seq__lt=message.seq)
     # A failed reply without text says nothing; a stopped one is what the user saw, so it stays.
     history = [m for m in earlier if m.content]
@@ -105,107 +108,68 @@ def _history(conversation: Conversation, message: Message) -> list[Message]:
     return history
 
 
-def _known(conversation: Conversation) -> list[Fact]:
-    if conversation.memory_mode == MemoryMode.OFF:
-        return []
-    return list(Fact.objects.for_owner(conversation.owner).live())
-
-
-def _block(
-    conversation: Conversation, facts: Sequence[Fact], budget: int, count: Callable[[str], int]
-) -> tuple[str, dict[str, int]]:
-    """Return the block, word for word the old one while every fact in it stands unchanged."""
-    versions = {str(f.id): f.version for f in facts}
-    old: dict[str, int] = conversation.memory_block_facts
-    kept = conversation.memory_mode != MemoryMode.OFF and conversation.memory_block is not None
-    if kept and all(versions.get(k) == v for k, v in old.items()):
-        return conversation.memory_block or "", old
-    return _fresh_block(conversation, facts, budget, count)
-
-
-def _fresh_block(
-    conversation: Conversation, facts: Sequence[Fact], budget: int, count: Callable[[str], int]
-) -> tuple[str, dict[str, int]]:
-    chosen = block.choose(facts, budget, count)
-    return block.render(chosen), {str(f.id): f.version for f in chosen}
-
-
-def _said(
-    facts: Sequence[Fact],
-    block_facts: Collection[str],
-    assembly: _Assembly,
-    conversation: Conversation,
-    message: Message,
-) -> set[str]:
-    """Return which facts the prompt says already: block, earlier notes and the user's own words."""
-    kept = assembly.kept(conversation.trimmed_through)
-    lines = {line.removeprefix("- ") for m in kept for line in m.note.split("\n")}
-    sources = {message.pk, *(m.pk for m in kept)}
-    return {
-        str(f.id)
-        for f in facts
-        if str(f.id) in block_facts or one_line(f.text) in lines or f.source_message_id in sources
-    }
-
-
 @dataclass(slots=True)
-class _Assembly:
-    """The pieces of one prompt, put together so that they fit."""
+class _Memory:
+    """What is known, and what of it this turn is told."""
 
-    provider: Provider
-    system: Turn
-    history: list[Message]
-    note: str
-    text: str
+    conversation: Conversation
+    message: Message
+    facts: Sequence[Known]
+    ask: Ask
+    relevance: Mapping[UUID, float]
+    gone: set[str]
+    budget: int
+    count: Callable[[str], int]
+    now: datetime
 
-    def fit(self, trimmed: int) -> tuple[list[Turn], int]:
-        """Return the turns trimmed to half the window, and the place through which history is left out."""
-        window = self.provider.context_window
-        text = self._shortened(window)
-        fixed = self.provider.count_tokens(self.turns(_ALL, text))
-        rest = self.history[self._head() :]
-        sizes = [self.provider.count_text(m.note + m.content) + _TEMPLATE_TOKENS for m in rest]
-        start = newest_that_fit(sizes, target(window) - fixed)
-        # An answer without its question misleads, and some templates refuse it.
-        while start < len(rest) and rest[start].role == Role.ASSISTANT:
-            start += 1
-        trimmed = max(trimmed, rest[start - 1].seq if start else 0)
-        return self.turns(trimmed, text), trimmed
+    @classmethod
+    def of(cls, conversation: Conversation, message: Message, provider: Provider, budget: int) -> _Memory:
+        owner = conversation.owner
+        off = conversation.memory_mode == MemoryMode.OFF
+        facts = [] if off else live(owner)
+        embedder: Embedder | None = registry.embedder()
+        ask, relevance = relevances(owner, facts, message.content, embedder)
+        leaving = Fact.objects.for_owner(owner).filter(deletion__state=DeletionState.PENDING)
+        gone = {one_line(text) for text in leaving.wordings()}
+        return cls(
+            conversation, message, facts, ask, relevance, gone, budget, provider.count_text, timezone.now()
+        )
 
-    def kept(self, trimmed: int) -> list[Message]:
-        """Return the messages that still go to the model."""
-        head = self._head()
-        return [m for i, m in enumerate(self.history) if i < head or m.seq > trimmed]
+    def block(self) -> tuple[str, dict[str, int]]:
+        """Return the block, word for word the old one until one of its facts is being forgotten."""
+        old = self.conversation.memory_block
+        if old is None or self.conversation.memory_mode == MemoryMode.OFF:
+            return self.fresh_block()
+        if self.gone and not self.gone.isdisjoint(said_by([old])):
+            return self.fresh_block()
+        return old, self.conversation.memory_block_facts
 
-    def turns(self, trimmed: int, text: str | None = None) -> list[Turn]:
-        """Return the whole prompt; `text` stands in for the user's message."""
-        own = Turn("user", noted(self.note, self.text if text is None else text))
-        return [self.system, *map(_as_turn, self.kept(trimmed)), own]
+    def fresh_block(self) -> tuple[str, dict[str, int]]:
+        """Return a block of what is known now, with its facts and their versions."""
+        chosen = block.choose(self.facts, self.relevance, self.budget, self.count, self.now)
+        return block.render(chosen), {str(f.id): f.version for f in chosen}
 
-    def _head(self) -> int:
-        """Return how many first messages are always kept: the first exchange, unless it is huge."""
-        first = self.history[:KEEP_FIRST]
-        size = sum(self.provider.count_text(m.content) for m in first)
-        return len(first) if size <= self.provider.context_window // 8 else 0
-
-    def _shortened(self, window: int) -> str:
-        """Return the message, its middle cut out where it alone would overflow the window."""
-        room = window - reserve(window) - self.provider.count_tokens(self.turns(_ALL, ""))
-        text = self.text
-        while (size := self.provider.count_text(text)) > room and len(text) > _SHORTEST:
-            text = cut_middle(self.text, max(_SHORTEST, int(len(text) * min(0.95, room / size))))
-        return text
-
-
-def noted(note_text: str, text: str) -> str:
-    """Return a user message as the model sees it, with its note before it."""
-    return f"{note_text}\n\n{text}" if note_text else text
-
-
-def _as_turn(message: Message) -> Turn:
-    if message.role == Role.ASSISTANT:
-        return Turn("assistant", message.content)
-    return Turn("user", noted(message.note, message.content))
+    def note(self, block_text: str, kept: Sequence[Message]) -> tuple[str, list[str]]:
+        """Return this turn's note and its facts, given what the rest of the prompt says."""
+        if self.conversation.memory_mode == MemoryMode.OFF:
+            return "", []
+        lines = said_by([block_text, *(m.note for m in kept)])
+        sources = {self.message.pk, *(m.pk for m in kept)}
+        corrections = said.corrections(self.conversation, self.facts, lines, sources)
+        corrected = [c.fact for c in corrections if c.fact]
+        already = said.said_already(self.facts, lines, sources) | {f.id for f in corrected}
+        chosen = note.choose(
+            self.facts,
+            self.ask,
+            self.relevance,
+            already,
+            [c.line for c in corrections],
+            self.budget,
+            self.count,
+            self.now,
+        )
+        text = note.render(chosen, [c.line for c in corrections])
+        return text, [str(f.id) for f in dict.fromkeys([*corrected, *chosen])]
 
 
 def _sections(

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from chat.context import block
+from chat.context.budget import MEMORY_IDEAL, NOTE_TOKENS
 from chat.context.prompt import build
 from chat.models import Fact
 
 pytestmark = pytest.mark.django_db
 
 
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
 def characters(text: str) -> int:
     return len(text)
+
+
+def chosen(facts, budget: int, relevant=()):
+    """The block's choice in characters, this turn's note apart."""
+    relevance = {f.id: 1.0 for f in relevant}
+    return block.choose(facts, relevance, budget + NOTE_TOKENS, characters, NOW)
 
 
 def test_sections_stand_in_the_order_of_the_design_and_pinned_facts_first(make_fact):
@@ -71,8 +82,7 @@ def test_only_what_every_turn_needs_is_in_the_block(make_fact):
     make_fact("User wants metric units", kind="units")
     make_fact("User is called Maya", category="identity", kind="name", pinned=True)
     make_fact("User is building a boat", category="project", kind="building")
-    chosen = block.choose(list(Fact.objects.all()), 10_000, characters)
-    assert {f.text for f in chosen} == {
+    assert {f.text for f in chosen(list(Fact.objects.all()), 10_000)} == {
         "User wants short answers",
         "User wants metric units",
         "User is called Maya",
@@ -84,8 +94,8 @@ def test_only_what_every_turn_needs_is_in_the_block(make_fact):
 def test_the_block_respects_its_budget_pinned_facts_included(make_fact, budget):
     for i in range(12):
         make_fact(f"User is building part {i} of it", category="project", kind="building", pinned=i % 2 == 0)
-    chosen = block.choose(list(Fact.objects.all()), budget, characters)
-    assert characters(block.render(chosen)) <= max(budget, 0)
+    picked = chosen(list(Fact.objects.all()), budget)
+    assert characters(block.render(picked)) <= max(budget, 0)
 
 
 def test_when_room_is_scarce_pinned_facts_come_first_and_then_the_surest(make_fact):
@@ -95,8 +105,8 @@ def test_when_room_is_scarce_pinned_facts_come_first_and_then_the_surest(make_fa
     facts = list(Fact.objects.all())
     frame = characters("\n\n".join([block.HEADER, *block.SECTIONS.values()]))
     line = characters("- User is building A\n")
-    one = block.choose(facts, frame + line, characters)
-    two = block.choose(facts, frame + 2 * line, characters)
+    one = chosen(facts, frame + line)
+    two = chosen(facts, frame + 2 * line)
     assert [f.text for f in one] == ["User is building C"]
     assert [f.text for f in two] == ["User is building C", "User is building B"]
 
@@ -115,9 +125,27 @@ def test_the_block_stays_word_for_word_while_other_facts_come(make_fact, make_co
     assert second.block == first.block
 
 
-def test_a_changed_fact_changes_the_block(make_fact, make_conversation, turn):
-    fact = make_fact("User is building a boat", category="project", kind="building")
-    conversation = make_conversation()
-    turn(conversation, "Hi")
-    Fact.objects.filter(pk=fact.pk).update(text="User is building a yacht", version=2)
-    assert "- User is building a yacht" in turn(conversation, "And?").block
+def test_how_to_answer_stands_before_any_number_of_projects(make_fact):
+    for i in range(30):
+        make_fact(f"User is building part {i} of it", category="project", kind="building", confidence=1.0)
+    make_fact("User wants answers in Dutch", kind="reply_language", confidence=0.2)
+    assert "User wants answers in Dutch" in {f.text for f in chosen(list(Fact.objects.all()), 200)}
+
+
+def test_beyond_the_ideal_only_what_is_pinned_or_has_to_do_with_the_message(make_fact):
+    facts = [
+        make_fact(f"User is building part {i:02}", category="project", kind="building") for i in range(40)
+    ]
+    ordinary = chosen(facts, 500)
+    assert characters(block.render(ordinary)) <= MEMORY_IDEAL
+    more = chosen(facts, 500, relevant=facts)
+    assert MEMORY_IDEAL < characters(block.render(more)) <= 500
+
+
+def test_a_fact_long_unused_gives_way_to_one_used_today(make_fact):
+    unused = make_fact(
+        "User builds A", category="project", kind="building", last_used=NOW - timedelta(days=30)
+    )
+    today = make_fact("User builds B", category="project", kind="building", last_used=NOW, confidence=0.6)
+    room = characters("\n\n".join([block.HEADER, *block.SECTIONS.values()])) + characters("- User builds A\n")
+    assert chosen([unused, today], room) == [today]

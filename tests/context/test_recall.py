@@ -1,0 +1,62 @@
+"""What stands in the prompt for labelled messages, with and without an embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chat.llm import weights
+from chat.llm.embedder import Embedder
+from chat.llm.llama import LlamaProvider, default_threads
+from chat.llm.registry import registry
+from tests.context import recall
+
+pytestmark = pytest.mark.django_db
+
+OWN = recall.cases("own_recall")
+HELD_OUT_AT_LEAST = 0.9  # measured: 20 of 22, with and without the embedder
+
+
+@pytest.fixture(scope="session")
+def embedder() -> Embedder:
+    """The real embedder; skipped only where its files are missing."""
+    entry = weights.entry_named("minilm-l6-int8")
+    if not weights.is_present(entry):
+        pytest.skip("the weights of minilm-l6-int8 are missing: `manage.py weights fetch minilm-l6-int8`")
+    return Embedder(*(weights.path_of(entry, file) for file in entry.files))
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Iterator[LlamaProvider]:
+    """A real tokenizer and template; skipped only where the file is missing."""
+    entry = weights.entry_named("smollm2-135m")
+    if not weights.is_present(entry):
+        pytest.skip("the weights of smollm2-135m are missing: `manage.py weights fetch smollm2-135m`")
+    errors: list[Exception] = []
+    path = weights.path_of(entry, entry.files[0])
+    provider = LlamaProvider(entry.name, path, window=4096, threads=default_threads(), on_error=errors.append)
+    provider.engine.start()
+    assert provider.engine.ready.wait(120), errors
+    yield provider
+    provider.close()
+
+
+@pytest.mark.parametrize("case", OWN, ids=[c["id"] for c in OWN])
+def test_what_is_needed_stands_in_the_prompt_and_nothing_else(owner, scripted, case):
+    outcome = recall.run(owner, case, scripted, None)
+    assert (outcome.missing, outcome.intruding) == ([], [])
+
+
+@pytest.mark.model
+def test_vectors_and_a_real_tokenizer_change_none_of_it(owner, tokenizer, embedder):
+    registry.use(tokenizer, embedder=embedder)
+    outcomes = [recall.run(owner, case, tokenizer, embedder) for case in OWN]
+    assert [o for o in outcomes if not o.correct] == []
+    for outcome in outcomes:
+        assert tokenizer.count_text(outcome.prompt.block) + tokenizer.count_text(outcome.prompt.note) <= 500
+
+
+def test_cases_that_nothing_was_fitted_to_come_out_right(owner, scripted):
+    outcomes = [recall.run(owner, case, scripted, None) for case in recall.cases("held_out_recall")]
+    assert sum(o.correct for o in outcomes) / len(outcomes) >= HELD_OUT_AT_LEAST
