@@ -5,29 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from chat.memory.kinds import KINDS
-from chat.memory.lines import one_line, without_lines
-from chat.memory.similar import normalise
-from chat.models import (
-    Conversation,
-    Deletion,
-    DeletionState,
-    ExtractionRun,
-    Fact,
-    FactEventKind,
-    Message,
-    PromptReport,
-)
+from chat.models import Deletion, DeletionState, Fact, FactEvent, FactEventKind
 
-from . import events, graph, jobs
-from .history import record, snapshot
+from . import events, jobs, tombstones, traces
+from .history import USER, event, snapshot
+from .lineage import ancestor_ids
 from .messages import Refused
+from .owners import hold_memory
+from .undo import Undone, bring_back_batch
 
 WINDOW = timedelta(seconds=4)  # seed 004: "4-second undo toast"
+CLEAR_WINDOW = timedelta(seconds=8)  # seed 004, "Clear All Memory"
 # A press in the last moment must not lose against the network.
 GRACE = timedelta(seconds=1)
 
@@ -36,67 +30,93 @@ class TooLate(Refused):
     """The deadline has passed; what was forgotten is gone."""
 
 
+class Undecided(Exception):
+    """Whether a message may be read is known once a clear-all is done or undone: at `until` at the latest."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__(f"memory is being cleared until {until.isoformat()}")
+        self.until = until
+
+
 def forget(owner: Any, ids: Collection[Any], window: timedelta = WINDOW) -> Deletion:
-    """Take facts out of sight at once and for good at the deadline; the batch is undone as one."""
+    """Take facts out of sight at once and for good at the deadline; the batch is undone as one.
+
+    What a fact had replaced goes with it, since it can be seen through that fact alone. Archived facts can
+    be forgotten too. Raises Refused when nothing of it is there.
+    """
     now = timezone.now()
     with transaction.atomic():
-        facts = list(Fact.objects.for_owner(owner).live().select_for_update().filter(pk__in=ids))
+        hold_memory(owner.pk)
+        there = Fact.objects.for_owner(owner).filter(deletion__isnull=True)
+        chosen = set(there.filter(superseded_at__isnull=True, pk__in=ids).values_list("pk", flat=True))
+        if not chosen:
+            raise Refused(_("This memory is gone already."))
+        chosen.update(ancestor_ids(owner, chosen))
+        return _press(owner, list(there.filter(pk__in=chosen)), now, now + window)
+
+
+def clear_all(owner: Any) -> Deletion:
+    """Take all that memory holds out of sight at once and for good after 8 s; undone as one.
+
+    Superseded and archived facts go too; batches that are on their way out already are left alone. No message
+    from before the press is read once it is done (`barrier`). Raises Refused when there is nothing.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        hold_memory(owner.pk)
+        facts = list(Fact.objects.for_owner(owner).filter(deletion__isnull=True))
         if not facts:
-            raise Refused("This memory is gone already.")
-        deletion = Deletion.objects.create(owner=owner, pressed_at=now, expires_at=now + window)
-        Fact.objects.filter(pk__in=[f.pk for f in facts]).update(deletion=deletion)
-        for fact in facts:
-            record(fact, FactEventKind.DELETE, "user", before=snapshot(fact))
-        jobs.enqueue(
-            "finish_deletion",
-            {"deletion": str(deletion.pk)},
-            key=f"finish_deletion:{deletion.pk}",
-            run_after=deletion.expires_at + GRACE,
-        )
-        events.tell(owner.pk, "facts")
+            raise Refused(_("There is nothing to forget."))
+        return _press(owner, facts, now, now + CLEAR_WINDOW, everything=True)
+
+
+def _press(
+    owner: Any, facts: list[Fact], now: datetime, until: datetime, *, everything: bool = False
+) -> Deletion:
+    deletion = Deletion.objects.create(owner=owner, pressed_at=now, expires_at=until, everything=everything)
+    Fact.objects.filter(pk__in=[f.pk for f in facts]).update(deletion=deletion)
+    FactEvent.objects.bulk_create(event(f, FactEventKind.DELETE, USER, before=snapshot(f)) for f in facts)
+    jobs.enqueue(
+        "finish_deletion",
+        {"deletion": str(deletion.pk)},
+        key=f"finish_deletion:{deletion.pk}",
+        run_after=until + GRACE,
+    )
+    events.tell(owner.pk, "facts")
     return deletion
 
 
-def undo(deletion: Deletion) -> None:
-    """Bring a batch back as it was, unless its deadline has passed."""
+def barrier(owner: Any, said_at: datetime) -> Deletion | None:
+    """Return the clear-all that came after a message, done or still pending; a done one decides."""
+    later = Deletion.objects.filter(owner=owner, everything=True, pressed_at__gte=said_at)
+    # "done" stands before "pending" in the alphabet too.
+    return later.exclude(state=DeletionState.UNDONE).order_by("state", "-pressed_at").first()
+
+
+def may_read(owner: Any, said_at: datetime) -> bool:
+    """Tell whether memory may read a message of that moment; raises Undecided while a clear-all is pending.
+
+    Ask inside the transaction that stores what the message says: a press may come while the model reads it.
+    """
+    found = barrier(owner, said_at)
+    if found is not None and found.state == DeletionState.PENDING:
+        raise Undecided(found.expires_at + GRACE)
+    return found is None
+
+
+def undo(deletion: Deletion) -> Undone:
+    """Bring a batch back, unless its deadline has passed; returns what became of each fact."""
     now = timezone.now()
     with transaction.atomic():
+        hold_memory(deletion.owner_id)
         won = Deletion.objects.filter(
             pk=deletion.pk, state=DeletionState.PENDING, expires_at__gt=now - GRACE
         ).update(state=DeletionState.UNDONE)
         if not won:
-            raise TooLate("It is too late to undo: the memory is gone.")
-        facts = list(Fact.objects.filter(deletion=deletion))
-        live = list(Fact.objects.for_owner(deletion.owner).live())
-        Fact.objects.filter(deletion=deletion).update(deletion=None)
-        for fact in facts:
-            fact.deletion = None
-            _bring_back(fact, live)
+            raise TooLate(_("It is too late to undo: the memory is gone."))
+        undone = bring_back_batch(deletion)
         events.tell(deletion.owner_id, "facts")
-
-
-def _bring_back(fact: Fact, live: list[Fact]) -> None:
-    """Let a fact return beside what was learned while it was away."""
-    twin = next((f for f in live if normalise(f.text) == normalise(fact.text)), None)
-    before = None
-    if twin is not None:
-        # Its wording stays in the history, so that forgetting finds it wherever a prompt has said it.
-        before = snapshot(twin)
-        fact.pinned = fact.pinned or twin.pinned
-        fact.mention_count += twin.mention_count
-        fact.confidence = max(fact.confidence, twin.confidence)
-        fact.last_seen = max(fact.last_seen, twin.last_seen)
-        fact.save(update_fields=["mention_count", "confidence", "last_seen", "pinned"])
-        twin.delete()
-    elif KINDS[fact.kind].single:
-        newer = next((f for f in live if (f.kind, f.subject) == (fact.kind, fact.subject)), None)
-        if newer is not None:
-            fact.superseded_at, fact.pinned = timezone.now(), False
-            fact.save(update_fields=["superseded_at", "pinned"])
-            newer.supersedes = newer.supersedes or fact
-            newer.save(update_fields=["supersedes"])
-    record(fact, FactEventKind.RESTORE, "user", before=before, reason="undo")
-    graph.follow(fact)
+    return undone
 
 
 def finish(deletion_id: Any, now: datetime) -> bool:
@@ -107,36 +127,13 @@ def finish(deletion_id: Any, now: datetime) -> bool:
         ).update(state=DeletionState.DONE)
         if not won:
             return False
-        deletion = Deletion.objects.get(pk=deletion_id)
-        facts = Fact.objects.filter(deletion=deletion)
-        _wipe_traces(deletion.owner, {str(pk) for pk in facts.values_list("pk", flat=True)}, facts.wordings())
-        # The history goes with the fact: it holds the same words.
-        facts.delete()
-        graph.drop_orphans(deletion.owner)
+        deletion = Deletion.objects.select_related("owner").get(pk=deletion_id)
+        hold_memory(deletion.owner_id)
+        ids: set[UUID] = set(Fact.objects.filter(deletion=deletion).values_list("pk", flat=True))
+        wordings = traces.erase(deletion.owner, ids)
+        tombstones.bury(deletion.owner, wordings, deletion.pressed_at)
         events.tell(deletion.owner_id, "facts")
     return True
-
-
-def _wipe_traces(owner: Any, gone_ids: set[str], wordings: Collection[str]) -> None:
-    """Take the words of forgotten facts out of notes, blocks, reports and looks; messages stay."""
-    gone_lines = {one_line(text) for text in wordings}
-    gone_texts = {normalise(text) for text in wordings}
-    for line in gone_lines:
-        for message in Message.objects.for_owner(owner).filter(note__contains=line):
-            message.note = without_lines(message.note, gone_lines)
-            message.save(update_fields=["note"])
-        Conversation.objects.for_owner(owner).filter(memory_block__contains=line).update(
-            memory_block=None, memory_block_facts={}
-        )
-    for report in PromptReport.objects.for_owner(owner).exclude(facts=[]):
-        if gone := gone_ids.intersection(report.facts):
-            report.facts = [i for i in report.facts if i not in gone]
-            report.save(update_fields=["facts"])
-    for run in ExtractionRun.objects.for_owner(owner).exclude(refused=[]):
-        kept_refusals = [r for r in run.refused if normalise(r["text"]) not in gone_texts]
-        if len(kept_refusals) < len(run.refused):
-            run.refused = kept_refusals
-            run.save(update_fields=["refused"])
 
 
 def finish_overdue(now: datetime) -> int:

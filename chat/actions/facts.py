@@ -15,12 +15,29 @@ from chat.memory.similar import normalise
 from chat.memory.subjects import subject_of
 from chat.models import Category, Fact, FactEventKind, Origin
 
-from . import events, graph, jobs
+from . import archive, events, graph, jobs
 from .history import record, snapshot
+from .lineage import keep_one_value, supersede
 from .messages import Refused
+from .owners import hold_memory
+
+__all__ = [
+    "MAX_CHARACTERS",
+    "MAX_PINNED",
+    "OnItsWayOut",
+    "add_fact",
+    "clean",
+    "edit_fact",
+    "pin_fact",
+    "reinforce",
+    "settle",
+    "settle_later",
+    "supersede",
+]
 
 MAX_PINNED = 10  # seed 004, "Pinned Exemption"
 MAX_CHARACTERS = 300
+_ONE_VALUE = "one of its kind at a time"
 
 
 class OnItsWayOut(Refused):
@@ -31,7 +48,8 @@ def add_fact(owner: Any, text: str, origin: Origin = Origin.MANUAL) -> Fact:
     """Store a fact that the user wrote, at once under a guessed kind; the model settles it later."""
     text = clean(text)
     with transaction.atomic():
-        known = _same_text(owner, text)
+        hold_memory(owner.pk)
+        known = same_text(owner, text)
         if known is not None:
             return reinforce(known, "user", "added again by hand")
         kind = guess_kind(text)
@@ -46,21 +64,30 @@ def add_fact(owner: Any, text: str, origin: Origin = Origin.MANUAL) -> Fact:
         )
         record(fact, FactEventKind.ADD, "user")
         graph.follow(fact)
-        _settle_later(fact)
+        keep_one_value(fact, "user", _ONE_VALUE, newest=True)
+        archive.evict(owner, timezone.now(), keep=[fact.pk])
+        settle_later(fact)
         events.tell(owner.pk, "facts")
     return fact
 
 
 def edit_fact(fact: Fact, text: str, category: str = "") -> Fact:
-    """Give a fact the user's words, and another shelf when one is named."""
+    """Give a fact the user's words, and another shelf when one is named; returns the fact that says it now.
+
+    That is another one where those words are known already: the edited fact makes way for it.
+    """
     text = clean(text)
     if category and category not in Category.values:
         raise Refused("Choose project, preference or identity.")
     with transaction.atomic():
-        fact = _changeable(fact)
+        hold_memory(fact.owner_id)
+        fact = changeable(fact)
         before = snapshot(fact)
         if text == fact.text and category in ("", fact.category):
             return fact
+        twin = same_text(fact.owner, text, but=fact)
+        if twin is not None:
+            return _merge(fact, twin)
         changed_words = text != fact.text
         fact.text, fact.category = text, category or fact.category
         if KINDS[fact.kind].category != fact.category:
@@ -72,8 +99,9 @@ def edit_fact(fact: Fact, text: str, category: str = "") -> Fact:
         fact.save()
         record(fact, FactEventKind.EDIT, "user", before=before)
         graph.follow(fact)
+        keep_one_value(fact, "user", _ONE_VALUE, newest=True)
         if changed_words:
-            _settle_later(fact)
+            settle_later(fact)
         events.tell(fact.owner_id, "facts")
     return fact
 
@@ -81,7 +109,8 @@ def edit_fact(fact: Fact, text: str, category: str = "") -> Fact:
 def pin_fact(fact: Fact, pinned: bool) -> Fact:
     """Pin or unpin a fact; at most ten are pinned, those on their way out included."""
     with transaction.atomic():
-        fact = _changeable(fact)
+        hold_memory(fact.owner_id)
+        fact = changeable(fact)
         if fact.pinned == pinned:
             return fact
         if pinned and Fact.objects.filter(owner=fact.owner, pinned=True).count() >= MAX_PINNED:
@@ -99,8 +128,8 @@ def reinforce(fact: Fact, actor: str, reason: str, **source: Any) -> Fact:
     before = snapshot(fact)
     fact.confidence = confidence.reinforced(fact.confidence, fact.origin)
     fact.mention_count += 1
-    fact.last_seen = timezone.now()
-    fact.save(update_fields=["confidence", "mention_count", "last_seen"])
+    fact.last_seen, fact.idle_days = timezone.now(), 0
+    fact.save(update_fields=["confidence", "mention_count", "last_seen", "idle_days"])
     record(fact, FactEventKind.REINFORCE, actor, before=before, reason=reason, **source)
     events.tell(fact.owner_id, "facts")
     return fact
@@ -122,6 +151,8 @@ def settle(
         if snapshot(fact) != before:
             graph.follow(fact)
             record(fact, FactEventKind.UPDATE, "memory", before=before, reason="sorted by the model")
+            if is_live(fact):
+                keep_one_value(fact, "memory", _ONE_VALUE)
             events.tell(fact.owner_id, "facts")
 
 
@@ -143,21 +174,38 @@ def _kind_on_shelf(text: str, category: str) -> str:
     return {"project": "goal", "preference": "likes", "identity": "event"}[category]
 
 
-def _same_text(owner: Any, text: str) -> Fact | None:
+def same_text(owner: Any, text: str, but: Fact | None = None) -> Fact | None:
+    """Return the live fact that says these words, however punctuated; `but` is left out."""
     wanted = normalise(text)
-    return next((f for f in Fact.objects.for_owner(owner).live() if normalise(f.text) == wanted), None)
+    live = Fact.objects.filter(owner=owner).live()
+    return next((f for f in live if f != but and normalise(f.text) == wanted), None)
 
 
-def _settle_later(fact: Fact) -> None:
+def is_live(fact: Fact) -> bool:
+    """Tell whether a fact, as it was read, is known now."""
+    return fact.deletion_id is None and fact.superseded_at is None and fact.archived_at is None
+
+
+def settle_later(fact: Fact) -> None:
+    """Have the model sort a fact written by hand, and have its words embedded; in a transaction."""
     jobs.enqueue(
         "settle", {"fact": str(fact.pk), "version": fact.version}, key=f"settle:{fact.pk}:{fact.version}"
     )
 
 
-def _changeable(fact: Fact) -> Fact:
-    fresh = Fact.objects.select_for_update().get(pk=fact.pk)
+def changeable(fact: Fact) -> Fact:
+    """Return a live fact's row for a change by hand; raises Refused for any other. In a transaction."""
+    fresh = Fact.objects.select_for_update().select_related("owner").get(pk=fact.pk)
     if fresh.deletion_id is not None:
         raise OnItsWayOut("This memory is being forgotten. Undo that first.")
     if fresh.superseded_at is not None:
         raise Refused("This memory has been replaced by a newer one.")
+    if fresh.archived_at is not None:
+        raise Refused("This memory is in the archive. Bring it back first.")
     return fresh
+
+
+def _merge(fact: Fact, twin: Fact) -> Fact:
+    reason = "corrected to words that are known already"
+    supersede(fact, twin, "user", reason)
+    return reinforce(twin, "user", reason)

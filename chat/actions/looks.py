@@ -8,16 +8,20 @@ from typing import Any
 import numpy as np
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from chat.memory import confidence
 from chat.memory.consolidate import Action, Decision, decide
-from chat.memory.extract import Candidate, Extraction
+from chat.memory.extract import Candidate, Extraction, Refusal
 from chat.models import Conversation, ExtractionRun, Fact, FactEventKind, Message, Origin
 
-from . import events, graph
-from .facts import reinforce
+from . import archive, events, graph
+from .deletions import may_read
+from .facts import reinforce, supersede
 from .history import record
+from .owners import hold_memory
+from .tombstones import Gate
 
 
 def record_look(
@@ -29,6 +33,8 @@ def record_look(
 ) -> ExtractionRun | None:
     """Store what a look found and move the watermark past the message; None when it was read before.
 
+    Raises Undecided while a clear-all that came after the message can still be undone.
+
     `vectors` has one entry a candidate. One short transaction without a model call, so a process killed at
     any moment repeats the look and stores nothing twice.
     """
@@ -36,20 +42,33 @@ def record_look(
         conversation = Conversation.objects.select_for_update().get(pk=message.conversation_id)
         if conversation.extracted_through >= message.seq:
             return None
+        hold_memory(conversation.owner_id)
         run = ExtractionRun(
             message=message,
             read=extraction.usage is not None,
             error=extraction.error[:300],
             seconds=seconds,
         )
+        if not may_read(conversation.owner, message.created_at):
+            extraction = Extraction(refused=[Refusal("", _("You cleared all memory after you wrote this."))])
+            vectors = []
+        gate = Gate(message)
+        refused = [gate.cover(r) for r in extraction.refused]
         live = list(Fact.objects.for_owner(conversation.owner).live())
+        known = {fact.pk for fact in live}
         for candidate, vector in zip(extraction.candidates, vectors, strict=True):
+            if reason := gate.against(candidate, vector, embedder_name):
+                refused.append(Refusal("", reason))
+                continue
             decision = decide(candidate, vector, live, embedder_name)
             _apply(decision, candidate, vector, embedder_name, message, live)
             run.stored += decision.action is not Action.REINFORCE
             run.reinforced += decision.action is Action.REINFORCE
-        run.refused = [{"text": r.text, "reason": r.reason} for r in extraction.refused]
+        run.refused = [{"text": r.text, "reason": r.reason} for r in refused]
         run.save()
+        if run.stored:
+            added = [fact.pk for fact in live if fact.pk not in known]
+            archive.evict(conversation.owner, timezone.now(), keep=added)
         conversation.extracted_through = message.seq
         conversation.save(update_fields=["extracted_through"])
         if run.stored:
@@ -74,14 +93,8 @@ def _apply(
     graph.follow(fact)
     live.append(fact)
     if decision.action is Action.SUPERSEDE and decision.target is not None:
-        old = decision.target
-        live.remove(old)
-        Fact.objects.filter(pk=old.pk).update(superseded_at=timezone.now(), pinned=False)
-        # The user pinned the matter, not the wording of the day.
-        fact.supersedes, fact.pinned = old, old.pinned
-        fact.save(update_fields=["supersedes", "pinned"])
-        record(old, FactEventKind.SUPERSEDE, "memory", reason=decision.reason, source=message)
-        graph.follow(old)
+        live.remove(decision.target)
+        supersede(decision.target, fact, "memory", decision.reason, source=message)
 
 
 def _new_fact(

@@ -45,6 +45,15 @@ def default_app(owner: Any) -> App:
     return app
 
 
+def hold_memory(owner_id: int) -> None:
+    """Let one change of an owner's facts happen at a time; first of all in a verb's transaction.
+
+    SQLite's BEGIN IMMEDIATE does so already. On PostgreSQL two verbs could each find room under the cap, or
+    no live value of a kind, and both add one.
+    """
+    OwnerSettings.objects.select_for_update().filter(owner=owner_id).first()
+
+
 def zone_of(owner_id: int) -> ZoneInfo:
     """Return the zone in which this owner's days begin; the machine's where their own is not known."""
     row = OwnerSettings.objects.filter(owner=owner_id).first()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from datetime import date, timedelta
@@ -19,7 +20,9 @@ from chat.memory.classify import classify
 from chat.memory.extract import Extraction, ExtractionCancelled, extract
 from chat.models import Conversation, Fact, MemoryMode, Message, OwnerSettings, Role
 
+from . import schedule
 from .registry import Postpone, handles
+from .warm import background_prompts
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +51,10 @@ def extract_conversation(payload: dict[str, Any]) -> None:
 
 def _look(message: Message) -> None:
     started = time.monotonic()
+    if deletions.barrier(message.conversation.owner, message.created_at) is not None:
+        # Cleared after it was written: the model need not read it.
+        _store(message, Extraction(), [], "", 0.0)
+        return
     try:
         provider = registry.provider()
         found = extract(provider, message.content, question=_question_before(message), today=_today(message))
@@ -61,8 +68,15 @@ def _look(message: Message) -> None:
     if embedder is not None and found.candidates:
         vectors = list(embedder.embed([c.text for c in found.candidates]))
     seconds = time.monotonic() - started
-    looks.record_look(message, found, vectors, embedder.name if embedder else "", seconds)
+    _store(message, found, vectors, embedder.name if embedder else "", seconds)
     _account(message.conversation.owner_id, found)
+
+
+def _store(message: Message, found: Extraction, vectors: list[Any], embedder: str, seconds: float) -> None:
+    try:
+        looks.record_look(message, found, vectors, embedder, seconds)
+    except deletions.Undecided as reason:
+        raise Postpone(reason.until) from reason
 
 
 def _account(owner_id: int, found: Extraction) -> None:
@@ -134,3 +148,16 @@ def end_idle(payload: dict[str, Any]) -> None:
     again = again or conversations.end_if_idle(payload["conversation"], now)
     if again is not None:
         raise Postpone(again)
+
+
+@handles("free_caches", quick=True)
+def free_caches(payload: dict[str, Any]) -> None:
+    """Let the model drop what it has read of forgotten words; a process without a model has read none."""
+    with contextlib.suppress(ModelNotReady):
+        registry.provider().forget(payload["conversations"], keep=background_prompts())
+
+
+@handles(schedule.KIND, quick=True)
+def nightly(payload: dict[str, Any]) -> None:
+    """Let memory fade and empty the archive for every owner, and ask for the next night."""
+    schedule.tonight(timezone.now())

@@ -26,7 +26,13 @@ def _warm() -> None:
         return
     try:
         provider.warm([Turn("system", DEFAULT_PERSONA), Turn("user", "")], slot="persona")
-        provider.warm(prompt.turns("", ""), slot=extract.SLOT, background=True)
+        for slot, turns in background_prompts().items():
+            provider.warm(turns, slot=slot, background=True)
     except ProviderError:
         # Whoever needs the prompt reads it then.
         return
+
+
+def background_prompts() -> dict[str, list[Turn]]:
+    """Return the fixed beginnings of the background prompts by slot: all that may outlive what was read."""
+    return {extract.SLOT: list(prompt.turns("", ""))}

@@ -5,6 +5,8 @@ Every method touches the context, so all of it belongs to the engine thread.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .native import ABORTED, BATCH, NO_CELLS, Native
 from .parking import Parked, ParkingLot
 from .slots import Slot, SlotTable, common_prefix
@@ -48,6 +50,16 @@ class PrefixCache:
         elif status == ABORTED:
             slot.tokens = wanted[: self.native.length(slot.sequence)]
             self.native.set_abort(False)
+
+    def forget(self, name: str, keep: Sequence[int] = ()) -> None:
+        """Drop a slot's prefix, in the context and parked, but for what it shares with `keep`."""
+        if self.lot is not None:
+            self.lot.forget(name)
+        slot = self.table.get(name)
+        if slot is not None:
+            self._cut(slot, common_prefix(slot.tokens, keep))
+            if not slot.tokens:
+                slot.name = None
 
     def _seat(self, name: str) -> Slot:
         parked = self.lot.take(name) if self.lot is not None else None

@@ -7,7 +7,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .cache import PrefixCache
@@ -77,6 +77,8 @@ class Engine:
         self._on_error = on_error
         self._wake = threading.Condition()
         self._waiting: list[Request] = []
+        self._to_forget: set[str] = set()
+        self._keep: Mapping[str, Sequence[int]] | None = None
         self._running: Request | None = None
         self._closed = False
         self.native: Native | None = None
@@ -112,6 +114,16 @@ class Engine:
         if waiting:
             request.finish = "cancelled"
             self._end(request, None)
+
+    def forget(self, slots: Collection[str], keep: Mapping[str, Sequence[int]]) -> None:
+        """Have these slots dropped, and all background slots cut back to the tokens in `keep`; any thread.
+
+        It happens between two requests; a slot whose request waits to go on is dropped after that.
+        """
+        with self._wake:
+            self._to_forget.update(slots)
+            self._keep = keep
+            self._wake.notify()
 
     def idle_seconds(self) -> float:
         """Return for how long the engine has had nothing to do; 0 while it works."""
@@ -161,8 +173,10 @@ class Engine:
 
     def _next(self) -> Request | None:
         with self._wake:
+            self._drop_forgotten()
             while not self._waiting and not self._closed:
                 self._wake.wait()
+                self._drop_forgotten()
             if self._closed:
                 return None
             request = min(self._waiting, key=lambda r: (r.lane, r.ticket))
@@ -170,6 +184,19 @@ class Engine:
             self._running = request
             self._loaded().set_abort(request.stop.is_set())
             return request
+
+    def _drop_forgotten(self) -> None:
+        """Drop the prefixes that are to be forgotten, but for those that a waiting request goes on with."""
+        busy = {request.slot for request in self._waiting}
+        for name in self._to_forget - busy:
+            self._caches[False].forget(name)
+        self._to_forget &= busy
+        if self._keep is not None:
+            apart = self._caches[True]
+            names = {slot.name for slot in apart.table if slot.name is not None}
+            for name in names - busy:
+                apart.forget(name, self._keep.get(name, ()))
+            self._keep = self._keep if names & busy else None
 
     def _serve(self, request: Request) -> None:
         error: Exception | None = None

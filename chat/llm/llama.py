@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -143,6 +143,11 @@ class LlamaProvider:
         """Read a prompt into its slot while nothing else is wanted, and wait for it."""
         for _ in self._submit(turns, slot, Lane.BACKGROUND, 0, Sampling(), None, None, background=background):
             pass
+
+    def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
+        """Drop what is cached of these slots and, but for the prompts in `keep`, of all background slots."""
+        template = self._loaded()[1]
+        self.engine.forget(slots, {slot: template.tokens(turns) for slot, turns in keep.items()})
 
     def _submit(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .types import Completion, Finish, Lane, PromptTooLong, ProviderError, StopFlag, Turn, Usage
@@ -63,6 +63,7 @@ class ScriptedProvider:
     context_window: int = 8192
     gate: threading.Semaphore | None = None
     calls: list[Call] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
 
     def count_text(self, text: str) -> int:
         """Count four characters a token: this provider has no tokenizer and says so here."""
@@ -108,6 +109,10 @@ class ScriptedProvider:
         text = self._next(self.completions, self.default_completion, turns)
         usage = Usage(prompt_tokens=self.count_tokens(turns), completion_tokens=self.count_text(text))
         return Completion(text, usage=usage)
+
+    def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
+        """Write down what was to be dropped: nothing is cached here."""
+        self.forgotten.extend(slots)
 
     def _refuse_what_is_too_long(self, turns: Sequence[Turn], max_tokens: int) -> None:
         if self.count_tokens(turns) + max_tokens > self.context_window:

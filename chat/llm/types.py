@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal, Protocol
@@ -139,4 +139,11 @@ class Provider(Protocol):
         stop: StopFlag | None = None,
     ) -> Completion:
         """Return a whole answer at temperature 0, constrained by a GBNF grammar when one is given."""
+        ...
+
+    def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
+        """Drop what is cached of these slots and, but for the prompts in `keep`, of all background slots.
+
+        Returns at once; a provider that caches nothing here does nothing.
+        """
         ...

@@ -92,3 +92,15 @@ def _repeats(
 def _is_opposite(candidate: Candidate, fact: Fact) -> bool:
     """Tell whether a like takes back a dislike of the same thing, or the other way round."""
     return {candidate.kind, fact.kind} == {"likes", "dislikes"} and core(candidate.text) == core(fact.text)
+
+
+def repeated(
+    candidate: Candidate, vector: NDArray[np.float32] | None, facts: Sequence[Fact], embedder_name: str
+) -> Fact | None:
+    """Return the first of these facts that the candidate says again, in the same words or in others."""
+    equal = normalise(candidate.text)
+    for fact in facts:
+        same_shelf = fact.category == candidate.category
+        if normalise(fact.text) == equal or (same_shelf and _repeats(candidate, vector, fact, embedder_name)):
+            return fact
+    return None

@@ -122,7 +122,7 @@ def test_the_server_keeps_the_deadline_whether_a_page_is_open_or_not(clock, owne
     assert run_due(["finish_deletion"]) == 1
     assert not Fact.objects.exists()
     assert Deletion.objects.get().state == "done"
-    assert not Job.objects.exists()
+    assert not Job.objects.filter(kind="finish_deletion").exists()
 
 
 def test_a_deadline_that_passed_while_the_process_was_away_is_kept_at_the_next_start(clock, owner, make_fact):
@@ -132,7 +132,7 @@ def test_a_deadline_that_passed_while_the_process_was_away_is_kept_at_the_next_s
     assert not Fact.objects.exists()
     # The job that is still there finds nothing left to do.
     run_due(["finish_deletion"])
-    assert not Job.objects.exists()
+    assert not Job.objects.filter(kind="finish_deletion").exists()
 
 
 def test_an_undone_deletion_is_never_finished(clock, owner, make_fact):

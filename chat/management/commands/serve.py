@@ -21,6 +21,7 @@ from chat.actions import conversations, events, jobs, messages
 from chat.actions.deletions import finish_overdue
 from chat.actions.owners import local_owner
 from chat.generation import run as generation
+from chat.jobs import schedule
 from chat.jobs.runner import JobRunner
 from chat.jobs.warm import warm_prompts
 from chat.llm.registry import Status, registry
@@ -105,6 +106,7 @@ def _recover() -> None:
     finish_overdue(timezone.now())
     jobs.enqueue("catch_up_graph", {}, key="catch_up_graph")
     conversations.await_pages(timezone.now())
+    schedule.plan(timezone.now())
 
 
 def _announce(status: Status) -> None:

@@ -1,0 +1,71 @@
+"""How memory knows what it must not learn again, without keeping it: keyed hashes (design §3, §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
+from numpy.typing import NDArray
+
+from chat.memory.consolidate import repeated
+from chat.memory.extract import Candidate, Refusal
+from chat.memory.similar import normalise
+from chat.models import DeletionState, Fact, Message, Tombstone
+
+
+def digest_of(owner: Any, text: str) -> str:
+    """Return the HMAC-SHA256 of a text's normal form, keyed with the secret key and bound to the owner."""
+    salt = f"chat.tombstone.{owner.pk}"
+    return salted_hmac(salt, normalise(text), algorithm="sha256").hexdigest()
+
+
+def bury(owner: Any, wordings: Iterable[str], pressed_at: datetime) -> None:
+    """Leave a tombstone for every wording; one that is there keeps the later press. In a transaction."""
+    digests = {digest_of(owner, text) for text in wordings if normalise(text)}
+    mine = Tombstone.objects.filter(owner=owner, digest__in=digests)
+    known = set(mine.values_list("digest", flat=True))
+    mine.filter(pressed_at__lt=pressed_at).update(pressed_at=pressed_at)
+    Tombstone.objects.bulk_create(
+        Tombstone(owner=owner, digest=digest, pressed_at=pressed_at) for digest in digests - known
+    )
+
+
+class Gate:
+    """What one message must not teach: all that was forgotten, or is on its way out, since it was written."""
+
+    def __init__(self, message: Message) -> None:
+        self._owner = message.conversation.owner
+        self._said_at = message.created_at
+        self._stones = Tombstone.objects.filter(owner=self._owner, pressed_at__gt=self._said_at)
+        self._pending = list(
+            Fact.objects.filter(
+                owner=self._owner,
+                deletion__state=DeletionState.PENDING,
+                deletion__pressed_at__gt=self._said_at,
+            )
+        )
+        self._any = bool(self._pending) or self._stones.exists()
+
+    def against(self, candidate: Candidate, vector: NDArray[np.float32] | None, embedder_name: str) -> str:
+        """Return why a candidate must not be learned from this message, or an empty string."""
+        if not self._any:
+            return ""
+        if repeated(candidate, vector, self._pending, embedder_name) or self._buried(candidate.text):
+            return _("You asked to forget this after you wrote it.")
+        return ""
+
+    def cover(self, refusal: Refusal) -> Refusal:
+        """Return a refusal without its text where that is a forgotten fact's."""
+        if not self._any:
+            return refusal
+        pending = {normalise(fact.text) for fact in self._pending}
+        if normalise(refusal.text) in pending or self._buried(refusal.text):
+            return Refusal("", refusal.reason)
+        return refusal
+
+    def _buried(self, text: str) -> bool:
+        return self._stones.filter(digest=digest_of(self._owner, text)).exists()

@@ -1,0 +1,172 @@
+"""Removes facts with every trace of their words from where memory keeps them; messages stay (design §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from functools import reduce
+from operator import or_
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.db.models import Model, Q, QuerySet, TextField
+from django.db.models.functions import Cast
+
+from chat.memory.lines import one_line, without_lines
+from chat.memory.similar import normalise
+from chat.models import (
+    Conversation,
+    ExtractionRun,
+    Fact,
+    FactEvent,
+    Job,
+    Message,
+    PromptReport,
+)
+
+from . import graph, jobs
+from .lineage import ancestor_ids, bypass
+
+Row = TypeVar("Row", bound=Model)
+
+# SQLite allows an expression a depth of 1,000.
+_AT_ONCE = 200
+
+
+def erase(owner: Any, ids: Collection[UUID]) -> set[str]:
+    """Delete facts and what is left of their words; returns those words. Inside the caller's transaction.
+
+    What a live or pending fact still says is no forgotten word. Superseded and archived facts that say the
+    same go too. The model's caches are freed by a job, outside the transaction.
+    """
+    gone = _Gone(owner, set(ids))
+    _wipe_notes_and_blocks(owner, gone)
+    _wipe_reports(owner, gone)
+    _wipe_looks(owner, gone)
+    _wipe_events(owner, gone)
+    _wipe_jobs(gone)
+    bypass(gone.ids)
+    # The history and the graph go with the facts: they hold the same words.
+    Fact.objects.filter(pk__in=gone.ids).delete()
+    graph.drop_orphans(owner)
+    jobs.enqueue("free_caches", {"conversations": sorted(gone.conversations)})
+    return gone.every_wording
+
+
+class _Gone:
+    """What is to be removed: keys, wordings, their forms; and which conversations the model read them in."""
+
+    def __init__(self, owner: Any, ids: set[UUID]) -> None:
+        mine = Fact.objects.filter(owner=owner)
+        self.every_wording = mine.filter(pk__in=ids).wordings()
+        self.ids = ids | _same_words(mine.exclude(pk__in=ids), self.every_wording)
+        rows = mine.filter(pk__in=self.ids)
+        others = mine.exclude(pk__in=self.ids).filter(superseded_at__isnull=True, archived_at__isnull=True)
+        known = {normalise(text) for text in others.values_list("text", flat=True)}
+        self.wordings = {text for text in rows.wordings() if normalise(text) not in known}
+        self.lines = {one_line(text) for text in self.wordings}
+        quotes = set(rows.exclude(quote="").values_list("quote", flat=True))
+        self.texts = {normalise(text) for text in self.wordings | quotes} - known - {""}
+        self.keys = {str(pk) for pk in self.ids}
+        self.conversations: set[str] = set()
+
+    def says(self, text: str) -> bool:
+        """Tell whether a longer text holds one of the wordings."""
+        folded = text.casefold()
+        return any(wording.casefold() in folded for wording in self.wordings)
+
+    def holds(self, refusal: dict[str, str]) -> bool:
+        """Tell whether a refused line is one of the texts, or its reason names one."""
+        return normalise(refusal["text"]) in self.texts or self.says(refusal["reason"])
+
+
+def _same_words(others: QuerySet[Fact], wordings: Iterable[str]) -> set[UUID]:
+    texts = {normalise(text) for text in wordings}
+    hidden = others.filter(deletion__isnull=True).exclude(
+        superseded_at__isnull=True, archived_at__isnull=True
+    )
+    same = [fact for fact in hidden.only("text", "archived_at", "owner") if normalise(fact.text) in texts]
+    archived = [fact for fact in same if fact.archived_at]
+    above = ancestor_ids(archived[0].owner_id, [f.pk for f in archived]) if archived else []
+    return {fact.pk for fact in same}.union(above)
+
+
+def _wipe_notes_and_blocks(owner: Any, gone: _Gone) -> None:
+    noted = _any_of(Message.objects.for_owner(owner).exclude(note=""), _contains("note"), gone.lines)
+    for message in noted:
+        message.note = without_lines(message.note, gone.lines)
+    Message.objects.bulk_update(noted, ["note"], batch_size=_AT_ONCE)
+    gone.conversations.update(str(message.conversation_id) for message in noted)
+    mine = Conversation.objects.for_owner(owner)
+    blocks = {
+        conversation.pk
+        for conversation in (
+            *_any_of(mine, _contains("memory_block"), gone.lines),
+            *_any_of(mine, lambda key: Q(memory_block_facts__has_key=key), gone.keys),
+        )
+    }
+    Conversation.objects.filter(pk__in=blocks).update(memory_block=None, memory_block_facts={})
+    gone.conversations.update(map(str, blocks))
+
+
+def _wipe_reports(owner: Any, gone: _Gone) -> None:
+    reports = PromptReport.objects.for_owner(owner).annotate(listed=Cast("facts", TextField()))
+    touched = _any_of(reports, _contains("listed"), gone.keys)
+    for report in touched:
+        report.facts = [key for key in report.facts if key not in gone.keys]
+    PromptReport.objects.bulk_update(touched, ["facts"], batch_size=_AT_ONCE)
+
+
+def _wipe_looks(owner: Any, gone: _Gone) -> None:
+    touched = []
+    for run in ExtractionRun.objects.for_owner(owner).exclude(refused=[], error=""):
+        kept = [
+            r for r in run.refused if normalise(r["text"]) not in gone.texts and not gone.says(r["reason"])
+        ]
+        error = "" if gone.says(run.error) else run.error
+        if len(kept) < len(run.refused) or error != run.error:
+            run.refused, run.error = kept, error
+            touched.append(run)
+    ExtractionRun.objects.bulk_update(touched, ["refused", "error"], batch_size=_AT_ONCE)
+
+
+def _wipe_events(owner: Any, gone: _Gone) -> None:
+    """Take the words out of the history of facts that stay: an earlier wording, a reason."""
+    events = FactEvent.objects.for_owner(owner).exclude(fact__in=gone.ids)
+    told: set[str] = set()
+    for side in ("before__text", "after__text"):
+        told.update(text for text in events.order_by().values_list(side, flat=True).distinct() if text)
+    told = {text for text in told if normalise(text) in gone.texts}
+    touched = {
+        event.pk: event
+        for event in (
+            *_any_of(events, lambda text: Q(before__text=text) | Q(after__text=text), told),
+            *_any_of(events.exclude(reason=""), lambda text: Q(reason__icontains=text), gone.wordings),
+        )
+    }
+    for event in touched.values():
+        for state in (event.before, event.after):
+            if normalise(state.get("text") or "") in gone.texts:
+                del state["text"]
+        event.reason = "" if gone.says(event.reason) else event.reason
+    FactEvent.objects.bulk_update(touched.values(), ["before", "after", "reason"], batch_size=_AT_ONCE)
+
+
+def _wipe_jobs(gone: _Gone) -> None:
+    settling = _any_of(Job.objects.filter(kind="settle"), lambda key: Q(payload__fact=key), gone.keys)
+    Job.objects.filter(pk__in=[job.pk for job in settling]).delete()
+    failed = [job.pk for job in Job.objects.exclude(last_error="") if gone.says(job.last_error)]
+    Job.objects.filter(pk__in=failed).update(last_error="")
+
+
+def _contains(field: str) -> Callable[[str], Q]:
+    return lambda text: Q(**{f"{field}__contains": text})
+
+
+def _any_of(rows: QuerySet[Row], condition: Callable[[str], Q], values: Collection[str]) -> list[Row]:
+    """Return the rows that meet the condition for at least one value, in as few queries as it takes."""
+    found: dict[Any, Row] = {}
+    ordered = sorted(values)
+    for start in range(0, len(ordered), _AT_ONCE):
+        wanted = reduce(or_, map(condition, ordered[start : start + _AT_ONCE]))
+        found.update((row.pk, row) for row in rows.filter(wanted))
+    return list(found.values())

@@ -1,0 +1,77 @@
+"""How a batch comes back: as it was, merged with what was learned meanwhile, or as superseded (design §5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chat.models import Deletion, Fact, FactEventKind
+
+from . import archive, graph
+from .history import USER, record, snapshot
+from .lineage import UNDO, keep_one_value
+
+
+@dataclass(slots=True)
+class Undone:
+    """What an undo brought back, by what became of it."""
+
+    returned: list[Fact] = field(default_factory=list)
+    merged: list[Fact] = field(default_factory=list)
+    superseded: list[Fact] = field(default_factory=list)
+
+    @property
+    def sentence(self) -> str:
+        """Return what happened in plain words for a toast."""
+        said = []
+        if count := len(self.returned):
+            said.append(
+                ngettext("Brought back %(n)d memory.", "Brought back %(n)d memories.", count) % {"n": count}
+            )
+        if count := len(self.merged):
+            said.append(
+                ngettext(
+                    "%(n)d was learned again meanwhile and is one with it now.",
+                    "%(n)d were learned again meanwhile and are one with them now.",
+                    count,
+                )
+                % {"n": count}
+            )
+        replaced = _("“%(text)s” was replaced by something newer meanwhile.")
+        said += [replaced % {"text": fact.text} for fact in self.superseded]
+        return " ".join(said) or _("Brought back what had been put away.")
+
+
+def bring_back_batch(deletion: Deletion) -> Undone:
+    """Let a batch that was just marked as undone return; inside the caller's transaction."""
+    undone = Undone()
+    batch = list(Fact.objects.filter(deletion=deletion).select_related("owner"))
+    for fact in batch:
+        fact.deletion = None
+        if fact.superseded_at is None and fact.archived_at is None:
+            _bring_back(fact, undone)
+        else:
+            # It was out of sight before the press and is so again.
+            fact.save(update_fields=["deletion"])
+            record(fact, FactEventKind.RESTORE, USER, before=snapshot(fact), reason=UNDO)
+    back = [fact.pk for fact in (*undone.returned, *undone.merged)]
+    archive.evict(deletion.owner, timezone.now(), keep=back)
+    return undone
+
+
+def _bring_back(fact: Fact, undone: Undone) -> None:
+    was = snapshot(fact)
+    fact.save(update_fields=["deletion"])
+    twin = archive.absorb_twin(fact)
+    record(fact, FactEventKind.RESTORE, USER, before=twin or was, reason=UNDO)
+    graph.follow(fact)
+    stays = keep_one_value(fact, USER, "a newer one was learned meanwhile")
+    if stays != fact:
+        undone.superseded.append(fact)
+    elif twin is not None:
+        undone.merged.append(fact)
+    else:
+        undone.returned.append(fact)
