@@ -21,6 +21,7 @@ from .models import (
     OwnerSettings,
     PromptReport,
     Relationship,
+    Tombstone,
     UsageRecord,
 )
 
@@ -126,6 +127,8 @@ class FactAdmin(ReadOnly):
         """Say whether the fact is live."""
         if fact.deletion_id:
             return "being forgotten"
+        if fact.archived_at:
+            return "in the archive"
         return "replaced" if fact.superseded_at else "live"
 
 
@@ -133,7 +136,9 @@ class FactAdmin(ReadOnly):
 class FactEventAdmin(ReadOnly):
     list_display = ("created_at", "kind", "fact", "actor", "reason")
     list_filter = ("kind", "actor")
+    search_fields = ("reason",)
     list_select_related = ("fact",)
+    raw_id_fields = ("fact", "source_message")
     date_hierarchy = "created_at"
 
 
@@ -146,8 +151,15 @@ class ExtractionRunAdmin(ReadOnly):
 
 @admin.register(Deletion)
 class DeletionAdmin(ReadOnly):
-    list_display = ("pressed_at", "owner", "state", "expires_at")
-    list_filter = ("state",)
+    list_display = ("pressed_at", "owner", "state", "everything", "expires_at")
+    list_filter = ("state", "everything")
+    date_hierarchy = "pressed_at"
+
+
+@admin.register(Tombstone)
+class TombstoneAdmin(ReadOnly):
+    list_display = ("pressed_at", "owner", "digest")
+    date_hierarchy = "pressed_at"
 
 
 @admin.register(Entity)
@@ -188,7 +200,8 @@ class UsageRecordAdmin(ReadOnly):
 
 @admin.register(OwnerSettings)
 class OwnerSettingsAdmin(AnyAdmin):
-    list_display = ("owner", "time_zone", "redact_secrets")
+    list_display = ("owner", "time_zone", "redact_secrets", "faded_through")
+    readonly_fields = ("faded_through",)
 
 
 @admin.register(ApiToken)

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from chat.memory import confidence
-from chat.memory.kind_rules import guess_kind
+from chat.memory.kind_rules import guess_kind, settle_kind
 from chat.memory.kinds import KINDS
 from chat.memory.secrets import redact
 from chat.memory.similar import normalise
@@ -26,10 +26,14 @@ __all__ = [
     "MAX_PINNED",
     "OnItsWayOut",
     "add_fact",
+    "changeable",
     "clean",
     "edit_fact",
+    "is_live",
+    "is_unsorted",
     "pin_fact",
     "reinforce",
+    "same_text",
     "settle",
     "settle_later",
     "supersede",
@@ -90,8 +94,8 @@ def edit_fact(fact: Fact, text: str, category: str = "") -> Fact:
             return _merge(fact, twin)
         changed_words = text != fact.text
         fact.text, fact.category = text, category or fact.category
-        if KINDS[fact.kind].category != fact.category:
-            fact.kind = _kind_on_shelf(text, fact.category)
+        if changed_words or KINDS[fact.kind].category != fact.category:
+            fact.kind = _kind_on_shelf(fact.kind, text, fact.category)
         fact.subject = subject_of(fact.kind, text)
         if changed_words:
             fact.embedding, fact.embedder = None, ""
@@ -144,7 +148,7 @@ def settle(
         if fact is None:
             return
         before = snapshot(fact)
-        if fact.origin in (Origin.MANUAL, Origin.HIGHLIGHT) and fact.version == 1:
+        if is_unsorted(fact):
             fact.kind, fact.category, fact.subject = kind, KINDS[kind].category, subject
         fact.embedding, fact.embedder = vector, embedder
         fact.save(update_fields=["kind", "category", "subject", "embedding", "embedder"])
@@ -154,6 +158,11 @@ def settle(
             if is_live(fact):
                 keep_one_value(fact, "memory", _ONE_VALUE)
             events.tell(fact.owner_id, "facts")
+
+
+def is_unsorted(fact: Fact) -> bool:
+    """Tell whether the kind of a fact was only guessed so far; an edited or restored one keeps its own."""
+    return fact.origin in (Origin.MANUAL, Origin.HIGHLIGHT) and fact.version == 1
 
 
 def clean(text: str) -> str:
@@ -166,10 +175,11 @@ def clean(text: str) -> str:
     return text
 
 
-def _kind_on_shelf(text: str, category: str) -> str:
-    guess = guess_kind(text)
-    if KINDS[guess].category == category:
-        return guess
+def _kind_on_shelf(kind: str, text: str, category: str) -> str:
+    """Return the kind that the words suggest, unless it stands on another shelf than the user's."""
+    for guess in (settle_kind(kind, text), kind, guess_kind(text)):
+        if KINDS[guess].category == category:
+            return guess
     # The most general kind of each shelf, none of them single-valued.
     return {"project": "goal", "preference": "likes", "identity": "event"}[category]
 

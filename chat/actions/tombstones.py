@@ -48,13 +48,16 @@ class Gate:
                 deletion__pressed_at__gt=self._said_at,
             )
         )
+        # Earlier wordings too, which no tombstone knows yet.
+        leaving = Fact.objects.filter(pk__in=[fact.pk for fact in self._pending])
+        self._leaving = {normalise(text) for text in leaving.wordings()} if self._pending else set()
         self._any = bool(self._pending) or self._stones.exists()
 
     def against(self, candidate: Candidate, vector: NDArray[np.float32] | None, embedder_name: str) -> str:
         """Return why a candidate must not be learned from this message, or an empty string."""
         if not self._any:
             return ""
-        if repeated(candidate, vector, self._pending, embedder_name) or self._buried(candidate.text):
+        if self._knows(candidate.text) or repeated(candidate, vector, self._pending, embedder_name):
             return _("You asked to forget this after you wrote it.")
         return ""
 
@@ -62,10 +65,9 @@ class Gate:
         """Return a refusal without its text where that is a forgotten fact's."""
         if not self._any:
             return refusal
-        pending = {normalise(fact.text) for fact in self._pending}
-        if normalise(refusal.text) in pending or self._buried(refusal.text):
-            return Refusal("", refusal.reason)
-        return refusal
+        return Refusal("", refusal.reason) if self._knows(refusal.text) else refusal
 
-    def _buried(self, text: str) -> bool:
+    def _knows(self, text: str) -> bool:
+        if normalise(text) in self._leaving:
+            return True
         return self._stones.filter(digest=digest_of(self._owner, text)).exists()

@@ -105,14 +105,16 @@ def _today(message: Message) -> date:
 
 @handles("settle")
 def settle_fact(payload: dict[str, Any]) -> None:
-    """Let the model sort a fact that was written by hand, and embed it."""
+    """Let the model sort a fact that was just written by hand, and embed it."""
     fact = Fact.objects.filter(pk=payload["fact"], version=payload["version"]).first()
     if fact is None:
         return
-    try:
-        kind, _, subject = classify(registry.provider(), fact.text)
-    except ModelNotReady as reason:
-        raise Postpone(timezone.now() + _AGAIN) from reason
+    kind, subject = fact.kind, fact.subject
+    if facts.is_unsorted(fact):
+        try:
+            kind, _, subject = classify(registry.provider(), fact.text)
+        except ModelNotReady as reason:
+            raise Postpone(timezone.now() + _AGAIN) from reason
     embedder = registry.embedder()
     vector = embedder.embed([fact.text])[0].tobytes() if embedder else None
     facts.settle(

@@ -30,6 +30,8 @@ def filled(owner, scripted):
     record_usage(owner.pk, "reply", Lane.CHAT, Usage(), "stop")
     add_fact(owner, "I love hiking")
     deletions.forget(owner, [add_fact(owner, "I love tea").pk])
+    gone = deletions.forget(owner, [add_fact(owner, "I love coffee").pk])
+    assert deletions.finish(gone.pk, gone.expires_at + deletions.GRACE)
     ExtractionRun.objects.create(message=asked, stored=1)
     create_token(owner, "script")
 

@@ -1,0 +1,366 @@
+"""Whatever the user does, in whatever order: what must always hold of memory holds (design §5)."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.db.models import Count
+from django.utils import timezone
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+
+from chat.actions import archive, deletions, facts, fading, jobs, looks, revisions
+from chat.actions.messages import Refused
+from chat.jobs.runner import run_due
+from chat.memory import evict
+from chat.memory.extract import Candidate, Extraction, Refusal
+from chat.memory.kinds import KINDS
+from chat.memory.similar import normalise
+from chat.models import (
+    App,
+    Conversation,
+    Deletion,
+    Entity,
+    ExtractionRun,
+    Fact,
+    FactEvent,
+    Job,
+    Message,
+    OwnerSettings,
+    Relationship,
+    Tombstone,
+)
+
+pytestmark = pytest.mark.django_db
+
+CAP, PRUNE_FROM, PINS = 6, 4, 2
+TEXTS = {
+    **{f"User lives in {city}": "home" for city in ("Oslo", "Bergen", "Rome")},
+    **{f"User {verb} {thing}": verb for verb in ("likes", "dislikes") for thing in ("chess", "tea")},
+    "User eats vegan": "diet",
+    "User eats halal": "diet",
+    "User is building a boat": "building",
+    "User works as a nurse": "job",
+}
+texts = st.sampled_from(list(TEXTS))
+picks = st.integers(0, 50)
+KEPT = ("text", "category", "kind", "subject", "confidence", "mention_count", "pinned", "last_seen")
+
+
+def state(fact: Fact) -> dict[str, Any]:
+    return {name: getattr(fact, name) for name in KEPT}
+
+
+class Memory(RuleBasedStateMachine):
+    """One owner's memory, driven through the verbs that every door calls."""
+
+    owner: Any
+
+    @initialize()
+    def begin(self) -> None:
+        Deletion.objects.all().delete()
+        for model in (Entity, Fact, Message, Conversation, Job, Tombstone):
+            model.objects.all().delete()
+        OwnerSettings.objects.filter(owner=self.owner).update(faded_through=None)
+        self.clock = time_machine.travel("2026-03-01 12:00+00:00", tick=False)
+        self.time = self.clock.start()
+        app = App.objects.for_owner(self.owner).first()
+        self.talk = Conversation.objects.create(owner=self.owner, app=app)
+        # What a batch held when it was pressed, and the words that must not be found any more.
+        self.pressed: dict[Any, dict[Any, dict[str, Any]]] = {}
+        self.forgotten: set[str] = set()
+        # What each batch that was not undone forbids messages from before its press to teach.
+        self.barred: dict[Any, tuple[Any, set[str] | None]] = {}
+
+    def teardown(self) -> None:
+        self.clock.stop()
+
+    # -- what the user does ---------------------------------------------------------------------------------
+
+    @rule(text=texts)
+    def write(self, text: str) -> None:
+        """Write a message that memory has not looked at yet."""
+        self.tick(1)
+        seq = self.talk.messages.count() + 1
+        Message.objects.create(conversation=self.talk, seq=seq, role="user", content=text)
+
+    @rule(text=texts)
+    def say(self, text: str) -> None:
+        """Write a message that memory looks at, with all that still waited."""
+        self.write(text)
+        self.look()
+
+    @rule()
+    def look(self) -> None:
+        self.talk.refresh_from_db()
+        for message in Message.objects.unread_by_memory(self.talk):
+            text, kind = message.content, TEXTS[message.content]
+            candidate = Candidate(text, kind, KINDS[kind].category, "", False, f"They said: {text}")
+            found = Extraction([candidate], [Refusal(text, "said twice in one message")])
+            known = self.live_texts()
+            try:
+                run = looks.record_look(message, found, [None], "", 0.1)
+            except deletions.Undecided:
+                assert Deletion.objects.pending().filter(everything=True).exists()
+                return
+            assert run is not None
+            assert (run.stored + run.reinforced == 0) is self.is_barred(message)
+            if run.stored or run.reinforced:
+                self.taught(text)
+            else:
+                assert self.live_texts() == known
+                assert all(line["text"] == "" for line in run.refused)
+
+    @rule(text=texts)
+    def add_by_hand(self, text: str) -> None:
+        facts.add_fact(self.owner, text)
+        self.taught(text)
+
+    @rule(pick=picks, text=texts)
+    def edit(self, pick: int, text: str) -> None:
+        if fact := self.pick(Fact.objects.live(), pick):
+            says = facts.edit_fact(fact, text)
+            assert normalise(says.text) == normalise(text)
+            self.taught(text)
+
+    @rule(pick=picks, pinned=st.booleans())
+    def pin(self, pick: int, pinned: bool) -> None:
+        if fact := self.pick(Fact.objects.live(), pick):
+            try:
+                facts.pin_fact(fact, pinned)
+            except Refused:
+                assert Fact.objects.filter(pinned=True).count() >= PINS
+
+    @rule(pick=picks)
+    def settle(self, pick: int) -> None:
+        if fact := self.pick(Fact.objects.filter(origin="manual"), pick):
+            kind = TEXTS[fact.text]
+            facts.settle(fact.pk, fact.version, kind=kind, subject="", vector=None, embedder="")
+
+    @rule(pick=picks, many=st.booleans())
+    def delete(self, pick: int, many: bool) -> None:
+        shown = list(Fact.objects.live().order_by("first_seen", "pk"))
+        if shown:
+            chosen = shown[pick % len(shown) :][: 3 if many else 1]
+            self.press(chosen, lambda: deletions.forget(self.owner, [f.pk for f in chosen]))
+
+    @rule()
+    def clear(self) -> None:
+        shown = list(Fact.objects.live())
+        try:
+            self.press(shown, lambda: deletions.clear_all(self.owner))
+        except Refused:
+            assert not Fact.objects.filter(deletion=None).exists()
+        assert not Fact.objects.live().exists()
+
+    @rule(pick=picks)
+    def undo(self, pick: int) -> None:
+        batch = self.pick(Deletion.objects.pending(), pick)
+        if batch is None:
+            return
+        live = {fact.pk: fact for fact in Fact.objects.live()}
+        before = self.pressed.pop(batch.pk)
+        try:
+            undone = deletions.undo(batch)
+        except deletions.TooLate:
+            assert batch.expires_at + deletions.GRACE <= timezone.now()
+            self.pressed[batch.pk] = before
+            return
+        assert undone.sentence
+        del self.barred[batch.pk]
+        self.check_undo(before, live, undone)
+
+    @rule(pick=picks, point=picks)
+    def restore(self, pick: int, point: int) -> None:
+        fact = self.pick(Fact.objects.live(), pick)
+        if fact is None:
+            return
+        event = revisions.history(fact)[point % len(revisions.history(fact))]
+        try:
+            restored = revisions.restore_to(fact, event)
+        except Refused:
+            return
+        restored.refresh_from_db()
+        assert facts.is_live(restored)
+        assert restored.text == event.after["text"]
+
+    @rule(pick=picks)
+    def bring_back(self, pick: int) -> None:
+        if fact := self.pick(Fact.objects.archived(), pick):
+            archive.bring_back(fact)
+            fact.refresh_from_db()
+            assert facts.is_live(fact)
+
+    # -- what happens by itself -----------------------------------------------------------------------------
+
+    @rule(seconds=st.sampled_from([1, 3, 5, 9, 3600, 86400, 40 * 86400]))
+    def wait(self, seconds: int) -> None:
+        self.tick(seconds)
+
+    @rule()
+    def restart(self) -> None:
+        """Come back after the process was killed."""
+        jobs.release_leases()
+        self.expect_the_end()
+        deletions.finish_overdue(timezone.now())
+        self.check_the_end()
+
+    @rule()
+    def work_off_jobs(self) -> None:
+        self.expect_the_end()
+        run_due(["finish_deletion", "free_caches"])
+        self.check_the_end()
+
+    @rule()
+    def evict(self) -> None:
+        archive.evict(self.owner, timezone.now())
+
+    @rule()
+    def night(self) -> None:
+        fading.fade(self.owner, timezone.now().date())
+        old = Fact.objects.archived().filter(archived_at__lte=timezone.now() - archive.KEPT_FOR)
+        gone = {fact.pk for fact in old}
+        assert archive.purge(self.owner, timezone.now()) == len(gone)
+        assert not Fact.objects.filter(pk__in=gone).exists()
+
+    # -- what must hold -------------------------------------------------------------------------------------
+
+    @invariant()
+    def the_caps_hold(self) -> None:
+        placed = Fact.objects.filter(superseded_at=None, archived_at=None)
+        assert placed.filter(deletion=None).count() <= CAP
+        assert Fact.objects.filter(pinned=True).count() <= PINS
+        assert not Fact.objects.filter(pinned=True).exclude(superseded_at=None, archived_at=None).exists()
+
+    @invariant()
+    def nothing_stands_beside_its_contradiction_or_its_twin(self) -> None:
+        live = list(Fact.objects.live())
+        single = [(f.kind, f.subject) for f in live if KINDS[f.kind].single]
+        assert len(set(single)) == len(single)
+        assert len({normalise(f.text) for f in live}) == len(live)
+
+    @invariant()
+    def every_fact_has_a_history(self) -> None:
+        assert not Fact.objects.annotate(n=Count("events")).filter(n=0).exists()
+        for fact in Fact.objects.live():
+            last = fact.events.order_by("created_at", "pk").filter(after__text=fact.text)
+            assert last.exists()
+
+    @invariant()
+    def what_was_replaced_hangs_on_a_chain_without_rings(self) -> None:
+        parents = dict(Fact.objects.values_list("pk", "supersedes_id"))
+        for start in parents:
+            seen, at = set(), start
+            while at is not None:
+                assert at not in seen
+                seen.add(at)
+                at = parents[at]
+        assert not Fact.objects.live().filter(superseded_by__isnull=False).exists()
+
+    @invariant()
+    def forgotten_words_are_nowhere(self) -> None:
+        kept = json.dumps(
+            [
+                *Fact.objects.values_list("text", "quote"),
+                *FactEvent.objects.values_list("before", "after", "reason"),
+                *ExtractionRun.objects.values_list("refused", "error"),
+                *Conversation.objects.values_list("memory_block", "memory_block_facts"),
+                *Message.objects.values_list("note"),
+                *Job.objects.values_list("payload", "last_error"),
+                *Entity.objects.values_list("name", "key"),
+                *Relationship.objects.values_list("relation"),
+                *Tombstone.objects.values_list("digest"),
+            ]
+        )
+        for text in self.forgotten:
+            assert f'"{text}"' not in kept
+            assert f": {text}" not in kept
+
+    # -- bookkeeping ----------------------------------------------------------------------------------------
+
+    def tick(self, seconds: float) -> None:
+        self.time.shift(timedelta(seconds=seconds))
+
+    def pick(self, rows: Any, number: int) -> Any:
+        found = list(rows.order_by("pk"))
+        # Keys are random; their order must not be, or a failing run could not be played again.
+        found.sort(key=lambda row: (getattr(row, "first_seen", None) or row.pressed_at, str(row)))
+        return found[number % len(found)] if found else None
+
+    def live_texts(self) -> set[str]:
+        return {fact.text for fact in Fact.objects.live()}
+
+    def taught(self, text: str) -> None:
+        self.forgotten.discard(text)
+
+    def press(self, chosen: list[Fact], verb: Any) -> None:
+        before = {fact.pk: state(fact) for fact in chosen}
+        self.tick(0.1)
+        batch = verb()
+        self.pressed[batch.pk] = before
+        words = None if batch.everything else {normalise(text) for text in batch.facts.all().wordings()}
+        self.barred[batch.pk] = (batch.pressed_at, words)
+
+    def is_barred(self, message: Message) -> bool:
+        said = normalise(message.content)
+        return any(
+            pressed_at > message.created_at and (words is None or said in words)
+            for pressed_at, words in self.barred.values()
+        )
+
+    def check_undo(self, before: dict[Any, dict[str, Any]], live: dict[Any, Fact], undone: Any) -> None:
+        told = [*undone.returned, *undone.merged, *undone.superseded]
+        assert {fact.pk for fact in told} == set(before)
+        for pk, was in before.items():
+            fact = Fact.objects.get(pk=pk)
+            twin = next((f for f in live.values() if normalise(f.text) == normalise(was["text"])), None)
+            rivals = [f for f in live.values() if (f.kind, f.subject) == (fact.kind, fact.subject)]
+            if twin is not None:
+                assert not Fact.objects.filter(pk=twin.pk).exists()
+                assert fact.mention_count == was["mention_count"] + twin.mention_count
+            elif rivals and KINDS[fact.kind].single:
+                stays = [f for f in Fact.objects.live() if (f.kind, f.subject) == (fact.kind, fact.subject)]
+                assert len(stays) == 1
+                assert fact.text == was["text"]
+            else:
+                assert facts.is_live(fact)
+                assert state(fact) == was
+
+    def expect_the_end(self) -> None:
+        overdue = Deletion.objects.pending().filter(expires_at__lte=timezone.now() - deletions.GRACE)
+        self.ending = {batch.pk: batch.facts.all().wordings() for batch in overdue}
+
+    def check_the_end(self) -> None:
+        for pk, wordings in self.ending.items():
+            assert Deletion.objects.get(pk=pk).state == "done"
+            del self.pressed[pk]
+            standing = Fact.objects.filter(superseded_at=None, archived_at=None)
+            said = {normalise(fact.text) for fact in standing}
+            self.forgotten |= {text for text in wordings if normalise(text) not in said}
+
+
+def test_no_sequence_of_events_breaks_what_must_always_hold(owner, monkeypatch):
+    monkeypatch.setattr(evict, "CAP", CAP)
+    monkeypatch.setattr(evict, "PRUNE_FROM", PRUNE_FROM)
+    monkeypatch.setattr(facts, "MAX_PINNED", PINS)
+    Memory.owner = owner
+    run_state_machine_as_test(
+        Memory,
+        settings=settings(
+            max_examples=40,
+            stateful_step_count=30,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
