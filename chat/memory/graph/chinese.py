@@ -17,7 +17,7 @@ _LIST = re.compile(r"[、和与及跟]|以及")
 _MEASURE = re.compile(
     r"^(?:个|(?:[一二两三四五六七八九十]|\d+)(?:个|只|条|匹|台|本|部|款|种|篇|家|套|首|门|名|位|些))(?=.)"
 )
-_LEAD = re.compile(r"^(?:很|非常|特别|最|正在|在|正|也|都|常|经常|一直|主要)+")
+_LEAD = re.compile(r"^(?:很|一点|非常|特别|最|正在|在|正|也|都|常|经常|一直|主要)+")
 _TAIL = re.compile(r"(?:工作|上班|就职|画图|写作|编程|办公|学习)$")
 
 _PATTERNS: dict[str, tuple[tuple[str, str, TypeName], ...]] = {
@@ -70,6 +70,11 @@ def ties(kind: str, text: str) -> list[Tie]:
         return _family(text)
     if kind == "pet":
         return _pet(text)
+    if kind == "building" and (about := re.search(r"关于(.{1,10}?)的(.{1,6})$", text)):
+        project = Thing(about[2], "project")
+        return [Tie("builds", project), Tie("about", Thing(about[1], "concept"), project)]
+    if kind == "goal" and (trip := re.search(r"去(.{1,6}?)(?:旅行|旅游)", text)):
+        return [Tie("aims_for", Thing(trip[1], "place"))]
     for pattern, relation, type_ in _PATTERNS.get(kind, ()):
         found = re.search(pattern, text)
         if found:

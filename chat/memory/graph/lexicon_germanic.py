@@ -31,7 +31,8 @@ ENGLISH = Tongue(
     ),
     empty=words(
         "it them that this these those being how what when why who to not going doing having getting if "
-        "listening looking working living things thing something anything nothing everything people you "
+        "listening looking working living way fact idea feeling things thing something anything nothing "
+        "everything people you "
         "me us him her user user's he she they i we be is are"
     ),
     inner=words("of de la le du del da do di van von der den upon the"),
@@ -63,7 +64,7 @@ ENGLISH = Tongue(
         "plays": words("plays play playing"),
         "dislikes": words(
             "dislikes dislike hates hate can't cannot stand avoids avoid detests detest doesn't don't like "
-            "likes enjoy loathes"
+            "likes enjoy loathes not fan of"
         ),
         "building": words(
             "building builds build built making makes make writing writes write developing develops "
@@ -73,7 +74,7 @@ ENGLISH = Tongue(
         ),
         "learning": words(
             "learning learns learn studying studies study practising practises practicing practices "
-            "practice taking takes training how to play"
+            "practice taking takes training to play for"
         ),
         "goal": words(
             "wants want plans plan planning hopes hope aims aim goal training trains saving saves up for "
@@ -83,8 +84,8 @@ ENGLISH = Tongue(
             "speaks speak spoke fluent fluently in native speaker of understands understand bilingual "
             "conversational basic"
         ),
-        "condition": words("has have suffers suffer from diagnosed with got living"),
-        "takes": words("takes take taking on uses use"),
+        "condition": words("has have suffers suffer from been diagnosed with got gets get"),
+        "takes": words("takes take taking on"),
         "allergic": words("allergic intolerant allergy to an"),
         "diet": words("eats eat eating doesn't don't no not only mostly never any"),
         "quit": words("gave given up quit stopped stop quitting off"),
@@ -96,6 +97,7 @@ ENGLISH = Tongue(
             "visits trip to flew"
         ),
         "moved": words("moved moves moving"),
+        "lived": words("lived"),
         "lives": words("lives live living based resides moved"),
         "migrating": words("migrating migrates moving porting ports converting switching rewriting"),
     },
@@ -160,6 +162,7 @@ GERMAN = Tongue(
         "wants": words("möchte will wünscht bevorzugt braucht mag sich"),
         "travel": words("fliegt fliege reist reise fährt fahre nach"),
         "moved": words("zog zieht gezogen umgezogen"),
+        "lived": words("lebte wohnte gelebt gewohnt"),
         "lives": words("lebt wohnt wohne lebe zog zieht"),
         "migrating": words("migriert portiert"),
     },

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from .known import TOOLS
+from .known import TOOLS, type_of
 from .lexicon import Tongue, words
 from .owner import Sentence
 from .phrases import TONGUES, after_verb, is_proper, join, name_after, names_in, objects, phrase, run_at
 from .tie import Thing, Tie, TypeName
 
+_AT = words("at bei chez presso")
+# Before or after what one is allergic to: "a peanut allergy", "lactose intolerant".
+_ALLERGY = words("allergy allergies intolerant intolerance")
 # Adjectives that stand where a profession would.
 _NO_PROFESSION = words(
     "retired unemployed retraité retraitée jubilado jubilada pensionato pensionata aposentado aposentada "
@@ -17,9 +20,11 @@ _NO_PROFESSION = words(
 
 
 def home(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Lives in Porto, Portugal", "lives near Toledo", "moved from Lima to Quito"."""
+    """Read "Lives in Porto, Portugal", "lives near Toledo", "moved from Lima to Quito"."""
     tongue = TONGUES[sentence.language]
     found = _moved_from(tokens, tongue)
+    if after_verb(tokens, tongue, "lived") is not None:
+        return found
     place = _place(tokens, tongue)
     near = name_after(tokens, tongue.near | _with_of(tongue), tongue) if _says_near(tokens, tongue) else None
     if place is not None and (near is None or place[1] < near[1]):
@@ -64,21 +69,24 @@ def _wider(tokens: list[str], end: int, place: Thing, tongue: Tongue) -> list[Ti
 
 
 def _moved_from(tokens: list[str], tongue: Tongue) -> list[Tie]:
-    if after_verb(tokens, tongue, "moved") is None:
+    if after_verb(tokens, tongue, "lived") is not None:
+        left = _place(tokens, tongue)
+    elif after_verb(tokens, tongue, "moved") is not None:
+        left = name_after(tokens, tongue.from_, tongue)
+    else:
         return []
-    left = name_after(tokens, tongue.from_, tongue)
     return [Tie("lived_in", Thing(left[0], "place"))] if left else []
 
 
 def origin(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Comes from Ghana", "grew up in Rio de Janeiro"."""
+    """Read "Comes from Ghana", "grew up in Rio de Janeiro"."""
     tongue = TONGUES[sentence.language]
     place = name_after(tokens, tongue.from_ | tongue.place, tongue)
     return [Tie("comes_from", Thing(place[0], "place"))] if place else []
 
 
 def employer(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Works at Nordic Wind as a turbine engineer", "works at a bakery in Leeds"."""
+    """Read "Works at Nordic Wind as a turbine engineer", "works at a bakery in Leeds"."""
     tongue = TONGUES[sentence.language]
     found = workplace(tokens, tongue)
     return [*found, *_works_as(tokens, tongue)]
@@ -100,7 +108,9 @@ def workplace(tokens: list[str], tongue: Tongue, source: Thing | None = None) ->
             end < len(rest) and rest[end].isalpha() and rest[end].casefold() not in tongue.cut | tongue.joins
         ):
             end += 1
-        return [Tie("works_at", Thing(join(rest[head:end]), "organisation"), source)]
+        name = join(rest[head:end])
+        if type_of(name) != "place":
+            return [Tie("works_at", Thing(name, "organisation"), source)]
     name, _ = phrase(rest, tongue)
     if not name:
         return []
@@ -130,7 +140,7 @@ def _profession(name: str) -> list[Tie]:
 
 
 def job(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Is a React developer", "works as a night guard", "studies law", "leads a team at Maersk"."""
+    """Read "Is a React developer", "works as a night guard", "studies law", "leads a team at Maersk"."""
     tongue = TONGUES[sentence.language]
     studied = after_verb(tokens, tongue, "studies")
     if studied is not None:
@@ -149,7 +159,9 @@ def _is_a(rest: list[str], tongue: Tongue) -> list[Tie]:
     # "Is retired" is no profession; the other languages name one without an article.
     if not rest or (tongue.code == "en" and rest[0].casefold() not in tongue.determiners):
         return []
-    return _profession(phrase(rest, tongue)[0])
+    found = _profession(phrase(rest, tongue)[0])
+    where = name_after(rest, _AT, tongue)
+    return [*found, Tie("works_at", Thing(where[0], "organisation"))] if found and where else found
 
 
 def _studies(rest: list[str], tongue: Tongue) -> list[Tie]:
@@ -166,24 +178,28 @@ def _studies(rest: list[str], tongue: Tongue) -> list[Tie]:
 
 
 def health(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Is allergic to penicillin", "takes insulin", "has asthma"."""
+    """Read "Is allergic to penicillin", "takes insulin", "has asthma"."""
     tongue = TONGUES[sentence.language]
+    at = next((i for i, t in enumerate(tokens) if t.casefold() in _ALLERGY), 0)
+    if at and tokens[at - 1].casefold() not in tongue.determiners | tongue.fillers:
+        return _each("allergic_to", [tokens[at - 1]])
     for relation, group in (("allergic_to", "allergic"), ("takes", "takes"), ("has_condition", "condition")):
         rest = after_verb(tokens, tongue, group)
         if rest is not None and sentence.by_owner:
             return _each(relation, objects(rest, tongue))
-    return []
+    aids = after_verb(tokens, tongue, "tools") if sentence.by_owner else None
+    return _each("uses", objects(aids or [], tongue), "tool")
 
 
 def language(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Speaks Danish, English and some Polish"."""
+    """Read "Speaks Danish, English and some Polish"."""
     tongue = TONGUES[sentence.language]
     rest = after_verb(tokens, tongue, "language")
     return _each("speaks", objects(rest, tongue)) if rest else []
 
 
 def event(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Is flying to Japan", "moved from Lima to Quito", "the wedding is in Tuscany"."""
+    """Read "Is flying to Japan", "moved from Lima to Quito", "the wedding is in Tuscany"."""
     tongue = TONGUES[sentence.language]
     if moved := _moved_from(tokens, tongue):
         return moved

@@ -14,20 +14,21 @@ _WITH = words("to with mit à avec con com")
 
 
 def family(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Sister Amara lives in Accra", "has twins, Noor and Sami", "son is deaf"."""
+    """Read "Sister Amara lives in Accra", "has twins, Noor and Sami", "son is deaf"."""
     tongue = TONGUES[sentence.language]
+    heads = [i for i, t in enumerate(tokens) if kin_of(t) and not kin_of(" ".join(tokens[i + 1 : i + 2]))]
+    if not heads:
+        return relationship(sentence, tokens)
+    if sentence.owned:
+        # "User's brother Emeka has two sons": the sons are his.
+        heads = heads[:1]
     found: list[Tie] = []
-    for i, token in enumerate(tokens):
-        relation = kin_of(token)
-        if relation is None:
-            continue
-        names, end = _names_at(tokens, i + 1, tongue)
-        people = [Thing(name, "person") for name in names] or [Thing(token, "person")]
-        found += [Tie(relation, person) for person in people]
+    for i, stop in zip(heads, [*heads[1:], len(tokens)], strict=True):
+        names, end = _names_at(tokens[:stop], i + 1, tongue)
+        people = [Thing(name, "person") for name in names] or [Thing(tokens[i], "person")]
+        found += [Tie(kin_of(tokens[i]) or "family", person) for person in people]
         if len(people) == 1:
-            found += _what_they_do(tokens[end:], people[0], tongue)
-        if names:
-            break
+            found += _what_they_do(tokens[end:stop], people[0], tongue)
     return found
 
 
@@ -75,9 +76,14 @@ def _what_they_do(rest: list[str], person: Thing, tongue: Tongue) -> list[Tie]:
 
 
 def pet(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Has a parrot called Coco", "has two rabbits, Flopsy and Clover", "dog is named Biscuit"."""
+    """Read "Has a parrot called Coco", "has two rabbits, Flopsy and Clover", "dog is named Biscuit"."""
     tongue = TONGUES[sentence.language]
-    start = 0
+    second = next((i for i, t in enumerate(tokens) if t.casefold() in tongue.joins), None)
+    if second and sum(t.casefold() in tongue.called for t in tokens) > 1:
+        return pet(sentence, tokens[:second]) + pet(sentence, tokens[second + 1 :])
+    # "Adopted a greyhound": whatever the verb, an animal follows it.
+    verb = sentence.by_owner and len(tokens) > 1 and tokens[1].casefold() in tongue.determiners
+    start = 1 if verb else 0
     while start < len(tokens) and tokens[start].casefold() in _HAS | tongue.fillers | tongue.determiners:
         start += 1
     animal = next((i for i in range(start, len(tokens)) if _is_word(tokens[i], tongue)), None)
@@ -109,7 +115,7 @@ def _is_word(token: str, tongue: Tongue) -> bool:
 
 
 def relationship(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Is married to Jonas"."""
+    """Read "Is married to Jonas"."""
     tongue = TONGUES[sentence.language]
     found = name_after(tokens, _WITH, tongue)
     if not found:

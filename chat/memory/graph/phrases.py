@@ -38,7 +38,7 @@ def split_words(text: str, tongue: Tongue) -> list[str]:
 
 def is_proper(word: str) -> bool:
     """Tell whether a word is written as a name; months and days are not."""
-    return bool(word) and any(c.isupper() for c in word) and word.casefold() not in MONTHS_AND_DAYS
+    return any(c.isupper() for c in word) and word.casefold().removesuffix("s") not in MONTHS_AND_DAYS
 
 
 def run_at(tokens: Words, start: int, tongue: Tongue) -> int:
@@ -166,7 +166,7 @@ def _phrase_end(words: Words, tongue: Tongue) -> int:
         folded = word.casefold()
         if is_proper(word):
             continue
-        if folded in MONTHS_AND_DAYS or folded in tongue.called:
+        if folded in MONTHS_AND_DAYS | tongue.called | tongue.breaks | tongue.joins or word in ",;:()":
             return i
         if folded in tongue.inner and i and i + 1 < len(words):
             inside = folded not in tongue.cut or (is_proper(words[i - 1]) and is_proper(words[i + 1]))

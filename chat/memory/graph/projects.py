@@ -19,6 +19,7 @@ from .phrases import (
 )
 from .tie import Thing, Tie
 
+_SWITCHED = words("switched moved migrated")
 _COURSE = words(
     "classes class lessons lesson course courses unterricht kurs kurse cours clases clase curso lezioni "
     "corso aulas"
@@ -28,8 +29,9 @@ _MADE = words("written built made implemented geschrieben gebaut écrit écrite 
 _USES = words("uses use runs needs utilise utiliza nutzt benutzt verwendet usa")
 # What is due belongs to a project; these words only say that it is.
 _DUE = words(
-    "deadline launch launches release delivery submission handover opening date abgabe abgabetermin frist "
-    "start premiere work entrega lancement lanzamiento remise consegna scadenza prazo lançamento project"
+    "deadline launch launches release delivery submission handover opening date abgabe abgabetermin "
+    "frist start premiere work entrega lancement lanzamiento proyecto projet projeto progetto "
+    "projekt remise consegna scadenza prazo lançamento project"
 )
 _DUE_VERB = words(
     "is due must has have needs ships launches opens slipped moved was goes ends will ist muss "
@@ -39,7 +41,7 @@ _OF = words("of for von für de del di do da du per para pour")
 
 
 def building(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Is making Lantern, a card game", "is migrating billing from Rails to Go"."""
+    """Read "Is making Lantern, a card game", "is migrating billing from Rails to Go"."""
     tongue = TONGUES[sentence.language]
     if not sentence.by_owner:
         return _about_project(sentence, tokens, tongue)
@@ -47,12 +49,12 @@ def building(sentence: Sentence, tokens: list[str]) -> list[Tie]:
     if rest is None:
         return []
     project, described, end = _project(rest, tongue)
+    moves = after_verb(tokens, tongue, "migrating") is not None
     if project is None:
-        return []
+        return _migration(rest, None, tongue) if moves else []
     found = [Tie("builds", project)]
     if described:
         found.append(Tie("is_a", Thing(described, "concept"), project))
-    moves = after_verb(tokens, tongue, "migrating") is not None
     return [*found, *(_migration(rest, project, tongue) if moves else _made_of(rest[end:], project, tongue))]
 
 
@@ -78,7 +80,7 @@ def _clause(tokens: list[str]) -> list[str]:
     return tokens[: next((i for i, t in enumerate(tokens) if t in ",;:("), len(tokens))]
 
 
-def _migration(rest: list[str], project: Thing, tongue: Tongue) -> list[Tie]:
+def _migration(rest: list[str], project: Thing | None, tongue: Tongue) -> list[Tie]:
     found = []
     if new := name_after(rest, tongue.to, tongue):
         found.append(Tie("uses", Thing(new[0], "tool"), project))
@@ -111,7 +113,7 @@ def _made_of(rest: list[str], project: Thing, tongue: Tongue) -> list[Tie]:
 
 
 def _about_project(sentence: Sentence, tokens: list[str], tongue: Tongue) -> list[Tie]:
-    """ "Side project is called Birdsong", "app Fork uses Postgres", "Fork is written in Rust"."""
+    """Read "Side project is called Birdsong", "app Fork uses Postgres", "Fork is written in Rust"."""
     called = name_after(tokens, tongue.called, tongue)
     if called:
         return [Tie("builds", Thing(called[0], "project"))]
@@ -131,10 +133,12 @@ def _about_project(sentence: Sentence, tokens: list[str], tongue: Tongue) -> lis
 
 
 def tools(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Works with a lathe and files", "keeps the accounts in LibreOffice"."""
+    """Read "Works with a lathe and files", "keeps the accounts in LibreOffice"."""
     tongue = TONGUES[sentence.language]
     if not sentence.by_owner and (found := _about_project(sentence, tokens, tongue)):
         return found
+    if tongue.code == "en" and _SWITCHED.intersection(t.casefold() for t in tokens[:3]):
+        return _migration(tokens, None, tongue)
     rest = after_verb(tokens, tongue, "tools")
     names = [_bare(name, tongue) for name in objects(rest, tongue)] if rest else []
     if not names and tongue.code != "de":
@@ -152,7 +156,7 @@ def _bare(name: str, tongue: Tongue) -> str:
 
 
 def learning(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Is learning Rust", "is taking evening classes in sign language"."""
+    """Read "Is learning Rust", "is taking evening classes in sign language"."""
     tongue = TONGUES[sentence.language]
     rest = after_verb(tokens, tongue, "learning")
     if rest is None:
@@ -164,7 +168,7 @@ def learning(sentence: Sentence, tokens: list[str]) -> list[Tie]:
 
 
 def goal(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Is saving for a camper van", "wants to run a marathon", "plans to move to Lisbon"."""
+    """Read "Is saving for a camper van", "wants to run a marathon", "plans to move to Lisbon"."""
     tongue = TONGUES[sentence.language]
     rest, acts = _aim(tokens, tongue)
     if rest is None:
@@ -189,7 +193,8 @@ def _aim(tokens: list[str], tongue: Tongue) -> tuple[list[str] | None, bool]:
         return tokens[at + 1 :], True
     if at < len(tokens) and tongue.infinitive and tokens[at].endswith(tongue.infinitive):
         return tokens[at + 1 :], True
-    return tokens[at:], False
+    rest = tokens[at:]
+    return (rest[1:] if rest[:1] == [","] else rest), False
 
 
 def _opens_noun(word: str, tongue: Tongue) -> bool:
@@ -197,15 +202,13 @@ def _opens_noun(word: str, tongue: Tongue) -> bool:
 
 
 def deadline(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Thesis is due on 3 May", "the launch of Lantern slipped to June"."""
+    """Read "Thesis is due on 3 May", "the launch of Lantern slipped to June"."""
     tongue = TONGUES[sentence.language]
     stop = next((i for i, t in enumerate(tokens) if t.casefold() in _DUE_VERB and i), len(tokens))
     head = tokens[:stop]
-    if sentence.by_owner:
-        rest = next(
-            (tokens[i + 1 :] for i, t in enumerate(tokens) if t.casefold() in {"finish", "submit"}), []
-        )
-        head = _clause(rest)
+    due = next((i for i, t in enumerate(tokens) if t.casefold() in {"finish", "submit", "deliver"}), None)
+    if due is not None and sentence.by_owner:
+        head = _clause(tokens[due + 1 :])
     head = [t.removesuffix("'s") for t in head]
     while head and head[0].casefold() in tongue.determiners | _DUE | _OF | tongue.fillers:
         head = head[1:]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from .known import type_of
 from .lexicon import Tongue, words
 from .owner import Sentence
@@ -13,18 +15,21 @@ _DIETS = words(
     "veganerin végétarien végétarienne végane végan vegetariano vegetariana vegano vegana"
 )
 _NO = words("no without kein keine keinen ohne sans sin nada senza sem")
+_THIRD_PERSON = re.compile(r"^[a-z]{2,}s$")
+# What is asked for is an answer anyway.
+_ANSWERS = words("answers answer replies responses antworten réponses respuestas risposte respostas")
 # "Can't stand", "no le gusta": a no before the verb.
 _DENIED = words("no not don't doesn't n' ne non não nicht")
 
 
 def likes(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Loves old westerns and tea", "plays the drums", "favourite city is Lisbon"."""
+    """Read "Loves old westerns and tea", "plays the drums", "favourite city is Lisbon"."""
     tongue = TONGUES[sentence.language]
     return _plays(tokens, tongue) or _tastes("likes", _liked(sentence, tokens, tongue, "likes"))
 
 
 def dislikes(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Can't stand loud restaurants"."""
+    """Read "Can't stand loud restaurants"."""
     tongue = TONGUES[sentence.language]
     return _tastes("dislikes", _liked(sentence, tokens, tongue, "dislikes"))
 
@@ -45,9 +50,13 @@ def _liked(sentence: Sentence, tokens: list[str], tongue: Tongue, group: str) ->
         at = next((i for i, t in enumerate(tokens) if t.casefold() in tongue.copula), None)
         return objects(tokens[at + 1 :], tongue) if at is not None else []
     rest = after_verb(tokens, tongue, group)
-    if rest is None:
-        return names_in(tokens, tongue)[:1] if tongue.code != "de" else []
-    return objects(rest, tongue)
+    if rest is not None:
+        # "Likes to play chess": the infinitive stands between.
+        return objects(rest[2:] if rest[:1] == ["to"] else rest, tongue)
+    if group == "likes" and tongue.code == "en" and tokens and _THIRD_PERSON.match(tokens[0]):
+        # "Collects vintage cameras", "listens to Radiohead".
+        return objects(tokens[2 if tokens[1:2] == ["to"] else 1 :], tongue)
+    return names_in(tokens, tongue)[:1] if tongue.code != "de" else []
 
 
 def _tastes(relation: str, names: list[str]) -> list[Tie]:
@@ -55,7 +64,7 @@ def _tastes(relation: str, names: list[str]) -> list[Tie]:
 
 
 def diet(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Is vegetarian", "eats no pork"."""
+    """Read "Is vegetarian", "eats no pork"."""
     tongue = TONGUES[sentence.language]
     known = next((t for t in tokens if t.casefold() in _DIETS), None)
     if known:
@@ -68,30 +77,31 @@ def diet(sentence: Sentence, tokens: list[str]) -> list[Tie]:
 
 
 def habit(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Gave up smoking"; what is done every morning names no thing."""
+    """Read "Gave up smoking"; what is done every morning names no thing."""
     tongue = TONGUES[sentence.language]
     rest = after_verb(tokens, tongue, "quit")
     return [Tie("gave_up", Thing(name, "concept")) for name in objects(rest, tongue)] if rest else []
 
 
 def reply_style(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Prefers short answers", "wants no emojis"."""
+    """Read "Prefers short answers", "wants no emojis"."""
     tongue = TONGUES[sentence.language]
     rest = after_verb(tokens, tongue, "wants")
     if rest is None:
         return []
-    verbs = tokens[: len(tokens) - len(rest)]
-    if any(t.casefold() in _NO | _DENIED for t in verbs):
-        relation = "avoids"
-    elif no := next((i for i, t in enumerate(rest) if t.casefold() in _NO), None):
-        relation, rest = "avoids", rest[no + 1 :]
+    if any(t.casefold() in _NO | _DENIED for t in tokens[: len(tokens) - len(rest)]):
+        wanted, unwanted = [], objects(rest, tongue)
     else:
-        relation = "prefers"
-    return [Tie(relation, Thing(name, "concept")) for name in objects(rest, tongue)]
+        no = next((i for i, t in enumerate(rest) if t.casefold() in _NO), len(rest))
+        wanted, unwanted = objects(rest[:no], tongue), objects(rest[no + 1 :], tongue)
+    return [
+        *(Tie("prefers", Thing(name, "concept")) for name in wanted if name.casefold() not in _ANSWERS),
+        *(Tie("avoids", Thing(name, "concept")) for name in unwanted),
+    ]
 
 
 def reply_language(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Wants answers in French"."""
+    """Read "Wants answers in French"."""
     tongue = TONGUES[sentence.language]
     found = name_after(tokens, frozenset({"in", "auf"}), tongue)
     if found:
@@ -102,7 +112,7 @@ def reply_language(sentence: Sentence, tokens: list[str]) -> list[Tie]:
 
 
 def units(sentence: Sentence, tokens: list[str]) -> list[Tie]:
-    """ "Wants distances in miles", "uses metric units"."""
+    """Read "Wants distances in miles", "uses metric units"."""
     tongue = TONGUES[sentence.language]
     at = next((i for i, t in enumerate(tokens) if t.casefold() in {"in", "en", "em"}), None)
     rest = tokens[at + 1 :] if at is not None else after_verb(tokens, tongue, "wants")
