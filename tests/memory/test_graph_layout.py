@@ -1,0 +1,75 @@
+"""The picture of the graph: no two names overlap, and all stand inside it, however many and long they are."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat.memory.graph.layout import FONT, NARROW, ORDER, WIDE, Link, Node, draw, fitted, text_width
+
+names = st.text(min_size=1, max_size=60)
+things = st.lists(
+    st.builds(Node, key=st.uuids().map(str), name=names, note=names, type=st.sampled_from(ORDER)),
+    max_size=70,
+    unique_by=lambda node: node.key,
+)
+frames = pytest.mark.parametrize("frame", [WIDE, NARROW], ids=["wide", "narrow"])
+
+
+def apart(a, b) -> bool:
+    return a.x + a.width <= b.x or b.x + b.width <= a.x or a.y + a.height <= b.y or b.y + b.height <= a.y
+
+
+@frames
+@given(nodes=things)
+def test_no_two_names_overlap_and_all_are_inside(frame, nodes):
+    drawing = draw(nodes, [], frame)
+    assert len(drawing.boxes) == min(len(nodes), frame.most)
+    for box in drawing.boxes:
+        assert box.x >= 0
+        assert box.x + box.width <= frame.width
+        assert box.y >= 0
+        assert box.y + box.height <= drawing.height
+    assert all(apart(a, b) for a, b in combinations(drawing.boxes, 2))
+
+
+@frames
+@given(nodes=things)
+def test_no_heading_stands_in_a_box_and_the_owner_is_between_the_columns(frame, nodes):
+    drawing = draw(nodes, [], frame)
+    x, y = drawing.hub
+    for box in drawing.boxes:
+        assert box.x + box.width < x - frame.hub or box.x > x + frame.hub
+        for heading in drawing.headings:
+            assert not (box.x <= heading.x <= box.x + box.width and box.y < heading.y < box.y + box.height)
+    assert frame.hub <= y <= drawing.height - frame.hub
+
+
+@given(text=names, room=st.floats(min_value=30, max_value=300))
+def test_a_name_is_cut_to_its_room(text, room):
+    assert text_width(fitted(text, room, FONT), FONT) <= room
+
+
+@frames
+def test_links_are_drawn_between_what_is_shown_and_only_there(frame):
+    nodes = [Node(str(i), f"Name {i}", "", ORDER[i % 6]) for i in range(60)]
+    links = [Link(None, "0"), Link("0", "1"), Link(None, "59", valid=False), Link("59", "0")]
+    assert len(draw(nodes, links, frame).curves) == 2
+
+
+@frames
+@given(nodes=things, pairs=st.lists(st.tuples(st.integers(0, 69), st.integers(0, 69)), max_size=20))
+def test_links_stay_in_the_channel_between_the_columns(frame, nodes, pairs):
+    keys = [n.key for n in nodes]
+    links = [Link(keys[a], keys[b]) for a, b in pairs if a < len(keys) and b < len(keys)]
+    for curve in draw(nodes, links, frame).curves:
+        numbers = [float(n) for n in curve.path.replace("M", "").replace("C", " ").split()]
+        for x in numbers[::2]:
+            assert frame.column <= x <= frame.width - frame.column
+
+
+def test_with_nothing_known_the_owner_stands_alone():
+    assert draw([], [], WIDE).boxes == []
