@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import path
 
-from chat.views import chats, health, memory, replies
+from chat.views import chats, graph, health, memory, replies
 
 urlpatterns = [
     path("", chats.home, name="home"),
@@ -22,6 +22,7 @@ urlpatterns = [
     path("m/<uuid:pk>/retry/", replies.retry, name="retry"),
     path("m/<uuid:pk>/used/", replies.used, name="used"),
     path("memory/", memory.panel, name="memory"),
+    path("memory/graph/", graph.graph, name="memory_graph"),
     path("memory/pill/", memory.pill, name="memory_pill"),
     path("memory/health/", health.health, name="memory_health"),
     path("memory/add/", memory.add, name="fact_add"),

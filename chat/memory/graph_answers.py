@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -17,6 +17,9 @@ from chat.models import Entity, Fact, Relationship
 
 from .graph_wording import sentence
 
+# What stands under an answer is for checking it, not for reading all.
+_SOURCES = 12
+
 
 @dataclass(slots=True)
 class Edge:
@@ -28,6 +31,8 @@ class Edge:
     valid: bool
     latest: datetime
     facts: list[Fact] = field(default_factory=list)
+    # The panel's card that it leads to: its fact's own, or that of what took the fact's place.
+    card: UUID | None = None
 
     @property
     def words(self) -> str:
@@ -44,6 +49,12 @@ class Answer:
     sentence: str
     edges: Sequence[Edge] = ()
     understood: bool = True
+
+    @property
+    def sources(self) -> list[Edge]:
+        """Return an edge for each memory that the answer stands on, as many as can be looked through."""
+        first = {edge.facts[0].pk: edge for edge in reversed(self.edges)}
+        return list(reversed(first.values()))[:_SOURCES]
 
 
 def edges(owner: Any, wanted: Q | None = None) -> list[Edge]:
@@ -67,7 +78,22 @@ def edges(owner: Any, wanted: Q | None = None) -> list[Edge]:
         edge.latest = max(edge.latest, fact.last_seen)
         if fact not in edge.facts:
             edge.facts.insert(0 if row.valid else len(edge.facts), fact)
-    return sorted(found.values(), key=lambda e: (not e.valid, -e.latest.timestamp(), e.target.key))
+    _lead_to_cards(owner, found.values())
+    return sorted(
+        found.values(), key=lambda e: (not e.valid, -e.latest.timestamp(), e.source is not None, e.target.key)
+    )
+
+
+def _lead_to_cards(owner: Any, found: Collection[Edge]) -> None:
+    facts = {fact.pk: fact for edge in found for fact in edge.facts}
+    gone = {pk for pk, fact in facts.items() if fact.superseded_at or fact.archived_at}
+    newer: dict[UUID | None, UUID] = {}
+    if gone:
+        live = Fact.objects.for_owner(owner).live().filter(supersedes__in=gone)
+        newer = dict(live.values_list("supersedes", "pk"))
+    for edge in found:
+        cards = (newer.get(fact.pk) if fact.pk in gone else fact.pk for fact in edge.facts)
+        edge.card = next((card for card in cards if card is not None), None)
 
 
 def answer(owner: Any, question: str) -> Answer:

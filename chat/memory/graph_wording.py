@@ -57,27 +57,28 @@ _OTHERS: dict[str, tuple[Words, Words]] = {
     "lives_in": (lazy("%(source)s lives in %(target)s"), lazy("%(source)s lived in %(target)s")),
     "works_at": (lazy("%(source)s works at %(target)s"), lazy("%(source)s worked at %(target)s")),
 }
-_KIN: dict[str, Words] = {
-    "wife": lazy("wife"),
-    "husband": lazy("husband"),
-    "spouse": lazy("spouse"),
-    "partner": lazy("partner"),
-    "daughter": lazy("daughter"),
-    "son": lazy("son"),
-    "child": lazy("child"),
-    "mother": lazy("mother"),
-    "father": lazy("father"),
-    "parent": lazy("parent"),
-    "sister": lazy("sister"),
-    "brother": lazy("brother"),
-    "sibling": lazy("sibling"),
-    "grandparent": lazy("grandparent"),
-    "grandchild": lazy("grandchild"),
-    "aunt": lazy("aunt"),
-    "uncle": lazy("uncle"),
-    "cousin": lazy("cousin"),
-    "niece": lazy("niece"),
-    "nephew": lazy("nephew"),
+# One, and several.
+_KIN: dict[str, tuple[Words, Words]] = {
+    "wife": (lazy("wife"), lazy("wives")),
+    "husband": (lazy("husband"), lazy("husbands")),
+    "spouse": (lazy("spouse"), lazy("spouses")),
+    "partner": (lazy("partner"), lazy("partners")),
+    "daughter": (lazy("daughter"), lazy("daughters")),
+    "son": (lazy("son"), lazy("sons")),
+    "child": (lazy("child"), lazy("children")),
+    "mother": (lazy("mother"), lazy("mothers")),
+    "father": (lazy("father"), lazy("fathers")),
+    "parent": (lazy("parent"), lazy("parents")),
+    "sister": (lazy("sister"), lazy("sisters")),
+    "brother": (lazy("brother"), lazy("brothers")),
+    "sibling": (lazy("sibling"), lazy("siblings")),
+    "grandparent": (lazy("grandparent"), lazy("grandparents")),
+    "grandchild": (lazy("grandchild"), lazy("grandchildren")),
+    "aunt": (lazy("aunt"), lazy("aunts")),
+    "uncle": (lazy("uncle"), lazy("uncles")),
+    "cousin": (lazy("cousin"), lazy("cousins")),
+    "niece": (lazy("niece"), lazy("nieces")),
+    "nephew": (lazy("nephew"), lazy("nephews")),
 }
 
 
@@ -86,7 +87,56 @@ def sentence(source: str, relation: str, targets: Sequence[str], valid: bool = T
     names = get_text_list(list(targets), _("and"))
     if relation in KIN and not source:
         words = _("Your %(role)s: %(target)s") if valid else _("Once your %(role)s: %(target)s")
-        return words % {"role": _KIN[relation], "target": names}
+        return words % {"role": _KIN[relation][len(targets) > 1], "target": names}
     plain = ("%(source)s – %(target)s",) * 2
     now, once = (_OTHERS if source else _OWN).get(relation, plain)
     return str(now if valid else once) % {"source": source or _("You"), "target": names}
+
+
+# Under a name in the picture, where the owner is in the middle.
+_BRIEF: dict[str, Words] = {
+    "lives_in": lazy("home"),
+    "lives_near": lazy("home is near"),
+    "lived_in": lazy("lived there"),
+    "comes_from": lazy("from there"),
+    "works_at": lazy("works there"),
+    "works_as": lazy("job"),
+    "studies": lazy("studies"),
+    "studies_at": lazy("studies there"),
+    "has_pet": lazy("pet"),
+    "speaks": lazy("speaks"),
+    "allergic_to": lazy("allergic"),
+    "takes": lazy("takes"),
+    "has_condition": lazy("health"),
+    "likes": lazy("likes"),
+    "plays": lazy("plays"),
+    "dislikes": lazy("dislikes"),
+    "eats": lazy("eats"),
+    "avoids": lazy("avoids"),
+    "gave_up": lazy("gave up"),
+    "prefers": lazy("prefers"),
+    "builds": lazy("works on it"),
+    "learns": lazy("learns"),
+    "aims_for": lazy("goal"),
+    "uses": lazy("uses"),
+    "migrates_from": lazy("moves away"),
+    "must_finish": lazy("deadline"),
+    "visits": lazy("travels there"),
+    "related_to": lazy("plans"),
+}
+_BRIEF_OTHERS: dict[str, Words] = {
+    "uses": lazy("%(source)s uses it"),
+    "migrates_from": lazy("%(source)s leaves it"),
+    "is_a": lazy("%(source)s"),
+    "about": lazy("subject of %(source)s"),
+    "located_in": lazy("%(source)s is there"),
+    "lives_in": lazy("%(source)s lives there"),
+    "works_at": lazy("%(source)s works there"),
+}
+
+
+def brief(source: str, relation: str) -> str:
+    """Return a relation in a word or two, to stand under the name of its target."""
+    if source:
+        return str(_BRIEF_OTHERS.get(relation, "%(source)s")) % {"source": source}
+    return str(_KIN[relation][0] if relation in _KIN else _BRIEF.get(relation, ""))

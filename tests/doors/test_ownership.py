@@ -65,7 +65,7 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
     "send": [("POST", lambda t: reverse("send"), {"text": "Hello", "conversation": "{conversation}"})],
 }
 # Addresses that show or make only what belongs to whoever asks.
-OF_WHOEVER_ASKS = {"home", "memory", "memory_pill", "memory_health", "fact_add"}
+OF_WHOEVER_ASKS = {"home", "memory", "memory_pill", "memory_health", "memory_graph", "fact_add"}
 # Addresses with a door of their own.
 OTHERWISE_GUARDED = {"login", "logout", "admin"}
 
@@ -133,7 +133,7 @@ def test_a_stranger_is_sent_to_the_login_and_nothing_changes(things, method, add
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", sorted(OF_WHOEVER_ASKS - {"fact_add", "memory_health"}))
+@pytest.mark.parametrize("name", sorted(OF_WHOEVER_ASKS - {"fact_add", "memory_health", "memory_graph"}))
 def test_pages_show_only_what_belongs_to_whoever_asks(things, owner, other, logged_in, name):
     Things.of(other, "of somebody else")
     page = logged_in(other).get(reverse(name)).content.decode()

@@ -25,6 +25,9 @@ _DENIED = words("no not don't doesn't n' ne non não nicht")
 def likes(sentence: Sentence, tokens: list[str]) -> list[Tie]:
     """Read "Loves old westerns and tea", "plays the drums", "favourite city is Lisbon"."""
     tongue = TONGUES[sentence.language]
+    if tokens and tokens[0].casefold() in tongue.verbs["dislikes"] - tongue.verbs["likes"] - {"not", "non"}:
+        # The kind may be wrong; the verb is the owner's own.
+        return dislikes(sentence, tokens)
     return _plays(tokens, tongue) or _tastes("likes", _liked(sentence, tokens, tongue, "likes"))
 
 

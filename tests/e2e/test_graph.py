@@ -1,0 +1,134 @@
+"""The entity graph can be read by everybody: no name over another, on desk and phone, in both themes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from chat.actions import graph
+
+from .hands import card, open_panel
+
+pytestmark = pytest.mark.browser
+
+LIFE = [
+    ("home", "User lives in Bergen"),
+    ("origin", "User comes from Ghana"),
+    ("employer", "User works at Nordic Wind as a turbine engineer"),
+    ("family", "User's sister Amara lives in Accra"),
+    ("pet", "User has a parrot called Coco"),
+    ("building", "User is building a recipe app called Fork written in Rust"),
+    ("likes", "User likes Rust, jazz and long train rides through northern countries"),
+]
+MANY = [
+    *LIFE,
+    *(
+        ("likes", f"User likes {name}")
+        for name in ["chess", "tea", "rain", "hiking", "sushi", "Go", "Vim", "Paris", "techno", "soup"]
+    ),
+    *(("tools", f"User uses Instrument{i} Professional Edition") for i in range(14)),
+    *(("family", f"User has a cousin called Maximiliana{i}") for i in range(12)),
+    *(("home", f"User lives in Llanfairpwllgwyngyll{i}") for i in range(11)),
+]
+SIZES = [[], LIFE[:1], LIFE, MANY]
+
+
+@pytest.fixture
+def known(make_fact):
+    """Returns a maker of facts that the graph has read."""
+
+    def make(facts):
+        for kind, text in facts:
+            graph.follow(make_fact(text, kind=kind))
+
+    return make
+
+
+def findings(page):
+    found = Axe().run(page).response["violations"]
+    return [
+        (v["id"], [n["html"][:90] for n in v["nodes"]])
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ]
+
+
+def crowded(page):
+    """Return the names that run out of their box, and the pairs of texts in the picture that overlap."""
+    return page.locator(".drawn:visible").evaluate(
+        """svg => {
+            const of = e => e.getBoundingClientRect();
+            const out = [...svg.querySelectorAll('.thing')].filter(g => {
+                const box = of(g.querySelector('rect'));
+                return [...g.querySelectorAll('text')].some(t => of(t).right > box.right - 2);
+            }).map(g => g.textContent);
+            const texts = [...svg.querySelectorAll('text')];
+            const over = texts.flatMap((a, i) => texts.slice(i + 1).filter(b => {
+                const [p, q] = [of(a), of(b)];
+                const beside = p.right - 1 <= q.left || q.right - 1 <= p.left;
+                return !beside && p.top < q.bottom - 3 && q.top < p.bottom - 3;
+            }).map(b => a.textContent + ' / ' + b.textContent));
+            return [...out, ...over];
+        }"""
+    )
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("facts", SIZES, ids=len)
+def test_no_name_covers_another_and_nothing_overflows(open_page, known, facts, width):
+    known(facts)
+    page = open_page("/memory/graph/", width=width)
+    expect(page.locator(".drawn:visible")).to_have_count(1)
+    assert crowded(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".graph").evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_serious_with_and_without_an_answer(open_page, known, dark, width):
+    known(LIFE)
+    page = open_page("/memory/graph/", dark=dark, width=width)
+    assert findings(page) == [], "page"
+    page.goto("/memory/graph/?q=What+do+I+like")
+    assert findings(page) == [], "answer"
+
+
+def test_an_empty_graph_says_what_will_come_and_axe_finds_nothing(open_page):
+    page = open_page("/memory/graph/")
+    expect(page.get_by_text("Nothing to draw yet.")).to_be_visible()
+    assert findings(page) == []
+
+
+def test_a_question_is_answered_in_place_and_leads_to_the_card(open_page, known):
+    known(LIFE)
+    page = open_page("/memory/graph/")
+    box = page.get_by_role("searchbox", name="Ask about what is remembered")
+    box.fill("Who is Coco?")
+    box.press("Enter")
+    answer = page.get_by_role("status").filter(has_text="You have a pet: Coco.")
+    expect(answer).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/memory/graph/$"))
+    answer.get_by_role("link", name="User has a parrot called Coco").click()
+    expect(page).to_have_url(re.compile(r"/memory/#fact-"))
+    expect(card(page, "parrot")).to_be_visible()
+
+
+def test_without_javascript_a_question_is_answered_too(open_page, known):
+    known(LIFE)
+    page = open_page("/memory/graph/", java_script_enabled=False)
+    page.get_by_role("searchbox").fill("Where do I live?")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.get_by_text("You live in Bergen.", exact=True)).to_be_visible()
+
+
+def test_the_panel_leads_to_the_graph_and_the_picture_says_what_it_shows(open_page, known):
+    known(LIFE)
+    page = open_page()
+    open_panel(page).get_by_role("link", name="How it hangs together").click()
+    picture = page.get_by_role("img", name=re.compile("You and what your memories speak of"))
+    expect(picture).to_be_visible()
+    expect(picture.locator("desc")).to_contain_text("Bergen")
