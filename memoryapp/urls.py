@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import path
 
-from chat.views import chats, graph, health, memory, replies
+from chat.views import chats, forgetting, graph, health, memory, origins, replies
 
 urlpatterns = [
     path("", chats.home, name="home"),
@@ -26,11 +26,16 @@ urlpatterns = [
     path("memory/pill/", memory.pill, name="memory_pill"),
     path("memory/health/", health.health, name="memory_health"),
     path("memory/add/", memory.add, name="fact_add"),
-    path("memory/undo/<uuid:pk>/", memory.undo, name="undo"),
+    path("memory/clear/", forgetting.clear, name="clear"),
+    path("memory/archive/", origins.archive, name="archive"),
+    path("memory/undo/<uuid:pk>/", forgetting.undo, name="undo"),
     path("memory/<uuid:pk>/", memory.fact, name="fact"),
     path("memory/<uuid:pk>/edit/", memory.edit, name="fact_edit"),
     path("memory/<uuid:pk>/pin/", memory.pin, name="fact_pin"),
-    path("memory/<uuid:pk>/delete/", memory.delete, name="fact_delete"),
+    path("memory/<uuid:pk>/delete/", forgetting.delete, name="fact_delete"),
+    path("memory/<uuid:pk>/origin/", origins.origin, name="origin"),
+    path("memory/<uuid:pk>/restore/<uuid:event>/", origins.restore, name="restore"),
+    path("memory/<uuid:pk>/back/", origins.bring_back, name="bring_back"),
     path("login/", auth.LoginView.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),

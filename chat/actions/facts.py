@@ -41,6 +41,7 @@ __all__ = [
 
 MAX_PINNED = 10  # seed 004, "Pinned Exemption"
 MAX_CHARACTERS = 300
+_FEWEST_LETTERS = 2  # a word: "x" says nothing that could be remembered
 _ONE_VALUE = "one of its kind at a time"
 
 
@@ -170,6 +171,8 @@ def clean(text: str) -> str:
     text = redact(" ".join(text.replace("\x00", "").split()))
     if not text:
         raise Refused("Write what to remember.")
+    if sum(c.isalpha() for c in text) < _FEWEST_LETTERS:
+        raise Refused("There is no word in this. Write what to remember as a sentence.")
     if len(text) > MAX_CHARACTERS:
         raise Refused(f"A memory has at most {MAX_CHARACTERS} characters. Shorten it a little.")
     return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -16,7 +16,7 @@ from chat.models import Conversation, MemoryMode, Message
 
 from .answers import refused
 from .articles import articles
-from .scope import HtmxHttpRequest, own_conversation
+from .scope import HtmxHttpRequest, own_conversation, uuid_or_404
 
 
 @require_GET
@@ -54,7 +54,7 @@ def messages_after(request: HtmxHttpRequest, pk: UUID, seq: int) -> HttpResponse
 def send(request: HtmxHttpRequest) -> HttpResponse:
     """Save a message and begin its reply."""
     given = request.POST.get("conversation", "")
-    found = own_conversation(request, _uuid_or_404(given)) if given else None
+    found = own_conversation(request, uuid_or_404(given)) if given else None
     back = reverse("conversation", args=[found.pk]) if found else reverse("home")
     try:
         asked, reply = actions.send_message(request.user, request.POST.get("text", ""), found)
@@ -78,10 +78,3 @@ def flush(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Have memory read what waits here at once: its page was left or hidden."""
     actions.flush(own_conversation(request, pk).pk)
     return HttpResponse(status=204)
-
-
-def _uuid_or_404(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError as error:
-        raise Http404 from error

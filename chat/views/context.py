@@ -13,6 +13,8 @@ from chat.actions.deletions import GRACE
 from chat.llm.registry import registry
 from chat.models import App, Conversation, Deletion, Fact
 
+from .forgetting import told
+
 _SIDEBAR_LENGTH = 200
 
 
@@ -65,12 +67,7 @@ def pending(user: Any) -> list[dict[str, Any]]:
         .prefetch_related("facts")
     )
     return [
-        {
-            "id": row.pk,
-            "count": len(facts),
-            "text": facts[0].text if len(facts) == 1 else "",
-            "seconds_left": max(1, round((row.expires_at - now).total_seconds())),
-        }
+        told(row, facts, (row.expires_at - now).total_seconds())
         for row in rows
         if (facts := list(row.facts.all()))
     ]

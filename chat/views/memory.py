@@ -1,57 +1,28 @@
-"""The memory panel: cards that are edited, pinned, forgotten and brought back."""
+"""The memory panel: cards that are added, edited and pinned."""
 
 from __future__ import annotations
 
 from typing import Any
 from uuid import UUID
 
+from django.contrib import messages as notices
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import reswap, retarget
 
-from chat.actions import deletions
 from chat.actions import facts as actions
+from chat.actions import pins
 from chat.actions.messages import Refused
-from chat.memory.similar import normalise
 from chat.models import Category, Fact
 
-from .answers import changed, refused
+from .answers import changed, refused, toast
+from .cards import decorated, shelves
 from .health import health_of, opened_from
-from .scope import HtmxHttpRequest, own_deletion, own_fact
-
-TABS = ("all", *Category.values, "pinned")
-
-
-def decorated(fact: Fact) -> Fact:
-    """Add what a card shows beyond the fact's own fields."""
-    fact.bar = round(fact.confidence * 100)  # type: ignore[attr-defined]
-    fact.was = fact.supersedes.text if fact.supersedes else None  # type: ignore[attr-defined]
-    return fact
-
-
-def shelves(request: HtmxHttpRequest) -> dict[str, Any]:
-    """Return the panel's context: groups of cards for the tab and the search, and counts of all."""
-    params = request.GET if request.method == "GET" else request.POST
-    tab = params.get("tab", "all")
-    tab = tab if tab in TABS else "all"
-    query = params.get("q", "").strip()
-    every = [
-        decorated(f)
-        for f in Fact.objects.for_owner(request.user).live().select_related("supersedes").grouped()
-    ]
-    shown = [f for f in every if _on_tab(f, tab) and normalise(query) in normalise(f.text)]
-    groups = [
-        {"category": c.value, "label": c.label, "facts": facts, "count": len(facts)}
-        for c in Category
-        if (facts := [f for f in shown if f.category == c])
-    ]
-    counts = {name: sum(_on_tab(f, name) for f in every) for name in TABS}
-    return {"groups": groups, "counts": counts, "tab": tab, "q": query, "total": len(every)}
-
-
-def _on_tab(fact: Fact, tab: str) -> bool:
-    return tab == "all" or fact.category == tab or (tab == "pinned" and fact.pinned)
+from .origins import archived
+from .scope import HtmxHttpRequest, own_fact, uuid_or_404
 
 
 @require_GET
@@ -59,8 +30,14 @@ def panel(request: HtmxHttpRequest) -> HttpResponse:
     """Show all that is known: as a page, as the sheet's content, or as its list alone."""
     if request.htmx and request.htmx.target == "memory-list":
         return render(request, "memory/panel.html#list", shelves(request))
-    context = {**shelves(request), "health": health_of(request.user, opened_from(request))}
-    return render(request, "memory/panel.html#panel" if request.htmx else "memory/panel.html", context)
+    return _panel(request)
+
+
+def _panel(request: HtmxHttpRequest, status: int = 200, **more: Any) -> HttpResponse:
+    health = health_of(request.user, opened_from(request))
+    context = {**shelves(request), "health": health, "archived": archived(request), **more}
+    template = "memory/panel.html#panel" if request.htmx else "memory/panel.html"
+    return render(request, template, context, status=status)
 
 
 @require_GET
@@ -77,17 +54,21 @@ def fact(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 def add(request: HtmxHttpRequest) -> HttpResponse:
-    """Remember what the user wrote."""
+    """Remember what the user wrote, or show the card that says it already."""
     try:
-        actions.add_fact(request.user, request.POST.get("text", ""))
+        saved = actions.add_fact(request.user, request.POST.get("text", ""))
     except Refused as problem:
         if not request.htmx:
             return refused(request, str(problem), 422, reverse("memory"))
-        context = {**shelves(request), "error": str(problem), "text": request.POST.get("text", "")}
+        context = {"error": str(problem), "text": request.POST.get("text", "")}
         return render(request, "memory/panel.html#composer", context, status=422)
+    known = _("Already remembered.") if saved.mention_count > 1 else ""
     if not request.htmx:
-        return redirect("memory")
-    return changed(render(request, "memory/panel.html#list", shelves(request)))
+        if known:
+            notices.info(request, known)
+        return redirect(f"{reverse('memory')}#fact-{saved.pk}" if known else "memory")
+    page = render(request, "memory/panel.html#list", shelves(request, found=saved if known else None))
+    return toast(changed(page), known) if known else changed(page)
 
 
 @require_http_methods(["GET", "POST"])
@@ -119,43 +100,35 @@ def edit(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 def pin(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
-    """Pin a card, or unpin it."""
+    """Pin a card, or unpin it; where ten are pinned, offer to unpin the oldest `instead`."""
     found = own_fact(request, pk)
+    given = request.POST.get("instead")
+    instead = own_fact(request, uuid_or_404(given)) if given else None
     try:
-        actions.pin_fact(found, not found.pinned)
+        if instead is None:
+            actions.pin_fact(found, not found.pinned)
+        else:
+            pins.pin_instead(found, instead)
     except Refused as problem:
-        return refused(request, str(problem), 409, reverse("memory"))
+        oldest = pins.oldest_if_full(found)
+        if oldest is None:
+            return refused(request, str(problem), 409, reverse("memory"))
+        return _offer(request, found, oldest)
     if not request.htmx:
         return redirect("memory")
     return changed(render(request, "memory/panel.html#list", shelves(request)))
 
 
-@require_POST
-def delete(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
-    """Forget a fact: gone at once, for good after four seconds."""
-    found = own_fact(request, pk)
-    try:
-        deletion = deletions.forget(request.user, [found.pk])
-    except Refused as problem:
-        return refused(request, str(problem), 409, reverse("memory"))
+def _offer(request: HtmxHttpRequest, found: Fact, oldest: Fact) -> HttpResponse:
+    offer = {"fact": found, "oldest": oldest, "most": actions.MAX_PINNED}
     if not request.htmx:
-        return redirect("memory")
-    forgot = {"id": str(deletion.pk), "text": found.text, "seconds": int(deletions.WINDOW.total_seconds())}
-    return changed(HttpResponse(""), forgot=forgot)
-
-
-@require_POST
-def undo(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
-    """Bring back what was forgotten, while its deadline lasts."""
-    found = own_deletion(request, pk)
-    try:
-        deletions.undo(found)
-    except deletions.TooLate as problem:
-        return refused(request, str(problem), 409, reverse("memory"))
-    return changed(HttpResponse(status=204)) if request.htmx else redirect("memory")
+        return _panel(request, status=409, offer=offer)
+    # Not 409: what that answers is not put into the page.
+    card = render(request, "memory/_card.html", {"fact": decorated(found), "offer": offer}, status=422)
+    return reswap(retarget(card, f"#fact-{found.pk}"), "outerHTML")
 
 
 def _live(found: Fact) -> Fact:
-    if found.deletion_id is not None or found.superseded_at is not None:
+    if found.deletion_id is not None or found.superseded_at is not None or found.archived_at is not None:
         raise Http404
     return found

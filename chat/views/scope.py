@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django_htmx.middleware import HtmxDetails
 
-from chat.models import Conversation, Deletion, Fact, Message
+from chat.models import Conversation, Deletion, Fact, FactEvent, Message
 
 
 class HtmxHttpRequest(HttpRequest):
@@ -35,10 +35,26 @@ def own_message(request: HtmxHttpRequest, pk: UUID) -> Message:
 def own_fact(request: HtmxHttpRequest, pk: UUID) -> Fact:
     """Return the user's fact, live or not, or answer 404."""
     return get_object_or_404(
-        Fact.objects.for_owner(request.user).select_related("owner", "supersedes"), pk=pk
+        Fact.objects.for_owner(request.user).select_related(
+            "owner", "supersedes", "source_message", "source_conversation"
+        ),
+        pk=pk,
     )
+
+
+def own_event(request: HtmxHttpRequest, pk: UUID) -> FactEvent:
+    """Return an event of the user's facts, or answer 404."""
+    return get_object_or_404(FactEvent.objects.for_owner(request.user).select_related("fact"), pk=pk)
 
 
 def own_deletion(request: HtmxHttpRequest, pk: UUID) -> Deletion:
     """Return the user's deletion, or answer 404."""
     return get_object_or_404(Deletion.objects.for_owner(request.user).select_related("owner"), pk=pk)
+
+
+def uuid_or_404(text: str) -> UUID:
+    """Return the key that a form names, or answer 404."""
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise Http404 from error

@@ -3,7 +3,8 @@ import { $ } from "./dom.js";
 
 const NEAR = 32;
 const talk = $("[data-talk]"), button = $("#to-end"), column = $("#messages");
-let following = true, last = 0, shown = 0;
+// A link to a message leads there, not to the end.
+let following = !location.hash.startsWith("#m-"), last = 0, shown = 0;
 
 // The browser scrolls what it has painted: a reader at the end of that is at the end, though text has come since.
 const reached = () => talk.scrollTop + talk.clientHeight > Math.min(shown, talk.scrollHeight) - NEAR;
@@ -41,5 +42,5 @@ export function start() {
   watch.observe(talk);
   watch.observe(column);
   button.addEventListener("click", () => { toEnd(); $("#text").focus(); });
-  if (!location.hash.startsWith("#m-")) toEnd();
+  if (following) toEnd();
 }

@@ -14,20 +14,22 @@ import * as sheet from "./sheet.js";
 import * as socket from "./socket.js";
 import * as stream from "./stream.js";
 
+const tell = (name, detail) => document.body.dispatchEvent(new CustomEvent(name, { detail }));
+
 document.body.addEventListener("htmx:responseError", ({ detail: { xhr } }) => toast(sentenceOf(xhr)));
 // htmx tells HX-Trigger events to the element that asked; when that has left the page, nobody would hear them.
 document.body.addEventListener("htmx:afterRequest", ({ detail: { requestConfig, xhr } }) => {
   const header = xhr.getResponseHeader("HX-Trigger");
   if (!header?.startsWith("{") || requestConfig.elt.isConnected) return;
-  for (const [name, detail] of Object.entries(JSON.parse(header))) document.body.dispatchEvent(new CustomEvent(name, { detail }));
+  for (const [name, detail] of Object.entries(JSON.parse(header))) tell(name, detail);
 });
 document.body.addEventListener("htmx:sendError", () => toast(word("unreachable")));
 
 for (const part of [messages, follow, composer, panel, sheet, keys, leave, stream]) part.start();
 socket.on("frame", (frame) => {
   if (frame.type === "model") model.show(frame);
-  if (frame.type === "facts") panel.changed();
-  if (["chat", "messages"].includes(frame.type)) document.body.dispatchEvent(new Event("chat-changed"));
+  if (frame.type === "facts") tell("memory-changed");
+  if (["chat", "messages"].includes(frame.type)) tell("chat-changed");
 });
-socket.on("open", panel.changed);
+socket.on("open", () => tell("memory-changed"));
 socket.connect();

@@ -90,7 +90,8 @@ export function start() {
   // A fact that is forgotten in the panel leaves the line that told of it, and comes back with it.
   document.body.addEventListener("forgot", (event) => {
     const fact = event.target.closest?.("[data-fact-card]")?.dataset.factCard;
-    for (const line of $$(`.learned li:has([data-fact="${fact}"])`)) { line.hidden = true; line.dataset.deletion = event.detail.id; }
+    const gone = event.detail.all ? ".learned li:not(.lead)" : `.learned li:has([data-fact="${fact}"])`;
+    for (const line of $$(gone)) { line.hidden = true; line.dataset.deletion = event.detail.id; }
   });
   document.addEventListener("undone", ({ detail: { id, origin } }) => {
     for (const line of $$(`.learned [data-deletion="${id}"]`)) line.hidden = false;

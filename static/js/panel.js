@@ -174,6 +174,6 @@ export function start() {
   });
   document.body.addEventListener("htmx:afterSettle", swapped);
   document.body.addEventListener("memory-changed", changed);
-  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") changed(); });
+  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") htmx.trigger(document.body, "memory-changed"); });
   settle();
 }

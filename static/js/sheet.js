@@ -15,6 +15,7 @@ export async function open(fact = null) {
   const page = fact ? urls.memory : `${urls.memory}?${new URLSearchParams(new FormData($("#filter") ?? undefined))}`;
   await htmx.ajax("GET", page, { target: "#sheet-body", swap: "innerHTML", source: "#sheet-body" });
   settle();
+  rehome();
   reveal(fact);
 }
 
@@ -48,6 +49,7 @@ export function start() {
     // A search that is still waiting for its keys to rest must ask for the tab that was just chosen.
     const tab = event.target.closest("[role=tab]");
     if (tab) $("[name=tab]").value = tab.id.slice(4);
+    if (event.target.closest("[data-leave]")) close();
     const link = event.target.closest("[data-sheet], [data-fact]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || (!dialog && !link.dataset.fact)) return;
     event.preventDefault();

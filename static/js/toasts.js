@@ -1,6 +1,6 @@
 // Toasts: a line that goes by itself, and one line a deletion that can still be taken back.
 import { $, $$, post, urls } from "./dom.js";
-import { shorten, word } from "./words.js";
+import { word } from "./words.js";
 
 const PLAIN_SECONDS = 5;
 
@@ -30,45 +30,40 @@ function leave(toast) {
 }
 
 function setBar(toast) {
-  const bar = $(".time-left", toast);
-  if (!bar) return;
-  bar.style.setProperty("--seconds", toast.seconds);
-  bar.style.setProperty("--gone", (Date.now() - toast.born) / 1000);
+  toast.style.setProperty("--seconds", toast.seconds);
+  toast.style.setProperty("--gone", (Date.now() - toast.born) / 1000);
 }
 
 function start(toast, seconds, counted) {
   Object.assign(toast, { born: Date.now(), seconds });
   if (counted) {
-    const bar = document.createElement("span");
-    bar.className = "time-left";
-    toast.append(bar);
+    toast.append(Object.assign(document.createElement("span"), { className: "time-left" }));
     setBar(toast);
   }
   toast.timer = setTimeout(() => leave(toast), seconds * 1000);
+}
+
+function bubble(text) {
+  const made = Object.assign(document.createElement("div"), { className: "toast" });
+  made.append(Object.assign(document.createElement("span"), { className: "say", textContent: text }));
+  region().append(made);
+  return made;
 }
 
 export function toast(text) {
   if (!text) return;
   const same = $$(".toast:not(.going, [data-deletion])").find((other) => $(".say", other)?.textContent === text);
   if (same) leave(same);
-  const made = document.createElement("div");
-  made.className = "toast";
-  made.append(Object.assign(document.createElement("span"), { className: "say", textContent: text }));
-  region().append(made);
-  start(made, PLAIN_SECONDS + text.length / 25, false);
+  start(bubble(text), PLAIN_SECONDS + text.length / 25, false);
 }
 
-function forgot({ id, text, seconds }, origin) {
+function forgot({ id, text, seconds, all }, origin) {
   if ($(`.toast[data-deletion="${id}"]`)) return;
-  const made = document.createElement("div");
-  made.className = "toast";
+  const made = bubble(text);
+  made.classList.toggle("wide", all);
   made.dataset.deletion = id;
   made.origin = origin;
-  made.text = text;
-  const say = Object.assign(document.createElement("span"), { className: "say", textContent: word("forgot", { text: shorten(text) }) });
-  const undo = Object.assign(document.createElement("button"), { type: "button", textContent: word("undo") });
-  made.append(say, undo);
-  region().append(made);
+  made.append(Object.assign(document.createElement("button"), { type: "button", textContent: word("undo") }));
   start(made, seconds, true);
 }
 

@@ -10,6 +10,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
 from django.urls import URLPattern, URLResolver, reverse
+from django.utils import timezone
 
 from chat.actions import deletions
 from chat.actions.facts import add_fact
@@ -29,6 +30,7 @@ class Things:
     reply: Message
     fact: Fact
     deletion: Any
+    put_away: Fact
 
     @classmethod
     def of(cls, user: Any, mark: str) -> Things:
@@ -37,7 +39,9 @@ class Things:
         finish_reply(reply, f"Reply {mark}", "complete")
         gone = add_fact(user, f"Forgotten {mark}")
         fact = add_fact(user, f"Fact {mark}")
-        return cls(asked.conversation, asked, reply, fact, deletions.forget(user, [gone.pk]))
+        away = add_fact(user, f"Faded {mark}")
+        Fact.objects.filter(pk=away.pk).update(archived_at=timezone.now())
+        return cls(asked.conversation, asked, reply, fact, deletions.forget(user, [gone.pk]), away)
 
 
 Address = Callable[[Things], str]
@@ -62,10 +66,16 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
     "care": [("GET", lambda t: reverse("care", args=[t.conversation.pk]), {})],
     "end": [("POST", lambda t: reverse("end", args=[t.conversation.pk]), {})],
     "memory_mode": [("POST", lambda t: reverse("memory_mode", args=[t.conversation.pk]), {"mode": "off"})],
+    "origin": [("GET", lambda t: reverse("origin", args=[t.fact.pk]), {})],
+    "restore": [("POST", lambda t: reverse("restore", args=[t.fact.pk, t.fact.events.first().pk]), {})],
+    "bring_back": [("POST", lambda t: reverse("bring_back", args=[t.put_away.pk]), {})],
     "send": [("POST", lambda t: reverse("send"), {"text": "Hello", "conversation": "{conversation}"})],
 }
 # Addresses that show or make only what belongs to whoever asks.
-OF_WHOEVER_ASKS = {"home", "memory", "memory_pill", "memory_health", "memory_graph", "fact_add"}
+OF_WHOEVER_ASKS = {"home", "memory", "memory_pill", "memory_health", "memory_graph", "archive", "clear"}
+OF_WHOEVER_ASKS |= {"fact_add"}
+# These say nothing by a plain GET of what they hold.
+SILENT = {"fact_add", "memory_health", "memory_graph", "archive", "clear"}
 # Addresses with a door of their own.
 OTHERWISE_GUARDED = {"login", "logout", "admin"}
 
@@ -133,7 +143,7 @@ def test_a_stranger_is_sent_to_the_login_and_nothing_changes(things, method, add
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", sorted(OF_WHOEVER_ASKS - {"fact_add", "memory_health", "memory_graph"}))
+@pytest.mark.parametrize("name", sorted(OF_WHOEVER_ASKS - SILENT))
 def test_pages_show_only_what_belongs_to_whoever_asks(things, owner, other, logged_in, name):
     Things.of(other, "of somebody else")
     page = logged_in(other).get(reverse(name)).content.decode()

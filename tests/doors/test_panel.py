@@ -8,9 +8,12 @@ import uuid
 import pytest
 
 from chat.actions import deletions
+from chat.actions import facts as actions
 from chat.models import Deletion, Fact
 
 pytestmark = pytest.mark.django_db
+
+AT_LIST = {"hx-target": "memory-list"}
 
 
 @pytest.fixture
@@ -126,6 +129,31 @@ class TestAdd:
         assert "at most 300 characters" in text(answer)
         assert long in text(answer)
 
+    @pytest.mark.parametrize("given", ["x", "42", "…!", "7 a"])
+    def test_what_has_no_word_is_refused_with_a_sentence(self, ours_htmx, owner, given):
+        answer = ours_htmx.post("/memory/add/", {"text": given})
+        assert answer.status_code == 422
+        assert "There is no word in this." in text(answer)
+        assert not Fact.objects.exists()
+
+    @pytest.mark.parametrize("given", ["Go", "猫派", "C# and F#"])
+    def test_a_short_word_is_a_word(self, ours_htmx, owner, given):
+        assert ours_htmx.post("/memory/add/", {"text": given}).status_code == 200
+
+    def test_what_is_known_says_so_and_shows_its_card_whatever_tab_was_open(self, ours_htmx, known):
+        answer = ours_htmx.post(
+            "/memory/add/", {"text": "user likes CHESS.", "tab": "identity", "q": "oslo"}, headers=AT_LIST
+        )
+        assert triggers(answer)["toast"]["text"] == "Already remembered."
+        assert f'class="card found" id="fact-{known["chess"].pk}"' in text(answer)
+        assert 'id="q" name="q" value=""' in text(answer)
+        assert Fact.objects.count() == 3
+
+    def test_as_a_form_what_is_known_leads_to_its_card(self, ours, known):
+        answer = ours.post("/memory/add/", {"text": "User likes chess"}, follow=True)
+        assert answer.redirect_chain == [(f"/memory/#fact-{known['chess'].pk}", 302)]
+        assert [str(m) for m in answer.context["messages"]] == ["Already remembered."]
+
     def test_as_a_form_the_reason_is_on_the_next_page(self, ours, owner):
         answer = ours.post("/memory/add/", {"text": " "}, follow=True)
         assert [str(m) for m in answer.context["messages"]] == ["Write what to remember."]
@@ -193,12 +221,49 @@ class TestPin:
         assert "User lives in Oslo" in text(answer)
         assert "User likes chess" not in text(answer)
 
-    def test_the_eleventh_answers_409_with_a_toast(self, ours_htmx, known, make_fact):
+    @pytest.fixture
+    def full(self, known, make_fact):
+        """Ten pinned memories; the one about chess was pinned first, whenever it was learned."""
+        actions.pin_fact(known["chess"], False)
+        actions.pin_fact(known["chess"], True)
         for i in range(9):
-            make_fact(f"User likes {i}", pinned=True)
-        answer = ours_htmx.post(f"/memory/{known['oslo'].pk}/pin/")
+            actions.pin_fact(make_fact(f"User likes number {i}", first_seen="2020-01-01T00:00Z"), True)
+        return known
+
+    def test_the_eleventh_offers_to_unpin_the_oldest_on_its_card(self, ours_htmx, full):
+        answer = ours_htmx.post(f"/memory/{full['oslo'].pk}/pin/")
+        assert answer.status_code == 422
+        assert answer.headers["HX-Retarget"] == f"#fact-{full['oslo'].pk}"
+        assert "10 memories are pinned" in text(answer)
+        assert "Unpin the oldest, “User likes chess”?" in text(answer)
+        assert not Fact.objects.get(pk=full["oslo"].pk).pinned
+
+    def test_as_a_form_the_offer_stands_on_the_panel(self, ours, full):
+        answer = ours.post(f"/memory/{full['oslo'].pk}/pin/")
         assert answer.status_code == 409
-        assert "10 memories are pinned" in triggers(answer)["toast"]["text"]
+        assert "<html" in text(answer)
+        assert text(answer).count("Unpin the oldest, “User likes chess”?") == 1
+
+    @pytest.mark.parametrize("client", ["ours", "ours_htmx"])
+    def test_taking_the_offer_unpins_that_one_and_pins_this(self, request, full, client):
+        page = request.getfixturevalue(client)
+        answer = page.post(f"/memory/{full['oslo'].pk}/pin/", {"instead": str(full["chess"].pk)})
+        assert answer.status_code in (200, 302)
+        assert Fact.objects.get(pk=full["oslo"].pk).pinned
+        assert not Fact.objects.get(pk=full["chess"].pk).pinned
+        assert Fact.objects.filter(pinned=True).count() == 10
+
+    def test_a_pin_that_is_on_its_way_out_cannot_make_room(self, ours_htmx, full, owner):
+        deletions.forget(owner, [full["chess"].pk])
+        assert "Unpin the oldest, “User likes number 0”?" in text(
+            ours_htmx.post(f"/memory/{full['oslo'].pk}/pin/")
+        )
+
+    def test_instead_of_another_persons_there_is_none(self, ours_htmx, full, other):
+        theirs = actions.add_fact(other, "I like their things")
+        answer = ours_htmx.post(f"/memory/{full['oslo'].pk}/pin/", {"instead": str(theirs.pk)})
+        assert answer.status_code == 404
+        assert ours_htmx.post(f"/memory/{full['oslo'].pk}/pin/", {"instead": "x"}).status_code == 404
 
     def test_as_a_form_it_leads_back_to_the_panel(self, ours, known):
         answer = ours.post(f"/memory/{known['oslo'].pk}/pin/")
@@ -214,7 +279,8 @@ class TestForget:
 
     def test_by_htmx_the_card_goes_and_the_toast_knows_its_deletion(self, ours_htmx, known):
         answer = ours_htmx.post(f"/memory/{known['oslo'].pk}/delete/")
-        told = {"id": str(Deletion.objects.get().pk), "text": "User lives in Oslo", "seconds": 4}
+        pk = str(Deletion.objects.get().pk)
+        told = {"id": pk, "text": "Forgot “User lives in Oslo”", "seconds": 4, "all": False}
         assert (answer.status_code, text(answer)) == (200, "")
         assert triggers(answer) == {"memory-changed": {}, "forgot": told}
 

@@ -80,18 +80,24 @@ def test_the_full_edit_moves_a_card_to_another_shelf(open_page, three):
     expect(card(sheet, "jazz")).to_have_attribute("data-category", "identity")
 
 
-def test_a_pinned_card_stands_first_and_the_eleventh_pin_is_refused(open_page, make_fact):
+def test_the_eleventh_pin_offers_to_unpin_the_oldest(open_page, make_fact):
     for i in range(10):
         make_fact(f"User likes colour {i}", pinned=True)
     make_fact("User likes jazz")
     sheet = open_panel(open_page())
     card(sheet, "jazz").hover()
     card(sheet, "jazz").get_by_role("button", name="Pin").click()
-    expect(sheet.locator("[data-toasts]")).to_contain_text("Unpin one first")
-    card(sheet, "colour 3").get_by_role("button", name="Pin").click()
+    expect(card(sheet, "jazz").get_by_role("alert")).to_contain_text(
+        "Unpin the oldest, “User likes colour 0”?"
+    )
+    card(sheet, "jazz").get_by_role("link", name="Leave it").click()
+    expect(card(sheet, "jazz").get_by_role("alert")).to_have_count(0)
     card(sheet, "jazz").hover()
     card(sheet, "jazz").get_by_role("button", name="Pin").click()
-    expect(card(sheet, "jazz").get_by_role("button", name="Pin")).to_have_attribute("aria-pressed", "true")
+    card(sheet, "jazz").get_by_role("button", name="Unpin it and pin this").click()
+    pin = card(sheet, "jazz").get_by_role("button", name="Pin", exact=True)
+    expect(pin).to_have_attribute("aria-pressed", "true")
+    assert Fact.objects.filter(pinned=True).count() == 10
 
 
 def test_what_is_written_by_hand_is_a_card_at_once(open_page, scripted):

@@ -1,0 +1,92 @@
+"""Forgetting one memory or all, and undo while the deadline lasts."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages as notices
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chat.actions import deletions
+from chat.actions.messages import Refused
+from chat.models import Deletion, Fact
+
+from .answers import changed, refused, toast
+from .cards import shelves
+from .scope import HtmxHttpRequest, own_deletion, own_fact
+
+_SHOWN_CHARACTERS = 80
+
+
+def told(deletion: Deletion, facts: list[Fact], seconds: float) -> dict[str, Any]:
+    """Return what a toast tells of a batch that can still be undone.
+
+    What a forgotten memory had replaced goes with it and is not counted.
+    """
+    seen = [f for f in facts if f.superseded_at is None and f.archived_at is None] or facts
+    if deletion.everything:
+        sentence = _("Memory cleared")
+    elif len(seen) == 1:
+        sentence = _("Forgot “%(text)s”") % {"text": Truncator(seen[0].text).chars(_SHOWN_CHARACTERS)}
+    else:
+        sentence = ngettext("Forgot %d memory", "Forgot %d memories", len(seen)) % len(seen)
+    return {
+        "id": str(deletion.pk),
+        "text": sentence,
+        "seconds": max(1, round(seconds)),
+        "all": deletion.everything,
+    }
+
+
+@require_POST
+def delete(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Forget a fact: gone at once, for good after four seconds."""
+    found = own_fact(request, pk)
+    try:
+        deletion = deletions.forget(request.user, [found.pk])
+    except Refused as problem:
+        return refused(request, str(problem), 409, reverse("memory"))
+    if not request.htmx:
+        return redirect("memory")
+    return changed(HttpResponse(""), forgot=told(deletion, [found], deletions.WINDOW.total_seconds()))
+
+
+@require_http_methods(["GET", "POST"])
+def clear(request: HtmxHttpRequest) -> HttpResponse:
+    """Ask whether all is to be forgotten, or forget it: gone at once, for good after eight seconds."""
+    if request.method == "GET":
+        asking = request.GET.get("keep") != "1"
+        context = {"asking": asking, "total": Fact.objects.for_owner(request.user).live().count()}
+        return render(request, "memory/_clear.html" if request.htmx else "memory/clear.html", context)
+    try:
+        deletion = deletions.clear_all(request.user)
+    except Refused as problem:
+        return refused(request, str(problem), 409, reverse("memory"))
+    if not request.htmx:
+        return redirect("memory")
+    page = render(request, "memory/panel.html#list", {**shelves(request), "cleared": True})
+    return changed(page, forgot=told(deletion, [], deletions.CLEAR_WINDOW.total_seconds()))
+
+
+@require_POST
+def undo(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Bring back what was forgotten while its deadline lasts; say so where it is not as it was."""
+    found = own_deletion(request, pk)
+    try:
+        undone = deletions.undo(found)
+    except deletions.TooLate as problem:
+        return refused(request, str(problem), 409, reverse("memory"))
+    sentence = undone.sentence if undone.merged or undone.superseded else ""
+    if not request.htmx:
+        if sentence:
+            notices.info(request, sentence)
+        return redirect("memory")
+    answer = changed(HttpResponse(status=204))
+    return toast(answer, sentence) if sentence else answer

@@ -1,0 +1,159 @@
+"""Each memory says where it came from and what happened since, and goes back to any point of that."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from chat.actions import archive, facts
+from chat.models import Conversation, Fact, Job
+
+from .hands import card, open_panel, reply, say
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def learned(talk, make_fact, live):
+    """A memory from the first of many messages."""
+    asked, _ = talk("By the way, I live in Oslo.")
+    conversation = asked.conversation
+    conversation.messages.filter(role="assistant").update(state="complete", content="Fine. " * 400)
+    for n in range(6):
+        _, answer = talk(f"Number {n}.", conversation)
+        conversation.messages.filter(pk=answer.pk).update(state="complete", content="Fine. " * 400)
+    Conversation.objects.update(extracted_through=99)
+    Job.objects.all().delete()
+    return make_fact(
+        "User lives in Oslo",
+        category="identity",
+        kind="home",
+        quote="By the way, I live in Oslo.",
+        source_message=asked,
+        source_conversation=conversation,
+    )
+
+
+def where_from(place, text):
+    """Open a card's origin and return the card."""
+    card(place, text).hover()
+    card(place, text).get_by_role("button", name="Where from").click()
+    expect(card(place, text).get_by_role("list", name="History")).to_be_attached()
+    return card(place, text)
+
+
+def test_the_link_closes_the_panel_and_scrolls_to_the_message(open_page, learned):
+    page = open_page(f"/c/{learned.source_conversation_id}/")
+    message = page.locator(f"#m-{learned.source_message_id}")
+    expect(message).not_to_be_in_viewport()
+    sheet = open_panel(page)
+    opened = where_from(sheet, "Oslo")
+    expect(opened).to_contain_text("“By the way, I live in Oslo.”")
+    opened.get_by_role("link", name="show the message").click()
+    expect(sheet).to_be_hidden()
+    expect(message).to_be_in_viewport()
+
+
+def test_from_another_page_the_link_leads_to_the_message_too(open_page, learned):
+    page = open_page("/memory/")
+    where_from(page, "Oslo").get_by_role("link", name="show the message").click()
+    page.wait_for_url("**/c/**")
+    expect(page.locator(f"#m-{learned.source_message_id}")).to_be_in_viewport()
+
+
+def test_a_deleted_conversation_is_said(open_page, learned):
+    Conversation.objects.all().delete()
+    opened = where_from(open_panel(open_page()), "Oslo")
+    expect(opened).to_contain_text("from a deleted conversation")
+    expect(opened.get_by_role("link", name="show the message")).to_have_count(0)
+
+
+def test_it_opens_and_closes_by_keyboard_and_stays_open_when_memory_changes(open_page, owner, live):
+    facts.add_fact(owner, "I like chess")
+    page = open_page()
+    sheet = open_panel(page)
+    button = card(sheet, "chess").get_by_role("button", name="Where from")
+    button.press("Enter")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    expect(button).to_be_focused()
+    facts.add_fact(owner, "I like tea")
+    expect(card(sheet, "tea")).to_be_visible()
+    expect(card(sheet, "chess")).to_contain_text("Added by hand, today")
+    expect(button).to_be_focused()
+    button.press("Enter")
+    expect(button).to_have_attribute("aria-expanded", "false")
+    expect(card(sheet, "chess")).not_to_contain_text("Added by hand")
+
+
+def test_restore_brings_an_earlier_wording_back(open_page, owner, live):
+    fact = facts.add_fact(owner, "I like chess")
+    facts.edit_fact(fact, "I like bebop")
+    sheet = open_panel(open_page())
+    opened = where_from(sheet, "bebop")
+    expect(opened).to_contain_text("Changed from “I like chess”")
+    opened.get_by_role("button", name="Restore “I like chess”").click()
+    expect(sheet.get_by_role("link", name="I like chess")).to_be_visible()
+    expect(card(sheet, "chess")).to_contain_text("Brought back")
+    assert Fact.objects.get().text == "I like chess"
+
+
+def test_what_was_replaced_is_reached_from_what_replaced_it_and_comes_back(open_page, scripted):
+    page = open_page()
+    scripted.completions.append("home: User lives in Oslo")
+    say(page, "I live in Oslo.")
+    expect(reply(page)).to_contain_text("Remembered: User lives in Oslo", use_inner_text=True)
+    scripted.completions.append("home: User lives in Bergen")
+    say(page, "I live in Bergen now.")
+    expect(page.locator("#messages")).to_contain_text("User lives in Bergen")
+    sheet = open_panel(page)
+    card(sheet, "Bergen").get_by_role("link", name="was “User lives in Oslo”").click()
+    expect(card(sheet, "Bergen")).to_contain_text("“User lives in Oslo” was replaced")
+    card(sheet, "Bergen").get_by_role("button", name="Restore “User lives in Oslo”").first.click()
+    expect(sheet.get_by_role("link", name="User lives in Oslo", exact=True)).to_be_visible()
+    assert Fact.objects.live().get().text == "User lives in Oslo"
+
+
+def test_the_archive_is_there_only_when_something_is_in_it_and_brings_it_back(open_page, make_fact, live):
+    sheet = open_panel(open_page())
+    expect(sheet.locator("#archive")).to_be_hidden()
+    archive.put_away([make_fact("User likes chess")], "expire", "not mentioned for long", timezone.now())
+    expect(sheet.locator("#archive")).to_be_visible()
+    sheet.get_by_text("Archive").click()
+    expect(sheet.locator("#archive")).to_contain_text(re.compile("User likes chess\\s*Faded away, today"))
+    sheet.get_by_role("button", name="Bring back “User likes chess”").click()
+    expect(card(sheet, "chess")).to_be_visible()
+    expect(sheet.locator("#archive")).to_be_hidden()
+
+
+def test_it_all_works_without_javascript(open_page, owner, make_fact, live):
+    fact = facts.add_fact(owner, "I like chess")
+    facts.edit_fact(fact, "I like bebop")
+    archive.put_away([make_fact("User likes tea")], "evict", "made room", timezone.now())
+    page = open_page("/memory/", java_script_enabled=False)
+    card(page, "bebop").get_by_role("button", name="Where from").click()
+    page.get_by_role("button", name="Restore “I like chess”").click()
+    expect(card(page, "chess")).to_be_visible()
+    page.get_by_text("Archive").click()
+    page.get_by_role("button", name="Bring back “User likes tea”").click()
+    expect(card(page, "tea")).to_be_visible()
+
+
+def test_what_is_known_already_is_said_and_its_card_shown(open_page, owner, live):
+    for n in range(12):
+        facts.add_fact(owner, f"I like number {n} very much")
+    facts.add_fact(owner, "I like chess")
+    sheet = open_panel(open_page())
+    sheet.get_by_role("searchbox").fill("number 3")
+    expect(sheet.locator("article.card")).to_have_count(1)
+    box = sheet.get_by_role("textbox", name="Remember something")
+    box.fill("i like chess!")
+    box.press("Enter")
+    expect(sheet.locator("[data-toasts]")).to_contain_text("Already remembered.")
+    expect(card(sheet, "chess").get_by_role("link", name="I like chess")).to_be_focused()
+    expect(sheet.get_by_role("searchbox")).to_have_value("")
+    box.fill("x")
+    box.press("Enter")
+    expect(sheet.get_by_role("alert")).to_contain_text("There is no word in this.")
