@@ -20,14 +20,22 @@ UNDO = "undo"
 _VALUED = (FactEventKind.ADD, FactEventKind.EDIT, FactEventKind.UPDATE, FactEventKind.RESTORE)
 
 
-def supersede(old: Fact, new: Fact, actor: str, reason: str, source: Message | None = None) -> None:
-    """Let one fact take the place of another, with its pin; the only place that does, in a transaction."""
+def supersede(
+    old: Fact, new: Fact, actor: str, reason: str, source: Message | None = None, *, late: bool = False
+) -> None:
+    """Let one fact take the place of another, with its pin; the only place that does, in a transaction.
+
+    `late` says that the old one is older than all that the new one has replaced already.
+    """
     before = snapshot(old)
     # The user pinned the matter, not the wording of the day.
     new.pinned = new.pinned or old.pinned
     old.superseded_at, old.pinned = timezone.now(), False
     old.save(update_fields=["superseded_at", "pinned"])
-    _link(old, new)
+    if late:
+        append(new, old.pk)
+    else:
+        _link(old, new)
     new.save(update_fields=["pinned", "supersedes"])
     record(old, FactEventKind.SUPERSEDE, actor, before=before, reason=reason, source=source)
     graph.follow(old)
@@ -47,7 +55,7 @@ def keep_one_value(fact: Fact, actor: str, reason: str, *, newest: bool = False)
         if newest or learned[fact.pk] > learned[rival.pk]:
             supersede(rival, fact, actor, reason)
         else:
-            supersede(fact, rival, actor, reason)
+            supersede(fact, rival, actor, reason, late=True)
             fact = rival
     return fact
 

@@ -43,15 +43,15 @@ def record_look(
         if conversation.extracted_through >= message.seq:
             return None
         hold_memory(conversation.owner_id)
+        if not may_read(conversation.owner, message.created_at):
+            extraction = Extraction(refused=[Refusal("", _("You cleared all memory after you wrote this."))])
+            vectors = []
         run = ExtractionRun(
             message=message,
             read=extraction.usage is not None,
             error=extraction.error[:300],
             seconds=seconds,
         )
-        if not may_read(conversation.owner, message.created_at):
-            extraction = Extraction(refused=[Refusal("", _("You cleared all memory after you wrote this."))])
-            vectors = []
         gate = Gate(message)
         refused = [gate.cover(r) for r in extraction.refused]
         live = list(Fact.objects.for_owner(conversation.owner).live())

@@ -70,9 +70,9 @@ class _Gone:
         self.conversations: set[str] = set()
 
     def says(self, text: str) -> bool:
-        """Tell whether a longer text holds one of the wordings."""
-        folded = text.casefold()
-        return any(wording.casefold() in folded for wording in self.wordings)
+        """Tell whether a longer text holds one of the wordings, word for word."""
+        said = f" {normalise(text)} "
+        return any(f" {wording} " in said for wording in self.texts)
 
     def holds(self, refusal: dict[str, str]) -> bool:
         """Tell whether a refused line is one of the texts, or its reason names one."""
