@@ -60,13 +60,8 @@ def test_days_of_fading_in_a_row_are_one_entry(clock, owner):
     fact = add_fact(owner, "I like tea")
     for before, left in ((0.6, 0.59), (0.59, 0.58), (0.58, 0.57)):
         clock(86400)
-        FactEvent.objects.create(
-            fact=fact,
-            kind="decay",
-            actor="system",
-            before={"confidence": before},
-            after={"confidence": after},
-        )
+        states = {"before": {"confidence": before}, "after": {"confidence": left}}
+        FactEvent.objects.create(fact=fact, kind="decay", actor="system", **states)
     add, decay = history(fact)
     assert (add.kind, decay.kind) == ("add", "decay")
     assert (decay.before, decay.after) == ({"confidence": 0.6}, {"confidence": 0.57})
@@ -120,7 +115,8 @@ def test_going_to_and_fro_makes_no_ring(learn):
         live = Fact.objects.live().get()
         if live != fact:
             assert restore_to(live, event_of(fact, "add")) == fact
-    chain, at = [], Fact.objects.live().get()
+    chain: list[Fact] = []
+    at: Fact | None = Fact.objects.live().get()
     while at is not None:
         chain.append(at)
         at = at.supersedes
