@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chat.llm.types import Provider, Turn
 from chat.models import Message, Role
@@ -25,13 +25,20 @@ class Assembly:
     history: list[Message]
     note: str
     text: str
+    # How many first messages are always kept: the first exchange, unless it is huge.
+    head: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        first = self.history[:KEEP_FIRST]
+        size = sum(self.provider.count_text(m.content) for m in first)
+        self.head = len(first) if size <= self.provider.context_window // 8 else 0
 
     def fit(self, trimmed: int) -> tuple[list[Turn], int]:
         """Return the turns trimmed to half the window, and the place through which history is left out."""
         window = self.provider.context_window
         text = self._shortened(window)
         fixed = self.provider.count_tokens(self.turns(_ALL, text))
-        rest = self.history[self._head() :]
+        rest = self.history[self.head :]
         sizes = [self.provider.count_text(m.note + m.content) + _TEMPLATE_TOKENS for m in rest]
         start = newest_that_fit(sizes, target(window) - fixed)
         # An answer without its question misleads, and some templates refuse it.
@@ -42,19 +49,12 @@ class Assembly:
 
     def kept(self, trimmed: int) -> list[Message]:
         """Return the messages that still go to the model."""
-        head = self._head()
-        return [m for i, m in enumerate(self.history) if i < head or m.seq > trimmed]
+        return [m for i, m in enumerate(self.history) if i < self.head or m.seq > trimmed]
 
     def turns(self, trimmed: int, text: str | None = None) -> list[Turn]:
         """Return the whole prompt; `text` stands in for the user's message."""
         own = Turn("user", noted(self.note, self.text if text is None else text))
         return [self.system, *map(_as_turn, self.kept(trimmed)), own]
-
-    def _head(self) -> int:
-        """Return how many first messages are always kept: the first exchange, unless it is huge."""
-        first = self.history[:KEEP_FIRST]
-        size = sum(self.provider.count_text(m.content) for m in first)
-        return len(first) if size <= self.provider.context_window // 8 else 0
 
     def _shortened(self, window: int) -> str:
         """Return the message, its middle cut out where it alone would overflow the window."""

@@ -35,11 +35,13 @@ def choose(
     relevance: Mapping[UUID, float],
     budget: int,
     count: Callable[[str], int],
+    price: Callable[[str], int],
     now: datetime,
 ) -> list[F]:
     """Return the facts for every turn that fit `budget` tokens together with this turn's note.
 
-    Beyond the ideal only what is pinned, says how to answer, or has to do with the message.
+    `count` is the tokenizer's, `price` may remember what a line costs. Beyond the ideal only what is pinned,
+    says how to answer, or has to do with the message.
     """
     budget -= NOTE_TOKENS
     ideal = min(MEMORY_IDEAL, budget)
@@ -49,11 +51,11 @@ def choose(
         return budget if needed else ideal
 
     # The header and section titles are part of the price.
-    frame = count("\n\n".join([HEADER, *SECTIONS.values()]))
+    frame = price("\n\n".join([HEADER, *SECTIONS.values()]))
     return rank.fitting(
         rank.for_block(facts, relevance, now),
         room,
-        lambda fact: count(f"- {one_line(fact.text)}\n"),
+        lambda fact: price(f"- {one_line(fact.text)}\n"),
         lambda chosen: count(render(chosen)) if chosen else frame,
         budget,
     )

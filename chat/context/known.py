@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,7 +13,8 @@ from numpy.typing import NDArray
 from chat.llm.embedder import Embedder
 from chat.memory import relevance
 from chat.memory.asking import Ask, read
-from chat.models import Fact
+from chat.memory.lines import one_line
+from chat.models import Deletion, DeletionState, Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +41,46 @@ def live(owner: Any) -> list[Known]:
     return [Known(*row) for row in Fact.objects.for_owner(owner).live().values_list(*_COLUMNS)]
 
 
-def relevances(
-    owner: Any, facts: Sequence[Known], message: str, embedder: Embedder | None
-) -> tuple[Ask, dict[UUID, float]]:
-    """Return what the message asks for, and how much each fact has to do with it.
+@dataclass(frozen=True, slots=True)
+class Relevant:
+    """What is known, what a message asks for, and how much each fact has to do with it."""
 
-    Embeds the message where that can tell something (some 9 ms), so call it outside any transaction.
+    facts: list[Known]
+    ask: Ask
+    relevance: dict[UUID, float]
+
+
+def live_for(owner: Any, message: str, embedder: Embedder | None) -> Relevant:
+    """Return the owner's live facts as they matter to a message.
+
+    One query; the vectors come with it only where they can tell something. Then the message is embedded (some
+    9 ms), so call it outside any transaction.
     """
     ask = read(message)
-    if ask.greeting:
-        return ask, {}
-    near: dict[UUID, float] = {}
-    name = embedder.name if embedder else ""
-    if embedder is not None and facts and ask.english:
-        near = relevance.cosines(_vector(embedder, message), _embeddings(owner, name))
-    return ask, {f.id: relevance.relevance(ask, f, near.get(f.id), name) for f in facts}
+    if embedder is None or ask.greeting or not ask.english:
+        facts = live(owner)
+        return Relevant(facts, ask, {} if ask.greeting else weigh(facts, ask, {}, ""))
+    facts, vectors = [], {}
+    rows = Fact.objects.for_owner(owner).live().values_list(*_COLUMNS, "embedder", "embedding")
+    for *columns, name, embedding in rows:
+        facts.append(Known(*columns))
+        if embedding and name == embedder.name:
+            vectors[facts[-1].id] = bytes(embedding)
+    near = relevance.cosines(_vector(embedder, message), vectors) if vectors else {}
+    return Relevant(facts, ask, weigh(facts, ask, near, embedder.name))
+
+
+def weigh(facts: list[Known], ask: Ask, near: dict[UUID, float], embedder: str) -> dict[UUID, float]:
+    """Return how much each fact has to do with what is asked; `near` holds cosines by fact."""
+    return {f.id: relevance.relevance(ask, f, near.get(f.id), embedder) for f in facts}
+
+
+def leaving(owner: Any) -> set[str]:
+    """Return every text, as a line, of the facts that are being forgotten."""
+    if not Deletion.objects.for_owner(owner).pending().exists():
+        return set()
+    facts = Fact.objects.for_owner(owner).filter(deletion__state=DeletionState.PENDING)
+    return {one_line(text) for text in facts.wordings()}
 
 
 def _vector(embedder: Embedder, message: str) -> NDArray[np.float32] | None:
@@ -65,8 +90,3 @@ def _vector(embedder: Embedder, message: str) -> NDArray[np.float32] | None:
         # Its weights have gone since it was found: memory works without an embedder too.
         return None
     return vector
-
-
-def _embeddings(owner: Any, embedder: str) -> dict[UUID, bytes]:
-    rows = Fact.objects.for_owner(owner).live().filter(embedder=embedder, embedding__isnull=False)
-    return {key: bytes(blob) for key, blob in rows.values_list("id", "embedding") if blob}

@@ -6,24 +6,15 @@ and is saved through `actions.prompts`. Calls the tokenizer, so run it in a work
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from uuid import UUID
 
-from django.utils import timezone
-
-from chat.llm.embedder import Embedder
-from chat.llm.registry import registry
 from chat.llm.types import Provider, Turn
-from chat.memory.asking import Ask
-from chat.memory.lines import one_line, said_by, without_lines
-from chat.models import Conversation, DeletionState, Fact, MemoryMode, Message
+from chat.memory.lines import without_lines
+from chat.models import Conversation, MemoryMode, Message
 
-from . import block, note, said
 from .assembly import Assembly
 from .budget import memory_budget, must_compact, reserve
-from .known import Known, live, relevances
+from .memory import Memory
 
 DEFAULT_PERSONA = (
     "You are a helpful assistant in a private chat that runs on the user's own computer. "
@@ -61,7 +52,7 @@ def build(conversation: Conversation, message: Message, provider: Provider) -> P
     """
     window = provider.context_window
     persona = conversation.system_prompt or conversation.app.persona or DEFAULT_PERSONA
-    memory = _Memory.of(conversation, message, provider, memory_budget(window, provider.count_text(persona)))
+    memory = Memory.of(conversation, message, provider, memory_budget(window, provider.count_text(persona)))
     history = _history(conversation, message, memory.gone)
     text, block_facts = memory.block()
     assembly = Assembly(provider, _system(persona, text), history, "", message.content)
@@ -106,70 +97,6 @@ def _history(conversation: Conversation, message: Message, gone: set[str]) -> li
         elif gone:
             m.note = without_lines(m.note, gone)
     return history
-
-
-@dataclass(slots=True)
-class _Memory:
-    """What is known, and what of it this turn is told."""
-
-    conversation: Conversation
-    message: Message
-    facts: Sequence[Known]
-    ask: Ask
-    relevance: Mapping[UUID, float]
-    gone: set[str]
-    budget: int
-    count: Callable[[str], int]
-    now: datetime
-
-    @classmethod
-    def of(cls, conversation: Conversation, message: Message, provider: Provider, budget: int) -> _Memory:
-        owner = conversation.owner
-        off = conversation.memory_mode == MemoryMode.OFF
-        facts = [] if off else live(owner)
-        embedder: Embedder | None = registry.embedder()
-        ask, relevance = relevances(owner, facts, message.content, embedder)
-        leaving = Fact.objects.for_owner(owner).filter(deletion__state=DeletionState.PENDING)
-        gone = {one_line(text) for text in leaving.wordings()}
-        return cls(
-            conversation, message, facts, ask, relevance, gone, budget, provider.count_text, timezone.now()
-        )
-
-    def block(self) -> tuple[str, dict[str, int]]:
-        """Return the block, word for word the old one until one of its facts is being forgotten."""
-        old = self.conversation.memory_block
-        if old is None or self.conversation.memory_mode == MemoryMode.OFF:
-            return self.fresh_block()
-        if self.gone and not self.gone.isdisjoint(said_by([old])):
-            return self.fresh_block()
-        return old, self.conversation.memory_block_facts
-
-    def fresh_block(self) -> tuple[str, dict[str, int]]:
-        """Return a block of what is known now, with its facts and their versions."""
-        chosen = block.choose(self.facts, self.relevance, self.budget, self.count, self.now)
-        return block.render(chosen), {str(f.id): f.version for f in chosen}
-
-    def note(self, block_text: str, kept: Sequence[Message]) -> tuple[str, list[str]]:
-        """Return this turn's note and its facts, given what the rest of the prompt says."""
-        if self.conversation.memory_mode == MemoryMode.OFF:
-            return "", []
-        lines = said_by([block_text, *(m.note for m in kept)])
-        sources = {self.message.pk, *(m.pk for m in kept)}
-        corrections = said.corrections(self.conversation, self.facts, lines, sources)
-        corrected = [c.fact for c in corrections if c.fact]
-        already = said.said_already(self.facts, lines, sources) | {f.id for f in corrected}
-        chosen = note.choose(
-            self.facts,
-            self.ask,
-            self.relevance,
-            already,
-            [c.line for c in corrections],
-            self.budget,
-            self.count,
-            self.now,
-        )
-        text = note.render(chosen, [c.line for c in corrections])
-        return text, [str(f.id) for f in dict.fromkeys([*corrected, *chosen])]
 
 
 def _sections(

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from chat.memory.fields import fields
+from chat.memory.fields import asked_fields
 from chat.memory.similar import SCAFFOLD_STEMS, content, stem, tokens
 
 _HAN = re.compile(r"[\u3400-\u9fff]+")
@@ -111,7 +111,7 @@ def read(message: str) -> Ask:
     about_user = bool(_ABOUT_USER.search(message))
     return Ask(
         terms=terms(message),
-        fields=fields(message),
+        fields=asked_fields(message),
         about_user=about_user,
         personal=about_user or bool(_PERSONAL.search(_REQUEST.sub(" ", message))),
         greeting=not about_user and is_greeting(message),

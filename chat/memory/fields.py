@@ -55,11 +55,16 @@ def fields(text: str) -> frozenset[str]:
         names |= {field for field, language in bound if language == spoken}
     if _HAN.search(text):
         names |= {field for word, field in _han if word in text}
-    names |= {field for field, pattern in _PHRASES if pattern.search(text)}
     return frozenset(names)
 
 
-def _of_word(word: str) -> set[tuple[str, str]]:
+def asked_fields(message: str) -> frozenset[str]:
+    """Return the fields of a message: those of its words, and of its phrases about the user's own life."""
+    return fields(message).union(field for field, pattern in _PHRASES if pattern.search(message))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _of_word(word: str) -> frozenset[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     # Elided articles: "l'hôpital", "d'anniversaire".
     for part in {word, re.split(r"['’]", word)[-1]}:
@@ -67,7 +72,7 @@ def _of_word(word: str) -> set[tuple[str, str]]:
         for end in range(_SHORTEST_PREFIX, len(part) + 1):
             found |= _prefixes.get(part[:end], set())
             found |= _suffixes.get(part[-end:], set())
-    return found
+    return frozenset(found)
 
 
 def meets(asked: frozenset[str], kind: str, said: frozenset[str]) -> float:

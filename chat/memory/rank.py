@@ -12,6 +12,8 @@ SHELVES = {"project": 0, "preference": 1, "identity": 2}  # seed 004, "Priority 
 ANSWER_KINDS = frozenset({"reply_language", "reply_style", "units"})
 UNUSED_DAY = 0.01  # design §6
 _DAY_SECONDS = 86_400
+# After so many facts that do not fit, what comes would only fill a scrap of room, and pricing takes time.
+_MISSES, _SCRAP = 8, 32
 
 
 class Rankable(Protocol):
@@ -94,12 +96,14 @@ def fitting(
     tokens do not add up over pieces, so what is too much after all goes from the end.
     """
     chosen: list[F] = []
-    spent = whole([])
+    spent, missed = whole([]), 0
     for fact in ranked:
         cost = price(fact)
         if spent + cost <= room(fact):
             chosen.append(fact)
-            spent += cost
+            spent, missed = spent + cost, 0
+        elif (missed := missed + 1) >= _MISSES and room(fact) - spent < _SCRAP:
+            break
     while chosen and whole(chosen) > budget:
         chosen.pop()
     return chosen

@@ -25,7 +25,7 @@ def characters(text: str) -> int:
 def chosen(facts, budget: int, relevant=()):
     """The block's choice in characters, this turn's note apart."""
     relevance = {f.id: 1.0 for f in relevant}
-    return block.choose(facts, relevance, budget + NOTE_TOKENS, characters, NOW)
+    return block.choose(facts, relevance, budget + NOTE_TOKENS, characters, characters, NOW)
 
 
 def test_sections_stand_in_the_order_of_the_design_and_pinned_facts_first(make_fact):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chat.context import block, note
 from chat.context.budget import MEMORY_MAX, MEMORY_MIN, NOTE_TOKENS
-from chat.context.known import Known
+from chat.context.known import Known, Relevant
 from chat.memory import rank
 from chat.memory.asking import read
 from chat.memory.kinds import KINDS
@@ -69,13 +69,13 @@ def noted(
     budget: int,
     count: Callable[[str], int],
 ) -> list[Known]:
-    return note.choose(facts, read(message), relevance, set(), [], budget, count, NOW)
+    return note.choose(Relevant(facts, read(message), relevance), set(), [], budget, count, count, NOW)
 
 
 @given(facts, relevances, budgets, counters, messages)
 def test_block_and_note_are_never_over_the_budget(facts, numbered, budget, count, message):
     relevance = by_id(facts, numbered)
-    own = block.choose(facts, relevance, budget, count, NOW)
+    own = block.choose(facts, relevance, budget, count, count, NOW)
     assert count(block.render(own)) <= budget - NOTE_TOKENS
     brought = noted(facts, relevance, message, budget, count)
     assert count(note.render(brought)) <= (budget if read(message).about_user else NOTE_TOKENS)
@@ -86,7 +86,7 @@ def test_the_same_facts_in_any_order_give_the_same_bytes(facts, numbered, budget
     relevance = by_id(facts, numbered)
 
     def said(known: list[Known]) -> tuple[str, str]:
-        own = block.choose(known, relevance, budget, count, NOW)
+        own = block.choose(known, relevance, budget, count, count, NOW)
         return block.render(own), note.render(noted(known, relevance, message, budget, count))
 
     shuffled = list(facts)
@@ -106,7 +106,7 @@ def test_pinned_comes_before_unpinned_and_a_surer_fact_before_its_like(facts, nu
 
 @given(facts, budgets, counters)
 def test_an_unpinned_fact_never_takes_the_room_of_a_pinned_one_of_its_size(facts, budget, count):
-    own = block.choose(facts, {}, budget, count, NOW)
+    own = block.choose(facts, {}, budget, count, count, NOW)
     left_out = [f for f in facts if f.pinned and f not in own]
     smallest = min((count(f"- {f.text}\n") for f in left_out), default=0)
     assert not left_out or all(f.pinned or count(f"- {f.text}\n") <= smallest for f in own)
@@ -114,7 +114,7 @@ def test_an_unpinned_fact_never_takes_the_room_of_a_pinned_one_of_its_size(facts
 
 @given(facts, budgets, counters)
 def test_the_block_holds_only_what_every_turn_needs_and_no_header_without_facts(facts, budget, count):
-    own = block.choose(facts, {}, budget, count, NOW)
+    own = block.choose(facts, {}, budget, count, count, NOW)
     assert all(rank.holds_always(f) for f in own)
     assert bool(block.render(own)) == bool(own)
 

@@ -1,0 +1,251 @@
+"""How long memory takes in the way of a reply: `python -m tests.benchmarks.memory`.
+
+Prints a table with the median and the 95th percentile of each measure, and exits with 1 when a bar is missed.
+Tokens are counted with a real tokenizer; embedding the message is apart.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="memoryapp-benchmark-")
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
+
+import django
+
+django.setup()
+
+import numpy as np  # noqa: E402
+from django.contrib.auth import get_user_model  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+
+from chat.actions.owners import default_app, local_owner  # noqa: E402
+from chat.context.budget import memory_budget  # noqa: E402
+from chat.context.known import weigh  # noqa: E402
+from chat.context.memory import Memory  # noqa: E402
+from chat.context.prompt import DEFAULT_PERSONA, build  # noqa: E402
+from chat.llm import weights  # noqa: E402
+from chat.llm.llama import LlamaProvider  # noqa: E402
+from chat.llm.registry import registry  # noqa: E402
+from chat.models import Conversation, Fact, Message  # noqa: E402
+from tests.benchmarks import talk  # noqa: E402
+
+ONE_OWNERS_FACTS = 150
+OWNERS, FACTS_AN_OWNER = 1000, 100
+HISTORY_TOKENS = 4000
+ROUNDS = 300
+WARM_UP = 5
+SENTENCES = (
+    ("project", "building", "User is building a {} for the {}"),
+    ("project", "learning", "User is learning how to repair a {}"),
+    ("preference", "likes", "User likes the {} more than the {}"),
+    ("preference", "dislikes", "User dislikes {} in a {}"),
+    ("preference", "reply_style", "User wants answers about {} in short sentences"),
+    ("identity", "family", "User's sister has a {} and a {}"),
+    ("identity", "health", "User is allergic to {}"),
+    ("identity", "home", "User lives near the {} of the old {}"),
+)
+THINGS = (
+    "boat garden piano bread kettle harbour winter market bees lantern bicycle novel forest kitchen train mirror "
+    "guitar orchard tunnel castle camera library museum balcony engine violin cellar meadow printer telescope"
+).split()
+QUESTIONS = (
+    "What should I cook for my sister on Saturday?",
+    "How do I repair the engine of a boat?",
+    "What can I do in my city this weekend?",
+    "Which guitar is best for a beginner?",
+    "Explain how a telescope works.",
+    "What do you know about me?",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table; `bar` is the most that the 95th percentile may be, in ms, None without one."""
+
+    what: str
+    milliseconds: Sequence[float]
+    bar: float | None
+
+    @property
+    def p95(self) -> float:
+        """Return the 95th percentile."""
+        return sorted(self.milliseconds)[int(len(self.milliseconds) * 0.95)]
+
+    @property
+    def ok(self) -> bool:
+        """Return whether the bar was held."""
+        return self.bar is None or self.p95 < self.bar
+
+
+class Ready:
+    """An embedder whose answer is there already: embedding the message is measured apart."""
+
+    name = "minilm-l6-int8"
+
+    def __init__(self, vector: NDArray[np.float32]) -> None:
+        self.vector = vector
+
+    def embed(self, _texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the one vector."""
+        return self.vector[None, :]
+
+
+def main() -> int:
+    """Run every measurement and print the table; returns the exit code."""
+    call_command("migrate", verbosity=0)
+    provider = tokenizer()
+    registry.use(provider, embedder=Ready(unit(0)))  # type: ignore[arg-type]
+    try:
+        rows = [*among_one_owners(provider), *among_all(provider)]
+    finally:
+        provider.close()
+    width = max(len(r.what) for r in rows)
+    print(f"\n{'measure':<{width}}  {'p50 ms':>8}  {'p95 ms':>8}  bar")
+    for row in rows:
+        figures = f"{statistics.median(row.milliseconds):8.2f}  {row.p95:8.2f}"
+        verdict = "" if row.bar is None else f"< {row.bar:g} ms   {'ok' if row.ok else 'MISSED'}"
+        print(f"{row.what:<{width}}  {figures}  {verdict}")
+    return 0 if all(r.ok for r in rows) else 1
+
+
+def among_one_owners(provider: LlamaProvider) -> Iterator[Row]:
+    """Measure a turn of a conversation of 4,000 tokens whose owner has 150 facts: fresh block, then the note."""
+    owner = local_owner()
+    Fact.objects.bulk_create(facts_of(owner, ONE_OWNERS_FACTS, 1))
+    conversation, history = talked(owner, provider)
+    message = history[-1]
+    earlier = history[:-1]
+    budget = memory_budget(provider.context_window, provider.count_text(DEFAULT_PERSONA))
+    memory = Memory.of(conversation, message, provider, budget)
+    known = memory.known
+    near = {f.id: float(np.dot(unit(i), unit(0))) for i, f in enumerate(known.facts)}
+
+    def choose() -> None:
+        known.relevance.update(weigh(known.facts, known.ask, near, Ready.name))
+        memory.note(memory.fresh_block()[0], earlier)
+
+    def whole() -> None:
+        fresh = Memory.of(conversation, message, provider, budget)
+        fresh.note(fresh.fresh_block()[0], earlier)
+
+    yield Row(f"select and budget among {ONE_OWNERS_FACTS} facts", timed(choose, ROUNDS), 5)
+    yield Row("  the same, reading them from the database", timed(whole, ROUNDS), None)
+    yield Row(
+        f"  the whole prompt, {HISTORY_TOKENS:,} tokens of history read and counted",
+        timed(lambda: build(conversation, message, provider), ROUNDS // 5),
+        None,
+    )
+
+
+def among_all(provider: LlamaProvider) -> Iterator[Row]:
+    """Measure first turns of many owners: nothing is remembered of their facts, and the query is included."""
+    users = get_user_model().objects.bulk_create(
+        get_user_model()(username=f"owner {n}") for n in range(OWNERS)
+    )
+    for start in range(0, FACTS_AN_OWNER, 5):
+        # Interleaved, as they come in life: one owner's rows lie apart.
+        Fact.objects.bulk_create(
+            fact
+            for n in range(5)
+            for i, user in enumerate(users)
+            for fact in facts_of(user, 1, start + n + 1000 * i)
+        )
+    print(f"{Fact.objects.count():,} facts of {OWNERS:,} owners")
+    plan = Fact.objects.for_owner(users[0]).live().explain()
+    print("query plan:", plan)
+    if "fact_shelf" not in plan:
+        raise RuntimeError("the owner's facts are read without their index")
+    rng = random.Random(1)
+    turns = iter([first_turn(user, rng.choice(QUESTIONS)) for user in rng.sample(users, ROUNDS + WARM_UP)])
+    budget = memory_budget(provider.context_window, provider.count_text(DEFAULT_PERSONA))
+
+    def choose() -> None:
+        memory = Memory.of(*next(turns), provider, budget)
+        memory.note(memory.fresh_block()[0], [])
+
+    yield Row(
+        f"select and budget among {OWNERS * FACTS_AN_OWNER:,} facts of {OWNERS:,} owners, query included",
+        timed(choose, ROUNDS),
+        10,
+    )
+
+
+def timed(work: Callable[[], None], rounds: int) -> list[float]:
+    """Return the milliseconds of each round, after a few that do not count."""
+    for _ in range(WARM_UP):
+        work()
+    taken = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        work()
+        taken.append((time.perf_counter() - began) * 1000)
+    return taken
+
+
+def facts_of(owner: Any, count: int, seed: int) -> Iterator[Fact]:
+    """Return so many facts of all sorts, with vectors."""
+    rng = random.Random(seed)
+    for n in range(count):
+        category, kind, sentence = rng.choice(SENTENCES)
+        yield Fact(
+            owner=owner,
+            text=sentence.format(rng.choice(THINGS), rng.choice(THINGS)) + f" since {seed + n}",
+            category=category,
+            kind=kind,
+            confidence=rng.choice((0.6, 0.75, 0.9)),
+            embedding=unit(seed + n).tobytes(),
+            embedder=Ready.name,
+        )
+
+
+def unit(seed: int) -> NDArray[np.float32]:
+    """Return a vector of unit length that depends on the seed alone."""
+    vector = np.random.default_rng(seed).normal(size=384).astype(np.float32)
+    return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
+
+
+def talked(owner: Any, provider: LlamaProvider) -> tuple[Conversation, list[Message]]:
+    """Return a conversation of about 4,000 tokens, and its messages with a new question at the end."""
+    conversation = Conversation.objects.create(owner=owner, app=default_app(owner))
+    contents: list[str] = []
+    while sum(map(provider.count_text, contents)) < HISTORY_TOKENS:
+        contents += talk.TALK[len(contents) // 2 % len(talk.TALK)]
+    contents.append(QUESTIONS[0])
+    messages = [
+        Message(conversation=conversation, seq=i, role="assistant" if i % 2 == 0 else "user", content=text)
+        for i, text in enumerate(contents, start=1)
+    ]
+    return conversation, Message.objects.bulk_create(messages)
+
+
+def first_turn(owner: Any, question: str) -> tuple[Conversation, Message]:
+    """Return a new conversation and its first message."""
+    conversation = Conversation.objects.create(owner=owner, app=default_app(owner))
+    return conversation, Message.objects.create(
+        conversation=conversation, seq=1, role="user", content=question
+    )
+
+
+def tokenizer() -> LlamaProvider:
+    """Return the small model, of which only tokenizer and template are used."""
+    entry = weights.entry_named("smollm2-135m")
+    path = weights.require(entry)
+    provider = LlamaProvider(entry.name, path, window=8192, threads=1, on_error=print)
+    provider.engine.start()
+    if not provider.engine.ready.wait(120):
+        raise RuntimeError("the model did not load")
+    return provider
+
+
+if __name__ == "__main__":
+    sys.exit(main())
