@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
-
-import numpy as np
-from numpy.typing import NDArray
 
 from chat.llm.embedder import Embedder
 from chat.memory import relevance
 from chat.memory.asking import Ask, read
 from chat.memory.lines import one_line
+from chat.memory.prototypes import Prototypes
+from chat.memory.relevance import UNSEEN, Sight
 from chat.models import Deletion, DeletionState, Fact
 
 
@@ -57,22 +57,43 @@ def live_for(owner: Any, message: str, embedder: Embedder | None) -> Relevant:
     9 ms), so call it outside any transaction.
     """
     ask = read(message)
-    if embedder is None or ask.greeting or not ask.english:
+    if ask.greeting:
+        return Relevant(live(owner), ask, {})
+    if embedder is None or not ask.english:
         facts = live(owner)
-        return Relevant(facts, ask, {} if ask.greeting else weigh(facts, ask, {}, ""))
+        return Relevant(facts, ask, weigh(facts, ask, {}, ""))
     facts, vectors = [], {}
     rows = Fact.objects.for_owner(owner).live().values_list(*_COLUMNS, "embedder", "embedding")
     for *columns, name, embedding in rows:
         facts.append(Known(*columns))
         if embedding and name == embedder.name:
             vectors[facts[-1].id] = bytes(embedding)
-    near = relevance.cosines(_vector(embedder, message), vectors) if vectors else {}
-    return Relevant(facts, ask, weigh(facts, ask, near, embedder.name))
+    ask, seen = _seen(embedder, message, ask, vectors)
+    return Relevant(facts, ask, weigh(facts, ask, seen, embedder.name))
 
 
-def weigh(facts: list[Known], ask: Ask, near: dict[UUID, float], embedder: str) -> dict[UUID, float]:
-    """Return how much each fact has to do with what is asked; `near` holds cosines by fact."""
-    return {f.id: relevance.relevance(ask, f, near.get(f.id), embedder) for f in facts}
+def weigh(facts: list[Known], ask: Ask, seen: dict[UUID, Sight], embedder: str) -> dict[UUID, float]:
+    """Return how much each fact has to do with what is asked; `seen` holds what vectors tell of it."""
+    return {f.id: relevance.relevance(ask, f, seen.get(f.id, UNSEEN), embedder) for f in facts}
+
+
+@lru_cache(maxsize=2)
+def prototypes(embedder: Embedder) -> Prototypes:
+    """Return the embedder's example vectors; the first time takes some 300 ms."""
+    return Prototypes.of(embedder.embed)
+
+
+def _seen(
+    embedder: Embedder, message: str, ask: Ask, vectors: dict[UUID, bytes]
+) -> tuple[Ask, dict[UUID, Sight]]:
+    try:
+        examples = prototypes(embedder)
+        vector = embedder.embed([message])[0]
+    except OSError:
+        # Its weights have gone since it was found: memory works without an embedder too.
+        return ask, {}
+    ask = replace(ask, fields=ask.fields | examples.asked(vector))
+    return ask, relevance.sights(vector, vectors, examples if ask.fields else None)
 
 
 def leaving(owner: Any) -> set[str]:
@@ -81,12 +102,3 @@ def leaving(owner: Any) -> set[str]:
         return set()
     facts = Fact.objects.for_owner(owner).filter(deletion__state=DeletionState.PENDING)
     return {one_line(text) for text in facts.wordings()}
-
-
-def _vector(embedder: Embedder, message: str) -> NDArray[np.float32] | None:
-    try:
-        vector: NDArray[np.float32] = embedder.embed([message])[0]
-    except OSError:
-        # Its weights have gone since it was found: memory works without an embedder too.
-        return None
-    return vector

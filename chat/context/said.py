@@ -25,11 +25,8 @@ class Correction:
 def said_already(facts: Iterable[Known], lines: Collection[str], sources: Collection[Any]) -> set[UUID]:
     """Return the ids of the facts that stand in `lines` or in the user's words in the messages `sources`."""
     # What was edited since is in other words than the user's message.
-    return {
-        f.id
-        for f in facts
-        if one_line(f.text) in lines or (f.version == 1 and f.source_message_id in sources)
-    }
+    told = {f.id for f in facts if f.version == 1 and f.source_message_id in sources}
+    return told.union(f.id for f in facts if one_line(f.text) in lines) if lines else told
 
 
 def corrections(

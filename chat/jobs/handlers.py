@@ -16,6 +16,7 @@ from chat.generation import run as generation
 from chat.generation.hub import hub
 from chat.llm.registry import registry
 from chat.llm.types import Lane, ModelNotReady, PromptTooLong, Usage
+from chat.memory.asking import forget_texts
 from chat.memory.classify import classify
 from chat.memory.extract import Extraction, ExtractionCancelled, extract
 from chat.models import Conversation, Fact, MemoryMode, Message, OwnerSettings, Role
@@ -155,6 +156,7 @@ def end_idle(payload: dict[str, Any]) -> None:
 @handles("free_caches", quick=True)
 def free_caches(payload: dict[str, Any]) -> None:
     """Let the model drop what it has read of forgotten words; a process without a model has read none."""
+    forget_texts()
     with contextlib.suppress(ModelNotReady):
         registry.provider().forget(payload["conversations"], keep=background_prompts())
 

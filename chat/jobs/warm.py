@@ -1,9 +1,11 @@
-"""Reads the prompts that everybody begins with once the model is there, so that nobody waits for them."""
+"""Reads the prompts that everybody begins with, and what memory compares with, so that nobody waits."""
 
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 
+from chat.context.known import prototypes
 from chat.context.prompt import DEFAULT_PERSONA
 from chat.llm.llama import LlamaProvider
 from chat.llm.registry import registry
@@ -19,6 +21,7 @@ def warm_prompts() -> None:
 
 
 def _warm() -> None:
+    _warm_embedder()
     if not registry.wait_ready(_PATIENCE_SECONDS):
         return
     provider = registry.provider()
@@ -31,6 +34,13 @@ def _warm() -> None:
     except ProviderError:
         # Whoever needs the prompt reads it then.
         return
+
+
+def _warm_embedder() -> None:
+    embedder = registry.embedder()
+    if embedder is not None:
+        with suppress(OSError):
+            prototypes(embedder)
 
 
 def background_prompts() -> dict[str, list[Turn]]:

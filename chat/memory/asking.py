@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from chat.memory.fields import asked_fields
-from chat.memory.similar import SCAFFOLD_STEMS, content, stem, tokens
+from chat.memory.fields import asked_fields, forget_words
+from chat.memory.similar import SCAFFOLD_STEMS, stem, tokens
+from chat.memory.words import FUNCTION
 
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _REMEMBERED = 8192
@@ -36,11 +37,13 @@ _ABOUT_USER = re.compile(
     r"(?:what|anything|everything|all)(?: that| else)? (?:do )?you (?:remember|know|have stored)"
     r"(?: from \w+)?\s*\??$|"
     r"told you about m(?:e|yself)|describe me|introduce me|sum me up|summari[sz]e me|profile of me|"
-    r"(?:bio|biography|portrait|introduction|summary) (?:of|about|for) (?:me|myself)|about myself|my bio\b|"
-    r"über mich|wer (?:bin ich|ich bin)|kennst du mich|beschreib mich|"
+    r"(?:show|see|view|what's in|what is in)(?: me)? my profile|about myself|my bio\b|"
+    r"(?:bio|biography|portrait|introduction|summary) (?:of|about|for) (?:me|myself)|"
+    r"über mich|wer (?:bin ich|ich bin)|kennst du mich|beschreib mich|mein profil|"
     r"(?:sais|savez|souviens|retenu|connais)\b.{0,20}\b(?:de|sur) moi|sur moi|qui (?:suis-je|je suis)|"
-    r"(?:sobre|de) mí\b|sobre mi\b(?! \w)|quién soy|su di me|sai di me|ricordi di me|chi sono|"
-    r"sobre mim|de mim|quem (?:sou|eu sou))"
+    r"mon profil|(?:sobre|de) mí\b|sobre mi\b(?! \w)|quién soy|mi perfil|"
+    r"su di me|sai di me|ricordi di me|chi sono|il mio profilo|"
+    r"sobre mim|de mim|quem (?:sou|eu sou)|meu perfil)"
     r"|关于我|了解我|我是谁|认识我|记得我",
     re.IGNORECASE,
 )
@@ -137,6 +140,23 @@ def is_english(text: str) -> bool:
 @lru_cache(maxsize=_REMEMBERED)
 def terms(text: str) -> frozenset[str]:
     """Return what two texts share when they speak of the same: stems, and pairs of Chinese characters."""
-    stems = {s for s in content(text) - SCAFFOLD_STEMS - _WEAK if not _HAN.match(s) and len(s) > 1}
-    pairs = {run[i : i + 2] for run in _HAN.findall(text) for i in range(len(run) - 1)}
-    return frozenset(stems | {p for p in pairs if not _EMPTY_PAIR.search(p)})
+    found = {term for word in tokens(text) if (term := _term(word))}
+    if not text.isascii():
+        pairs = {run[i : i + 2] for run in _HAN.findall(text) for i in range(len(run) - 1)}
+        found.update(pair for pair in pairs if not _EMPTY_PAIR.search(pair))
+    return frozenset(found)
+
+
+def forget_texts() -> None:
+    """Drop what is remembered of texts, so that no word of a forgotten fact stays in this process."""
+    forget_words()
+    for function in (read, is_english, terms, _term):
+        function.cache_clear()
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _term(word: str) -> str:
+    """Return the stem of a word that says something, else an empty string."""
+    root = stem(word)
+    empty = word.casefold() in FUNCTION or root in SCAFFOLD_STEMS or root in _WEAK
+    return "" if empty or len(root) < 2 or _HAN.match(root) else root

@@ -8,6 +8,7 @@ where it means something else in another ("chat").
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 
 from chat.memory.field_words import KINDS_OF, PHRASES, RELATIVES, UMBRELLAS, WORDS
@@ -17,6 +18,7 @@ from chat.memory.similar import tokens
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _SHORTEST_PREFIX = 3
 _REMEMBERED = 8192
+_LOOSE = ("event", "habit")
 
 _exact: dict[str, set[tuple[str, str]]] = {}
 _prefixes: dict[str, set[tuple[str, str]]] = {}
@@ -24,8 +26,15 @@ _suffixes: dict[str, set[tuple[str, str]]] = {}
 _han: list[tuple[str, str]] = []
 
 
+def _plain(word: str) -> str:
+    """Return a word without accents: "diabète" begins as "diabetes" does."""
+    if word.isascii() or _HAN.search(word):
+        return word
+    return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
+
+
 def _enter(field: str, word: str) -> None:
-    word, _, language = word.partition("@")
+    word, _, language = _plain(word).partition("@")
     if _HAN.search(word):
         _han.append((word, field))
     elif word.startswith("*"):
@@ -48,7 +57,8 @@ def fields(text: str) -> frozenset[str]:
     """Return the names of the fields and relatives that a text's words belong to."""
     found: set[tuple[str, str]] = set()
     for word in tokens(text.casefold()):
-        found |= _of_word(word.removesuffix("'s").removesuffix("’s"))
+        if not word[0].isdigit():
+            found |= _of_word(word.removesuffix("'s").removesuffix("’s"))
     names = {field for field, language in found if not language}
     if bound := {(field, language) for field, language in found if language}:
         spoken = detect(text)
@@ -67,12 +77,19 @@ def asked_fields(message: str) -> frozenset[str]:
 def _of_word(word: str) -> frozenset[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     # Elided articles: "l'hôpital", "d'anniversaire".
+    word = _plain(word)
     for part in {word, re.split(r"['’]", word)[-1]}:
         found |= _exact.get(part, set())
         for end in range(_SHORTEST_PREFIX, len(part) + 1):
             found |= _prefixes.get(part[:end], set())
             found |= _suffixes.get(part[-end:], set())
     return frozenset(found)
+
+
+def forget_words() -> None:
+    """Drop what is remembered of texts and their words."""
+    fields.cache_clear()
+    _of_word.cache_clear()
 
 
 def meets(asked: frozenset[str], kind: str, said: frozenset[str]) -> float:
@@ -83,9 +100,11 @@ def meets(asked: frozenset[str], kind: str, said: frozenset[str]) -> float:
             return 1.0
         if "relatives" in persons and kind in ("family", "relationship"):
             return 1.0
+    # A fact that no rule knew a better kind for is what its words say it is.
+    kinds = {kind, *said} if kind in _LOOSE else {kind}
     best = 0.0
     for field in asked - RELATIVES.keys():
-        if kind in KINDS_OF.get(field, ()):
+        if not kinds.isdisjoint(KINDS_OF.get(field, ())):
             best = max(best, 0.9 if field in said else 0.8)
         elif field in said:
             best = max(best, 0.7)

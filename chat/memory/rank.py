@@ -13,7 +13,7 @@ ANSWER_KINDS = frozenset({"reply_language", "reply_style", "units"})
 UNUSED_DAY = 0.01  # design §6
 _DAY_SECONDS = 86_400
 # After so many facts that do not fit, what comes would only fill a scrap of room, and pricing takes time.
-_MISSES, _SCRAP = 8, 32
+_MISSES, _SCRAP = 4, 32
 
 
 class Rankable(Protocol):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chat.memory.asking import Ask, is_english, terms
 from chat.memory.fields import fields, meets
+from chat.memory.prototypes import Matrix, Prototypes
 from chat.memory.rank import Rankable
 
 # Cosine from which a fact answers to a message, per embedder. Measured with MiniLM on English cases of our
@@ -19,19 +20,32 @@ NEAR = {"minilm-l6-int8": 0.25}
 _UNMEASURED = 0.6  # an embedder that nobody measured has to be surer
 
 
-def relevance(ask: Ask, fact: Rankable, cosine: float | None, embedder: str = "") -> float:
-    """Return how much a fact has to do with a message, 0 when nothing; `cosine` is None without vectors."""
+# Kinds that a vector may place in a field; the others are about one thing, and all sentences of the house
+# style are alike enough to be taken for something else ("lives in Graz" is near to food).
+_LOOSE = frozenset({"likes", "dislikes", "diet", "habit", "event", "health", "job"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What vectors tell of a fact: its cosine with the message, and its field."""
+
+    cosine: float = 0.0
+    fields: frozenset[str] = frozenset()
+
+
+UNSEEN = Sight()
+
+
+def relevance(ask: Ask, fact: Rankable, sight: Sight = UNSEEN, embedder: str = "") -> float:
+    """Return how much a fact has to do with a message, 0 when nothing."""
     own = terms(fact.text)
     shared = len(ask.terms & own) / len(own) if own else 0.0
-    field = meets(ask.fields, fact.kind, fields(fact.text)) if ask.fields else 0.0
-    near = 0.0
-    if (
-        cosine is not None
-        and ask.english
-        and cosine >= NEAR.get(embedder, _UNMEASURED)
-        and is_english(fact.text)
-    ):
-        near = cosine
+    english = sight is not UNSEEN and ask.english and is_english(fact.text)
+    field = 0.0
+    if ask.fields:
+        seen = sight.fields if english and fact.kind in _LOOSE else frozenset()
+        field = meets(ask.fields, fact.kind, fields(fact.text) | seen)
+    near = sight.cosine if english and sight.cosine >= NEAR.get(embedder, _UNMEASURED) else 0.0
     return field + shared + near
 
 
@@ -44,12 +58,16 @@ def calls_for_person(ask: Ask, identity: Mapping[UUID, float]) -> bool:
     return ask.personal and not ask.fields and not any(identity.values())
 
 
-def cosines(vector: NDArray[np.float32] | None, embeddings: Mapping[UUID, bytes]) -> dict[UUID, float]:
-    """Return the cosine of each embedding with a vector, all of unit length; other sizes are left out."""
-    if vector is None:
-        return {}
-    sized = {key: blob for key, blob in embeddings.items() if len(blob) == vector.nbytes}
+def sights(
+    message: Matrix, embeddings: Mapping[UUID, bytes], prototypes: Prototypes | None
+) -> dict[UUID, Sight]:
+    """Return what vectors of unit length tell of each fact; those of another size are left out."""
+    sized = {key: blob for key, blob in embeddings.items() if len(blob) == message.nbytes}
     if not sized:
         return {}
     rows = np.frombuffer(b"".join(sized.values()), dtype=np.float32).reshape(len(sized), -1)
-    return dict(zip(sized, (rows @ vector).tolist(), strict=True))
+    placed = prototypes.said(rows) if prototypes else [frozenset[str]()] * len(sized)
+    return {
+        key: Sight(cosine, where)
+        for key, cosine, where in zip(sized, (rows @ message).tolist(), placed, strict=True)
+    }

@@ -7,6 +7,8 @@ import pytest
 from chat.context import note
 from chat.context.budget import NOTE_TOKENS
 from chat.context.prompt import build
+from chat.jobs.handlers import free_caches
+from chat.memory import asking, fields
 
 pytestmark = pytest.mark.django_db
 
@@ -125,3 +127,11 @@ def test_without_memory_nothing_known_is_in_the_prompt(known, make_conversation,
 def test_read_only_memory_is_still_used(known, make_conversation, say, provider):
     conversation = make_conversation(memory_mode="read_only")
     assert "Copenhagen" in build(conversation, say(conversation, "How is my city?"), provider).note
+
+
+def test_no_word_of_a_forgotten_fact_is_remembered_by_what_compares_words(known, noted):
+    noted("How is my city?")
+    caches = (asking.read, asking.terms, fields.fields)
+    assert all(cache.cache_info().currsize for cache in caches)
+    free_caches({"conversations": []})
+    assert not any(cache.cache_info().currsize for cache in caches)
