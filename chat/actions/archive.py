@@ -87,9 +87,6 @@ def bring_back(fact: Fact) -> Fact:
     return archived
 
 
-bring_back_from_archive = bring_back
-
-
 def absorb_twin(fact: Fact) -> dict[str, Any] | None:
     """Make one of a returning fact and the live one that says the same; returns what that one was.
 
