@@ -100,9 +100,12 @@ class TestHistory:
 
     def test_the_replaced_one_has_a_page_of_its_own_without_actions(self, ours, owner):
         old = facts.add_fact(owner, "I live in Oslo")
-        facts.add_fact(owner, "I live in Bergen")
+        new = facts.add_fact(owner, "I live in Bergen")
         shown = origin(ours, old)
         assert "I live in Oslo" in shown
+        assert (
+            f'Replaced by <a class="inline" href="/memory/{new.pk}/origin/">“I live in Bergen”</a>' in shown
+        )
         assert f"/memory/{old.pk}/pin/" not in shown
 
     @pytest.mark.parametrize("htmx", [True, False])

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
+from django.utils import timezone
 
 from chat.actions import events
 from chat.actions.facts import add_fact
 from chat.actions.messages import send_message
 from chat.generation import run as generation
 from chat.generation.hub import hub
-from chat.models import Message
+from chat.models import Job, Message
 from tests.waiting import until
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.django_db(transaction=True)]
@@ -245,3 +247,19 @@ async def test_a_page_whose_model_became_ready_before_its_socket_opened_is_told(
     assert await page.opened() is True
     await page.send({"type": "hello", "reply": None, "seq": 0, "model": "loading"})
     assert (await page.frame("model"))["state"] == "ready"
+
+
+async def test_the_last_page_that_closes_begins_the_ten_minutes_to_the_end(socket, talk):
+    asked, _ = await sync_to_async(talk)("Hello.")
+    ends = Job.objects.filter(kind="end_idle")
+    await ends.adelete()
+    first, second = socket(asked.conversation_id), socket(asked.conversation_id)
+    assert await first.opened() is True
+    assert await second.opened() is True
+    await first.leave()
+    assert not await ends.aexists()
+    before = timezone.now()
+    await second.leave()
+    job = await ends.aget()
+    assert job.payload == {"conversation": str(asked.conversation_id)}
+    assert job.run_after >= before + timedelta(minutes=10)

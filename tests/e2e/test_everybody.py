@@ -6,8 +6,10 @@ import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.utils import timezone
 from playwright.sync_api import expect
 
+from chat.actions.facts import add_fact, edit_fact
 from chat.llm.registry import ModelState, Status, registry
 
 from .hands import card, open_panel, pill, reply, say
@@ -67,6 +69,7 @@ def test_the_whole_slice_works_by_keyboard_alone(open_page, scripted, make_fact)
 def test_axe_finds_nothing_serious_on_any_page(open_page, scripted, gate, make_fact, dark):
     make_fact("User likes jazz", pinned=True)
     make_fact("User lives in Lyon", category="identity", kind="home")
+    make_fact("User likes tea", archived_at=timezone.now())
     page = open_page("/", dark=dark)
     assert findings(page) == [], "first page"
     scripted.replies.append(
@@ -86,6 +89,22 @@ def test_axe_finds_nothing_serious_on_any_page(open_page, scripted, gate, make_f
     card(sheet, "jazz").get_by_role("link", name="Edit").click()
     sheet.get_by_role("combobox", name="Category").wait_for()
     assert findings(page) == [], "editing"
+    sheet.get_by_role("link", name="Cancel").click()
+    sheet.locator("#health summary").click()
+    card(sheet, "Lyon").hover()
+    card(sheet, "Lyon").get_by_role("link", name="Where from").click()
+    expect(card(sheet, "Lyon").get_by_role("list", name="History")).to_be_attached()
+    sheet.locator("#archive summary").click()
+    sheet.get_by_role("link", name="Clear all memory").click()
+    expect(sheet.get_by_text("This will remove all 2 facts")).to_be_visible()
+    assert findings(page) == [], "health, history, archive and the question before clearing all"
+    sheet.get_by_role("button", name="Clear", exact=True).click()
+    expect(sheet.locator(".toast.wide")).to_contain_text("Memory cleared")
+    assert findings(page) == [], "cleared"
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="This chat").click()
+    expect(page.get_by_role("dialog", name="This chat")).to_be_visible()
+    assert findings(page) == [], "menu of the chat"
     page.goto("/memory/")
     assert findings(page) == [], "memory page"
     page.goto("/login/")
@@ -115,6 +134,53 @@ def test_axe_finds_nothing_serious_where_something_went_wrong(open_page, scripte
     card(sheet, "jazz").get_by_role("button", name="Forget").click()
     expect(sheet.get_by_text("No memories yet.")).to_be_visible()
     assert findings(page) == [], "empty panel with a toast"
+
+
+def test_memory_is_questioned_restored_and_cleared_by_keyboard_alone(open_page, owner, live):
+    edit_fact(add_fact(owner, "I like chess"), "I like bebop")
+    page = open_page()
+    sheet = open_panel(page)
+    page.keyboard.press("Shift+Tab")
+    tab_to(page, sheet.locator("#health summary"))
+    page.keyboard.press("Enter")
+    expect(sheet.locator("#health")).to_have_attribute("open", "")
+    tab_to(page, card(sheet, "bebop").get_by_role("link", name="Where from"))
+    page.keyboard.press("Enter")
+    restore = sheet.get_by_role("button", name="Restore “I like chess”")
+    restore.wait_for()
+    tab_to(page, restore)
+    page.keyboard.press("Enter")
+    expect(sheet.get_by_role("link", name="I like chess")).to_be_focused()
+    tab_to(page, sheet.get_by_role("link", name="Clear all memory"))
+    page.keyboard.press("Enter")
+    expect(sheet.get_by_role("link", name="Keep")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(sheet.get_by_role("button", name="Clear", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(sheet.get_by_text("No memories yet.")).to_be_visible()
+    tab_to(page, sheet.locator(".toast").get_by_role("button", name="Undo"))
+    page.keyboard.press("Enter")
+    expect(card(sheet, "chess")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [360, 390])
+def test_on_a_phone_the_new_parts_of_the_panel_fit(open_page, owner, talk, make_fact, width):
+    asked, _ = talk("word" * 60)
+    long = add_fact(owner, "I like " + "very" * 60)
+    make_fact("User likes " + "tea" * 60, archived_at=timezone.now())
+    page = open_page(f"/c/{asked.conversation_id}/", width=width)
+    page.get_by_role("button", name="This chat").click()
+    expect(page.get_by_role("button", name="End this chat")).to_be_in_viewport(ratio=1)
+    page.keyboard.press("Escape")
+    sheet = open_panel(page)
+    sheet.locator("#health summary").click()
+    sheet.locator(f"#from-{long.pk}").click()
+    expect(sheet.get_by_role("list", name="History")).to_be_attached()
+    sheet.locator("#archive summary").click()
+    sheet.get_by_role("link", name="Clear all memory").click()
+    expect(sheet.get_by_role("button", name="Clear", exact=True)).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert sheet.locator(".list").evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
 def test_a_reply_is_stopped_and_written_anew_by_keyboard_alone(open_page, scripted, gate):

@@ -40,7 +40,7 @@ def learned(talk, make_fact, live):
 def where_from(place, text):
     """Open a card's origin and return the card."""
     card(place, text).hover()
-    card(place, text).get_by_role("button", name="Where from").click()
+    card(place, text).get_by_role("link", name="Where from").click()
     expect(card(place, text).get_by_role("list", name="History")).to_be_attached()
     return card(place, text)
 
@@ -75,7 +75,7 @@ def test_it_opens_and_closes_by_keyboard_and_stays_open_when_memory_changes(open
     facts.add_fact(owner, "I like chess")
     page = open_page()
     sheet = open_panel(page)
-    button = card(sheet, "chess").get_by_role("button", name="Where from")
+    button = card(sheet, "chess").get_by_role("link", name="Where from")
     button.press("Enter")
     expect(button).to_have_attribute("aria-expanded", "true")
     expect(button).to_be_focused()
@@ -133,7 +133,7 @@ def test_it_all_works_without_javascript(open_page, owner, make_fact, live):
     facts.edit_fact(fact, "I like bebop")
     archive.put_away([make_fact("User likes tea")], "evict", "made room", timezone.now())
     page = open_page("/memory/", java_script_enabled=False)
-    card(page, "bebop").get_by_role("button", name="Where from").click()
+    card(page, "bebop").get_by_role("link", name="Where from").click()
     page.get_by_role("button", name="Restore “I like chess”").click()
     expect(card(page, "chess")).to_be_visible()
     page.get_by_text("Archive").click()
