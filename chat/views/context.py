@@ -66,8 +66,4 @@ def pending(user: Any) -> list[dict[str, Any]]:
         .filter(expires_at__gt=now - GRACE)
         .prefetch_related("facts")
     )
-    return [
-        told(row, facts, (row.expires_at - now).total_seconds())
-        for row in rows
-        if (facts := list(row.facts.all()))
-    ]
+    return [told(row, facts, now) for row in rows if (facts := list(row.facts.all()))]

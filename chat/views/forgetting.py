@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -25,11 +26,12 @@ from .scope import HtmxHttpRequest, own_deletion, own_fact
 _SHOWN_CHARACTERS = 80
 
 
-def told(deletion: Deletion, facts: list[Fact], seconds: float) -> dict[str, Any]:
-    """Return what a toast tells of a batch that can still be undone.
+def told(deletion: Deletion, facts: list[Fact], now: datetime) -> dict[str, Any]:
+    """Return what a toast tells of a batch that can still be undone, with its time in seconds.
 
     What a forgotten memory had replaced goes with it and is not counted.
     """
+    seconds = round((deletion.expires_at - deletion.pressed_at).total_seconds())
     seen = [f for f in facts if f.superseded_at is None and f.archived_at is None] or facts
     if deletion.everything:
         sentence = _("Memory cleared")
@@ -40,7 +42,8 @@ def told(deletion: Deletion, facts: list[Fact], seconds: float) -> dict[str, Any
     return {
         "id": str(deletion.pk),
         "text": sentence,
-        "seconds": max(1, round(seconds)),
+        "seconds": seconds,
+        "gone": max(0, min(seconds - 1, round((now - deletion.pressed_at).total_seconds()))),
         "all": deletion.everything,
     }
 
@@ -55,7 +58,7 @@ def delete(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
         return refused(request, str(problem), 409, reverse("memory"))
     if not request.htmx:
         return redirect("memory")
-    return changed(HttpResponse(""), forgot=told(deletion, [found], deletions.WINDOW.total_seconds()))
+    return changed(HttpResponse(""), forgot=told(deletion, [found], deletion.pressed_at))
 
 
 @require_http_methods(["GET", "POST"])
@@ -72,7 +75,7 @@ def clear(request: HtmxHttpRequest) -> HttpResponse:
     if not request.htmx:
         return redirect("memory")
     page = render(request, "memory/panel.html#list", {**shelves(request), "cleared": True})
-    return changed(page, forgot=told(deletion, [], deletions.CLEAR_WINDOW.total_seconds()))
+    return changed(page, forgot=told(deletion, [], deletion.pressed_at))
 
 
 @require_POST

@@ -127,6 +127,7 @@ function swapped(event) {
   const { target } = event.detail;
   const card = event.detail.elt?.closest?.(".card") ?? event.target.closest?.(".card");
   if (card?.matches(".editing") && !card.openedAt) return growing === card.dataset.factCard ? grow(card) : enter(card);
+  card?.querySelector(":scope > :is(.origin, .offer)")?.scrollIntoView({ block: "nearest" });
   if (card?.matches(".saved") && document.activeElement === document.body) $(".text", card).focus();
   if (target?.id === "memory-list") settle();
 }

@@ -34,13 +34,13 @@ function setBar(toast) {
   toast.style.setProperty("--gone", (Date.now() - toast.born) / 1000);
 }
 
-function start(toast, seconds, counted) {
-  Object.assign(toast, { born: Date.now(), seconds });
+function start(toast, seconds, counted, gone = 0) {
+  Object.assign(toast, { born: Date.now() - gone * 1000, seconds });
   if (counted) {
     toast.append(Object.assign(document.createElement("span"), { className: "time-left" }));
     setBar(toast);
   }
-  toast.timer = setTimeout(() => leave(toast), seconds * 1000);
+  toast.timer = setTimeout(() => leave(toast), (seconds - gone) * 1000);
 }
 
 function bubble(text) {
@@ -91,4 +91,4 @@ document.addEventListener("click", (event) => {
   takeBack(pressed.closest(".toast"));
 });
 for (const notice of $$("[data-notice]")) start(notice, PLAIN_SECONDS + 3, false);
-for (const waiting of $$(".toast[data-deletion]")) start(waiting, Number(waiting.dataset.left), true);
+for (const waiting of $$(".toast[data-deletion]")) start(waiting, Number(waiting.dataset.seconds), true, Number(waiting.dataset.gone));

@@ -45,7 +45,13 @@ def test_by_htmx_the_cards_go_and_the_bar_knows_its_deletion(ours_htmx, three):
     answer = ours_htmx.post("/memory/clear/", headers={"hx-target": "memory-list"})
     deletion = Deletion.objects.get()
     told = json.loads(answer.headers["HX-Trigger"])
-    assert told["forgot"] == {"id": str(deletion.pk), "text": "Memory cleared", "seconds": 8, "all": True}
+    assert told["forgot"] == {
+        "id": str(deletion.pk),
+        "text": "Memory cleared",
+        "seconds": 8,
+        "gone": 0,
+        "all": True,
+    }
     assert "No memories yet" in text(answer)
     assert "This will remove" not in text(answer)
     assert not Fact.objects.live().exists()
@@ -56,7 +62,7 @@ def test_as_a_form_the_next_page_offers_undo_until_the_deadline(ours, three, clo
     assert "Memory cleared" in page
     assert f'action="/memory/undo/{Deletion.objects.get().pk}/"' in page
     clock(3)
-    assert 'data-left="5"' in text(ours.get("/memory/"))
+    assert 'data-seconds="8" data-gone="3"' in text(ours.get("/memory/"))
     ours.post(f"/memory/undo/{Deletion.objects.get().pk}/")
     assert Fact.objects.live().count() == 3
 

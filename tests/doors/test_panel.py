@@ -280,7 +280,7 @@ class TestForget:
     def test_by_htmx_the_card_goes_and_the_toast_knows_its_deletion(self, ours_htmx, known):
         answer = ours_htmx.post(f"/memory/{known['oslo'].pk}/delete/")
         pk = str(Deletion.objects.get().pk)
-        told = {"id": pk, "text": "Forgot “User lives in Oslo”", "seconds": 4, "all": False}
+        told = {"id": pk, "text": "Forgot “User lives in Oslo”", "seconds": 4, "gone": 0, "all": False}
         assert (answer.status_code, text(answer)) == (200, "")
         assert triggers(answer) == {"memory-changed": {}, "forgot": told}
 

@@ -87,9 +87,9 @@ def test_the_eleventh_pin_offers_to_unpin_the_oldest(open_page, make_fact):
     sheet = open_panel(open_page())
     card(sheet, "jazz").hover()
     card(sheet, "jazz").get_by_role("button", name="Pin").click()
-    expect(card(sheet, "jazz").get_by_role("alert")).to_contain_text(
-        "Unpin the oldest, “User likes colour 0”?"
-    )
+    offer = card(sheet, "jazz").get_by_role("alert")
+    expect(offer).to_contain_text("Unpin the oldest, “User likes colour 0”?")
+    expect(card(sheet, "jazz").get_by_role("button", name="Unpin it and pin this")).to_be_in_viewport(ratio=1)
     card(sheet, "jazz").get_by_role("link", name="Leave it").click()
     expect(card(sheet, "jazz").get_by_role("alert")).to_have_count(0)
     card(sheet, "jazz").hover()
