@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.db import transaction
@@ -59,6 +59,21 @@ def drop_orphans(owner: Any) -> int:
     orphans = Entity.objects.for_owner(owner).filter(relations_from__isnull=True, relations_to__isnull=True)
     gone, _ = orphans.delete()
     return gone
+
+
+def forget_words(owner: Any, wordings: Collection[str]) -> int:
+    """Delete what the graph still knows by forgotten words; returns how many entities went.
+
+    Where a fact that stays was edited, its obsolete relationships hold words that it no longer says; those
+    that a forgotten wording said go, and then what nothing speaks of. In the caller's transaction.
+    """
+    said = [f" {normalise(text)} " for text in wordings]
+    obsolete = Relationship.objects.for_owner(owner).filter(valid=False)
+    for row in obsolete.select_related("target", "source_fact") if said else ():
+        name = f" {row.target.key} "
+        if name not in f" {normalise(row.source_fact.text)} " and any(name in text for text in said):
+            row.delete()
+    return drop_orphans(owner)
 
 
 def catch_up(after: str | None = None) -> str | None:

@@ -47,7 +47,7 @@ def erase(owner: Any, ids: Collection[UUID]) -> set[str]:
     bypass(gone.ids)
     # The history and the graph go with the facts: they hold the same words.
     Fact.objects.filter(pk__in=gone.ids).delete()
-    graph.drop_orphans(owner)
+    graph.forget_words(owner, gone.wordings)
     jobs.enqueue("free_caches", {"conversations": sorted(gone.conversations)})
     return gone.every_wording
 

@@ -88,12 +88,24 @@ def _lead_to_cards(owner: Any, found: Collection[Edge]) -> None:
     facts = {fact.pk: fact for edge in found for fact in edge.facts}
     gone = {pk for pk, fact in facts.items() if fact.superseded_at or fact.archived_at}
     newer: dict[UUID | None, UUID] = {}
+    live: set[UUID] = set()
     if gone:
-        live = Fact.objects.for_owner(owner).live().filter(supersedes__in=gone)
-        newer = dict(live.values_list("supersedes", "pk"))
+        mine = Fact.objects.for_owner(owner)
+        newer = dict(mine.filter(supersedes__isnull=False).values_list("supersedes", "pk"))
+        live = set(mine.live().filter(pk__in=newer.values()).values_list("pk", flat=True))
     for edge in found:
-        cards = (newer.get(fact.pk) if fact.pk in gone else fact.pk for fact in edge.facts)
+        cards = (_stands_for(fact.pk, newer, live) if fact.pk in gone else fact.pk for fact in edge.facts)
         edge.card = next((card for card in cards if card is not None), None)
+
+
+def _stands_for(gone: UUID, newer: dict[UUID | None, UUID], live: Collection[UUID]) -> UUID | None:
+    """Return the live fact at the near end of the chain in which a replaced one stands."""
+    at = newer.get(gone)
+    for _step in newer:
+        if at is None or at in live:
+            return at
+        at = newer.get(at)
+    return None
 
 
 def answer(owner: Any, question: str) -> Answer:

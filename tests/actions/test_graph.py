@@ -142,3 +142,28 @@ def test_relinking_drops_what_nothing_speaks_of_any_more(owner, known):
     Fact.objects.filter(pk=fact.pk).update(text="User likes chess")
     graph.relink(owner, [fact])
     assert list(Entity.objects.values_list("name", flat=True)) == ["chess"]
+
+
+def test_forgotten_words_leave_the_graph_even_where_a_fact_that_stays_once_said_them(owner):
+    stays = add_fact(owner, "I live in Oslo")
+    edit_fact(stays, "I live in Bergen")
+    goes = add_fact(owner, "I love Oslo")
+    assert "(User lives_in Oslo)" in drawn(owner)
+    deletion = deletions.forget(owner, [goes.pk])
+    assert deletions.finish(deletion.pk, timezone.now() + timedelta(seconds=10))
+    assert drawn(owner) == ["User lives_in Bergen"]
+    assert list(Entity.objects.values_list("name", flat=True)) == ["Bergen"]
+
+
+def test_after_a_clear_all_nothing_is_left_and_undo_brings_all_of_it_back(owner):
+    add_fact(owner, "I live in Oslo")
+    add_fact(owner, "I live in Bergen")
+    before = drawn(owner)
+    assert before == ["(User lives_in Oslo)", "User lives_in Bergen"]
+    deletion = deletions.clear_all(owner)
+    assert drawn(owner) == []
+    deletions.undo(deletion)
+    assert drawn(owner) == before
+    deletion = deletions.clear_all(owner)
+    assert deletions.finish(deletion.pk, timezone.now() + timedelta(seconds=20))
+    assert Entity.objects.count() == Relationship.objects.count() == 0

@@ -15,7 +15,7 @@ _NAME = r"([^，。、；：,.;\s和与及跟]+)"
 _END = re.compile(r"[，。；,;.]|因为|但是|所以|的时候")
 _LIST = re.compile(r"[、和与及跟]|以及")
 _MEASURE = re.compile(
-    r"^(?:个|(?:[一二两三四五六七八九十]|\d+)(?:个|只|条|匹|台|本|部|款|种|篇|家|套|首|门|名|位|些))(?=.)"
+    r"^(?:个|(?:[一二两三四五六七八九十]|\d+)(?:个|只|条|匹|台|本|部|款|种|篇|家|套|首|门|名|位|些|辆|件|座|栋|把|间|张|架|艘))(?=.)"
 )
 _LEAD = re.compile(r"^(?:很|一点|非常|特别|最|正在|在|正|也|都|常|经常|一直|主要)+")
 _TAIL = re.compile(r"(?:工作|上班|就职|画图|写作|编程|办公|学习)$")
@@ -78,7 +78,9 @@ def ties(kind: str, text: str) -> list[Tie]:
     for pattern, relation, type_ in _PATTERNS.get(kind, ()):
         found = re.search(pattern, text)
         if found:
-            return [Tie(relation, Thing(name, _type(name, type_))) for name in _names(found[1])]
+            return [
+                Tie(relation, Thing(name, _type(name, type_))) for name in _names(found[1], kind == "tools")
+            ]
     return []
 
 
@@ -86,14 +88,14 @@ def _type(name: str, type_: TypeName) -> TypeName:
     return type_of(name, type_) if type_ == "concept" else type_
 
 
-def _names(text: str) -> list[str]:
+def _names(text: str, tools: bool = False) -> list[str]:
     """Return the things of a list up to the end of its clause; nothing that is as long as a sentence."""
     clause = _END.split(text, maxsplit=1)[0]
     names = []
     for part in _LIST.split(clause):
         name = _TAIL.sub("", _MEASURE.sub("", _LEAD.sub("", part.strip()))).strip()
-        latin = re.match(r"[A-Za-z][\w+#. ]*", name)
-        if latin and latin[0].strip() in TOOLS:
+        latin = re.match(r"[A-Za-z][A-Za-z0-9+#. ]*", name)
+        if latin and (tools or latin[0].strip() in TOOLS):
             name = latin[0].strip()
         if name and len(name) <= (_MAX if not latin else 40) and not name.startswith(("不", "是", "有")):
             names.append(name)

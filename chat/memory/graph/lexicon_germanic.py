@@ -108,7 +108,8 @@ GERMAN = Tongue(
     determiners=words(
         "der die das den dem des ein eine einen einem einer eines mein meine meinen meiner meinem sein seine "
         "seinen ihr ihre ihren ihrem ihrer unser unsere unseren dieser diese dieses diesen kein keine keinen "
-        "viele viel einige etwas alle beide zwei drei vier fünf sechs sieben acht ersten erste erster neuen"
+        "viele viel einige etwas alle beide zwei drei vier fünf sechs sieben acht ersten erste erster neuen "
+        "wenig bisschen"
     ),
     indefinite=words("ein eine einen einem einer"),
     cut=words(
@@ -156,7 +157,7 @@ GERMAN = Tongue(
         "language": words("spricht spreche fließend versteht kann muttersprache"),
         "condition": words("hat habe leidet leide an unter"),
         "takes": words("nimmt nehme"),
-        "allergic": words("allergisch gegen auf eine allergie"),
+        "allergic": words("allergisch gegen auf"),
         "diet": words("isst esse kein keine keinen nur"),
         "quit": words("aufgehört"),
         "wants": words("möchte will wünscht bevorzugt braucht mag sich"),

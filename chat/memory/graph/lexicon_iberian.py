@@ -8,7 +8,7 @@ SPANISH = Tongue(
     code="es",
     determiners=words(
         "el la los las lo un una unos unas mi mis su sus nuestro nuestra nuestros este esta estos estas dos "
-        "tres cuatro cinco seis muchos muchas mucho mucha algunos algunas todos todas primer primera de"
+        "tres cuatro cinco seis muchos muchas mucho mucha algunos algunas todos todas primer primera de poco"
     ),
     indefinite=words("un una unos unas"),
     cut=words(
@@ -77,8 +77,8 @@ PORTUGUESE = Tongue(
     code="pt",
     determiners=words(
         "o a os as um uma uns umas meu minha meus minhas seu sua seus suas nosso nossa este esta estes dois "
-        "duas três quatro cinco muitos muitas muito muita alguns algumas todos todas primeiro primeira de do "
-        "da dos das"
+        "duas três quatro cinco muitos muitas muito muita alguns algumas todos todas primeiro primeira "
+        "pouco de do da dos das"
     ),
     indefinite=words("um uma uns umas"),
     cut=words(

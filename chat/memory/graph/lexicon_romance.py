@@ -8,7 +8,7 @@ FRENCH = Tongue(
     code="fr",
     determiners=words(
         "le la les l' un une des du de d' mon ma mes son sa ses notre nos leur leurs ce cet cette ces deux "
-        "trois quatre cinq six beaucoup quelques plusieurs tous toutes premier première au aux à"
+        "trois quatre cinq six beaucoup quelques plusieurs tous toutes premier première au aux à peu"
     ),
     indefinite=words("un une des"),
     cut=words(
@@ -31,7 +31,7 @@ FRENCH = Tongue(
     near=words("près côté"),
     from_=words("de du des d'"),
     to=words("à vers"),
-    at=words("chez pour à"),
+    at=words("chez pour à dans"),
     with_=words("avec en"),
     about=words("sur"),
     verbs={

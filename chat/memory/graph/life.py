@@ -22,9 +22,11 @@ _NO_PROFESSION = words(
 def home(sentence: Sentence, tokens: list[str]) -> list[Tie]:
     """Read "Lives in Porto, Portugal", "lives near Toledo", "moved from Lima to Quito"."""
     tongue = TONGUES[sentence.language]
-    found = _moved_from(tokens, tongue)
-    if after_verb(tokens, tongue, "lived") is not None:
-        return found
+    lived = next((i for i, t in enumerate(tokens) if t.casefold() in tongue.verbs["lived"]), None)
+    if lived == 0 or (lived is not None and tongue.code != "en"):
+        return _left(tokens, tongue)
+    # "Has lived in Quito since 2020" is where they live; in the other languages the perfect is over.
+    found = _left(tokens, tongue) if lived is None else []
     place = _place(tokens, tongue)
     near = name_after(tokens, tongue.near | _with_of(tongue), tongue) if _says_near(tokens, tongue) else None
     if place is not None and (near is None or place[1] < near[1]):
@@ -68,7 +70,7 @@ def _wider(tokens: list[str], end: int, place: Thing, tongue: Tongue) -> list[Ti
     return []
 
 
-def _moved_from(tokens: list[str], tongue: Tongue) -> list[Tie]:
+def _left(tokens: list[str], tongue: Tongue) -> list[Tie]:
     if after_verb(tokens, tongue, "lived") is not None:
         left = _place(tokens, tongue)
     elif after_verb(tokens, tongue, "moved") is not None:
@@ -94,7 +96,7 @@ def employer(sentence: Sentence, tokens: list[str]) -> list[Tie]:
 
 def workplace(tokens: list[str], tongue: Tongue, source: Thing | None = None) -> list[Tie]:
     """Return where somebody works: a name, with the noun it belongs to, or a plain noun and its town."""
-    start = next((i for i, t in enumerate(tokens) if t.casefold() in tongue.at), None)
+    start = next((i for i in range(len(tokens)) if _is_at(tokens, i, tongue)), None)
     if start is None:
         return []
     rest = _until_as(tokens[start + 1 :], tongue)
@@ -103,12 +105,7 @@ def workplace(tokens: list[str], tongue: Tongue, source: Thing | None = None) ->
     head = next((i for i, t in enumerate(rest) if is_proper(t)), None)
     stop = next((i for i, t in enumerate(rest) if t.casefold() in tongue.cut - tongue.inner), len(rest))
     if head is not None and head <= stop and (tongue.code != "de" or head < stop or head == 0):
-        end = run_at(rest, head, tongue)
-        while (
-            end < len(rest) and rest[end].isalpha() and rest[end].casefold() not in tongue.cut | tongue.joins
-        ):
-            end += 1
-        name = join(rest[head:end])
+        name = _with_its_nouns(rest, head, tongue)
         if type_of(name) != "place":
             return [Tie("works_at", Thing(name, "organisation"), source)]
     name, _ = phrase(rest, tongue)
@@ -120,6 +117,25 @@ def workplace(tokens: list[str], tongue: Tongue, source: Thing | None = None) ->
         Tie("works_at", place, source),
         *([Tie("located_in", Thing(town[0], "place"), place)] if town else []),
     ]
+
+
+def _with_its_nouns(rest: list[str], head: int, tongue: Tongue) -> str:
+    """Return a name with the nouns around it: "hôpital Saint-Louis", "St. Olav's hospital"."""
+    little = tongue.cut | tongue.inner | tongue.determiners | tongue.joins
+    start, end = head, run_at(rest, head, tongue)
+    while start and rest[start - 1].isalpha() and rest[start - 1].casefold() not in little:
+        start -= 1
+    while end < len(rest) and rest[end].isalpha() and rest[end].casefold() not in little:
+        end += 1
+    return join(rest[start:end])
+
+
+def _is_at(tokens: list[str], i: int, tongue: Tongue) -> bool:
+    """Tell whether a workplace follows; in German "in" is one only before "a": "in Teilzeit" is none."""
+    word = tokens[i].casefold()
+    if tongue.code == "de" and word in {"in", "an"}:
+        return i + 1 < len(tokens) and tokens[i + 1].casefold() in tongue.indefinite
+    return word in tongue.at
 
 
 def _until_as(tokens: list[str], tongue: Tongue) -> list[str]:
@@ -147,7 +163,7 @@ def job(sentence: Sentence, tokens: list[str]) -> list[Tie]:
         return _studies(studied, tongue)
     if any(t.casefold() in tongue.as_ for t in tokens):
         return _works_as(tokens, tongue)
-    if tokens and tokens[0].casefold() in tongue.copula:
+    if tokens and tokens[0].casefold() in tongue.copula | {"fa"}:
         return _is_a(tokens[1:], tongue)
     at = name_after(tokens, tongue.at - tongue.place | {"at"}, tongue)
     return [Tie("works_at", Thing(at[0], "organisation"))] if at else []
@@ -156,8 +172,12 @@ def job(sentence: Sentence, tokens: list[str]) -> list[Tie]:
 def _is_a(rest: list[str], tongue: Tongue) -> list[Tie]:
     while rest and rest[0].casefold() in tongue.fillers - tongue.indefinite:
         rest = rest[1:]
-    # "Is retired" is no profession; the other languages name one without an article.
-    if not rest or (tongue.code == "en" and rest[0].casefold() not in tongue.determiners):
+    # "Is retired" is no profession, nor "est à la retraite"; other languages name one without an article.
+    if (
+        not rest
+        or rest[0].casefold() in tongue.place
+        or (tongue.code == "en" and rest[0].casefold() not in tongue.determiners)
+    ):
         return []
     found = _profession(phrase(rest, tongue)[0])
     where = name_after(rest, _AT, tongue)
@@ -201,7 +221,7 @@ def language(sentence: Sentence, tokens: list[str]) -> list[Tie]:
 def event(sentence: Sentence, tokens: list[str]) -> list[Tie]:
     """Read "Is flying to Japan", "moved from Lima to Quito", "the wedding is in Tuscany"."""
     tongue = TONGUES[sentence.language]
-    if moved := _moved_from(tokens, tongue):
+    if moved := _left(tokens, tongue):
         return moved
     if sentence.by_owner and after_verb(tokens, tongue, "travel") is not None:
         goal = name_after(tokens, tongue.to | tongue.place, tongue)

@@ -34,7 +34,7 @@ def family(sentence: Sentence, tokens: list[str]) -> list[Tie]:
 
 def _names_at(tokens: list[str], start: int, tongue: Tongue) -> tuple[list[str], int]:
     """Return the names of whoever the word before `start` speaks of, and where they end."""
-    end = run_at(tokens, start, tongue)
+    end = run_at(tokens, start, tongue, person=True)
     if end > start:
         return [join(tokens[start:end])], end
     called = next((i for i, t in enumerate(tokens[start:], start) if t.casefold() in tongue.called), None)
@@ -53,7 +53,7 @@ def _names_at(tokens: list[str], start: int, tongue: Tongue) -> tuple[list[str],
 def _listed(tokens: list[str], at: int, tongue: Tongue) -> tuple[list[str], int]:
     names: list[str] = []
     while at < len(tokens):
-        end = run_at(tokens, at, tongue)
+        end = run_at(tokens, at, tongue, person=True)
         if end > at:
             names.append(join(tokens[at:end]))
             at = end

@@ -41,11 +41,18 @@ def is_proper(word: str) -> bool:
     return any(c.isupper() for c in word) and word.casefold().removesuffix("s") not in MONTHS_AND_DAYS
 
 
-def run_at(tokens: Words, start: int, tongue: Tongue) -> int:
-    """Return where the name that begins at `start` ends: "Cape Town", "Rio de Janeiro", "Fusion 360"."""
+def run_at(tokens: Words, start: int, tongue: Tongue, *, person: bool = False) -> int:
+    """Return where the name that begins at `start` ends: "Cape Town", "Rio de Janeiro", "Fusion 360".
+
+    A person may be called Jan or May.
+    """
     end = start
     while end < len(tokens):
-        if is_proper(tokens[end]) or (end > start and tokens[end].isdigit() and len(tokens[end]) < 4):
+        if (
+            is_proper(tokens[end])
+            or (person and tokens[end][0].isupper())
+            or (end > start and tokens[end].isdigit() and len(tokens[end]) < 4)
+        ):
             end += 1
             continue
         bridge = end

@@ -19,6 +19,8 @@ from .phrases import (
 )
 from .tie import Thing, Tie
 
+# What is learned needs no article.
+_LEARN = words("learn study aprender apprendre imparare estudar estudiar")
 _SWITCHED = words("switched moved migrated")
 _COURSE = words(
     "classes class lessons lesson course courses unterricht kurs kurse cours clases clase curso lezioni "
@@ -176,6 +178,10 @@ def goal(sentence: Sentence, tokens: list[str]) -> list[Tie]:
     if acts and not (rest and (_opens_noun(rest[0], tongue) or is_proper(rest[0]))):
         place = name_after(tokens, tongue.to | tongue.place, tongue)
         return [Tie("aims_for", Thing(place[0], "place"))] if place else []
+    if rest and rest[0].casefold() in tongue.to:
+        # "Will nach Lissabon ziehen": the verb comes last.
+        goal_place = name_after(rest[:3], tongue.to, tongue)
+        return [Tie("aims_for", Thing(goal_place[0], "place"))] if goal_place else []
     name, _ = phrase(_clause(rest), tongue)
     return [Tie("aims_for", Thing(name, type_of(name, "project")))] if name else []
 
@@ -190,9 +196,15 @@ def _aim(tokens: list[str], tongue: Tongue) -> tuple[list[str] | None, bool]:
     while at < len(tokens) and tokens[at].casefold() in verbs | tongue.fillers - tongue.determiners:
         at += 1
     if tongue.code == "en" and tokens[at - 1].casefold() == "to" and at < len(tokens):
-        return tokens[at + 1 :], True
-    if at < len(tokens) and tongue.infinitive and tokens[at].endswith(tongue.infinitive):
-        return tokens[at + 1 :], True
+        return tokens[at + 1 :], tokens[at] not in _LEARN
+    first = at
+    while at < len(tokens) and tongue.infinitive and tokens[at].endswith(tongue.infinitive):
+        at += 1
+        # "Aprender a tocar el piano".
+        if at + 1 < len(tokens) and tokens[at] in {"a", "à"} and tokens[at + 1].endswith(tongue.infinitive):
+            at += 1
+    if at > first:
+        return tokens[at:], tokens[at - 1] not in _LEARN
     rest = tokens[at:]
     return (rest[1:] if rest[:1] == [","] else rest), False
 

@@ -55,11 +55,19 @@ def _liked(sentence: Sentence, tokens: list[str], tongue: Tongue, group: str) ->
     rest = after_verb(tokens, tongue, group)
     if rest is not None:
         # "Likes to play chess": the infinitive stands between.
-        return objects(rest[2:] if rest[:1] == ["to"] else rest, tongue)
+        return objects(_past_infinitive(rest, tongue), tongue)
     if group == "likes" and tongue.code == "en" and tokens and _THIRD_PERSON.match(tokens[0]):
         # "Collects vintage cameras", "listens to Radiohead".
         return objects(tokens[2 if tokens[1:2] == ["to"] else 1 :], tongue)
     return names_in(tokens, tongue)[:1] if tongue.code != "de" else []
+
+
+def _past_infinitive(rest: list[str], tongue: Tongue) -> list[str]:
+    """Return "chess" of "to play chess", and "romans policiers" of "lire des romans policiers"."""
+    if rest[:1] == ["to"]:
+        return rest[2:]
+    verb = bool(rest and tongue.infinitive and rest[0].endswith(tongue.infinitive))
+    return rest[1:] if verb and len(rest) > 1 and rest[1].casefold() in tongue.determiners else rest
 
 
 def _tastes(relation: str, names: list[str]) -> list[Tie]:
