@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -10,6 +10,8 @@ from django.db import transaction
 from chat.memory.graph import Thing, Tie, ties
 from chat.memory.similar import normalise
 from chat.models import Entity, EntityType, Fact, Relationship
+
+from .owners import hold_memory
 
 # What one run of the catching-up reads, so that a deadline behind it waits for less than a second.
 BATCH = 200
@@ -26,11 +28,13 @@ def follow(fact: Fact) -> None:
         return
     stands = now.superseded_at is None and now.archived_at is None
     known = {_key(row): row for row in now.relationships.select_related("source", "target")}
-    for tie in ties(now.kind, now.text, now.language):
-        row = known.pop((_name_key(tie.source), tie.relation, _name_key(tie.target)), None)
-        if row is None:
-            _tie(now, tie, stands)
-        else:
+    wanted = ties(now.kind, now.text, now.language)
+    new = [tie for tie in wanted if _tie_key(tie) not in known]
+    if new:
+        _add(now, new, stands)
+    for tie in wanted:
+        row = known.pop(_tie_key(tie), None)
+        if row is not None:
             _settle_type(row.target, tie.target)
             _set_valid(row, stands)
     said = f" {normalise(now.text)} "
@@ -45,6 +49,7 @@ def follow(fact: Fact) -> None:
 def relink(owner: Any, facts: Iterable[Fact]) -> None:
     """Follow several of an owner's facts and drop what nothing speaks of any more."""
     with transaction.atomic():
+        hold_memory(owner.pk)
         for fact in facts:
             follow(fact)
         drop_orphans(owner)
@@ -85,6 +90,7 @@ def catch_up(after: str | None = None) -> str | None:
     batch = list(unread.filter(pk__gt=after)[:BATCH] if after else unread[:BATCH])
     for fact in batch:
         with transaction.atomic():
+            hold_memory(fact.owner_id)
             follow(fact)
     return str(batch[-1].pk) if len(batch) == BATCH else None
 
@@ -97,25 +103,41 @@ def _name_key(thing: Thing | None) -> str:
     return normalise(thing.name) if thing else ""
 
 
-def _tie(fact: Fact, tie: Tie, stands: bool) -> None:
-    Relationship.objects.create(
-        owner_id=fact.owner_id,
-        source=_entity(fact.owner_id, tie.source) if tie.source else None,
-        target=_entity(fact.owner_id, tie.target),
-        relation=tie.relation,
-        valid=stands,
-        source_fact=fact,
-        created_at=fact.first_seen,
+def _tie_key(tie: Tie) -> tuple[str, str, str]:
+    return (_name_key(tie.source), tie.relation, _name_key(tie.target))
+
+
+def _add(fact: Fact, new: Sequence[Tie], stands: bool) -> None:
+    """Write relationships and the entities that they are the first to speak of, in four queries at most."""
+    things = {_name_key(thing): thing for tie in new for thing in (tie.source, tie.target) if thing}
+    known = _entities(fact.owner_id, things)
+    for key, entity in known.items():
+        _settle_type(entity, things[key])
+    first = [
+        Entity(owner_id=fact.owner_id, key=key, name=thing.name, type=thing.type)
+        for key, thing in things.items()
+        if key not in known
+    ]
+    if first:
+        # Another transaction may have been quicker with one of them.
+        Entity.objects.bulk_create(first, ignore_conflicts=True)
+        known = _entities(fact.owner_id, things)
+    Relationship.objects.bulk_create(
+        Relationship(
+            owner_id=fact.owner_id,
+            source=known[_name_key(tie.source)] if tie.source else None,
+            target=known[_name_key(tie.target)],
+            relation=tie.relation,
+            valid=stands,
+            source_fact=fact,
+            created_at=fact.first_seen,
+        )
+        for tie in new
     )
 
 
-def _entity(owner_id: Any, thing: Thing) -> Entity:
-    entity, made = Entity.objects.get_or_create(
-        owner_id=owner_id, key=_name_key(thing), defaults={"name": thing.name, "type": thing.type}
-    )
-    if not made:
-        _settle_type(entity, thing)
-    return entity
+def _entities(owner_id: Any, keys: Collection[str]) -> dict[str, Entity]:
+    return {entity.key: entity for entity in Entity.objects.filter(owner=owner_id, key__in=keys)}
 
 
 def _settle_type(entity: Entity, thing: Thing) -> None:
