@@ -23,7 +23,7 @@ def follow(fact: Fact) -> None:
     Called inside the transaction that changed the fact, whatever the change was: its row is read again. A
     fact on its way out keeps its relationships as they are, for Undo; readers do not see them.
     """
-    now = Fact.objects.filter(pk=fact.pk).first()
+    now = Fact.objects.filter(pk=fact.pk).select_related("owner").first()
     if now is None:
         return
     stands = now.superseded_at is None and now.archived_at is None
@@ -38,12 +38,13 @@ def follow(fact: Fact) -> None:
             _settle_type(row.target, tie.target)
             _set_valid(row, stands)
     said = f" {normalise(now.text)} "
+    # Where the words are still there and read otherwise now, it was never so.
+    misread = [row.pk for row in known.values() if f" {row.target.key} " in said]
     for row in known.values():
-        if f" {row.target.key} " in said:
-            # The words are still there and read otherwise now: it was never so.
-            row.delete()
-        else:
-            _set_valid(row, False)
+        _set_valid(row, False)
+    if misread:
+        Relationship.objects.filter(pk__in=misread).delete()
+        drop_orphans(now.owner)
 
 
 def relink(owner: Any, facts: Iterable[Fact]) -> None:

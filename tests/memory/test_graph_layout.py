@@ -71,5 +71,14 @@ def test_links_stay_in_the_channel_between_the_columns(frame, nodes, pairs):
             assert frame.column <= x <= frame.width - frame.column
 
 
+def test_no_type_is_crowded_out_by_a_longer_one():
+    tools = [Node(f"t{i}", f"Tool {i}", "", "tool") for i in range(40)]
+    drawing = draw([*tools, Node("h", "Home", "", "place")], [], NARROW)
+    assert [box.node.key for box in drawing.boxes if box.node.type == "place"] == ["h"]
+    assert [box.node.key for box in drawing.boxes if box.node.type == "tool"] == [
+        f"t{i}" for i in range(NARROW.most - 1)
+    ]
+
+
 def test_with_nothing_known_the_owner_stands_alone():
     assert draw([], [], WIDE).boxes == []

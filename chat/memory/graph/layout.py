@@ -15,6 +15,7 @@ from .tie import TypeName
 ORDER: tuple[TypeName, ...] = ("project", "person", "tool", "place", "concept", "organisation")
 
 FONT, SMALL = 13.0, 11.0
+_OF_EACH = 2
 _PAD, _BOX, _GAP, _HEAD, _BETWEEN, _MARGIN = 10.0, 40.0, 6.0, 22.0, 14.0, 8.0
 
 
@@ -131,7 +132,7 @@ def _ems(char: str) -> float:
         return 1.05
     if char in "mwMW@%&…—":
         return 0.98
-    return 0.76 if char.isupper() else 0.3 if char in "iljft.,:;'| " else 0.63
+    return 0.76 if char.isupper() else 0.3 if char in "iljft.,:;'| " else 0.6
 
 
 def fitted(text: str, room: float, size: float) -> str:
@@ -149,8 +150,8 @@ def fitted(text: str, room: float, size: float) -> str:
 
 
 def draw(nodes: Sequence[Node], links: Sequence[Link], frame: Frame) -> Drawing:
-    """Place the nodes, at most `frame.most` of them in the order given, and the links between those."""
-    shown = nodes[: frame.most]
+    """Place as many nodes as `choose` leaves, and the links between those."""
+    shown = choose(nodes, frame.most)
     groups = [[n for n in shown if n.type == type_] for type_ in ORDER]
     sides = _sides([group for group in groups if group])
     height = max(180.0, 2 * _MARGIN + max(_length(side) for side in sides))
@@ -160,6 +161,16 @@ def draw(nodes: Sequence[Node], links: Sequence[Link], frame: Frame) -> Drawing:
         _stack(side, left, (height - _length(side)) / 2, frame, boxes, headings)
     drawing = Drawing(frame, height, boxes, headings, ())
     return Drawing(frame, height, boxes, headings, _curves(drawing, links))
+
+
+def choose(nodes: Sequence[Node], most: int) -> list[Node]:
+    """Return the first nodes, but the best two of each type before a third of any."""
+    seen: dict[TypeName, int] = {}
+    turn: list[tuple[bool, int]] = []
+    for i, node in enumerate(nodes):
+        seen[node.type] = seen.get(node.type, 0) + 1
+        turn.append((seen[node.type] > _OF_EACH, i))
+    return [nodes[i] for i in sorted(i for _late, i in sorted(turn)[:most])]
 
 
 def _sides(groups: list[list[Node]]) -> tuple[list[list[Node]], list[list[Node]]]:
