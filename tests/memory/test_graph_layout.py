@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat.memory.graph.layout import FONT, NARROW, ORDER, WIDE, Link, Node, draw, fitted, text_width
@@ -24,6 +24,7 @@ def apart(a, b) -> bool:
 
 
 @frames
+@settings(deadline=None)
 @given(nodes=things)
 def test_no_two_names_overlap_and_all_are_inside(frame, nodes):
     drawing = draw(nodes, [], frame)
@@ -37,6 +38,7 @@ def test_no_two_names_overlap_and_all_are_inside(frame, nodes):
 
 
 @frames
+@settings(deadline=None)
 @given(nodes=things)
 def test_no_heading_stands_in_a_box_and_the_owner_is_between_the_columns(frame, nodes):
     drawing = draw(nodes, [], frame)
@@ -48,6 +50,7 @@ def test_no_heading_stands_in_a_box_and_the_owner_is_between_the_columns(frame, 
     assert frame.hub <= y <= drawing.height - frame.hub
 
 
+@settings(deadline=None)
 @given(text=names, room=st.floats(min_value=30, max_value=300))
 def test_a_name_is_cut_to_its_room(text, room):
     assert text_width(fitted(text, room, FONT), FONT) <= room
@@ -61,6 +64,7 @@ def test_links_are_drawn_between_what_is_shown_and_only_there(frame):
 
 
 @frames
+@settings(deadline=None)
 @given(nodes=things, pairs=st.lists(st.tuples(st.integers(0, 69), st.integers(0, 69)), max_size=20))
 def test_links_stay_in_the_channel_between_the_columns(frame, nodes, pairs):
     keys = [n.key for n in nodes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat.memory.graph.questions import NOT_UNDERSTOOD, Query, parse
@@ -32,6 +32,7 @@ def test_a_question_is_understood_as_meant(question, query):
     assert parse(question) == query
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_no_text_breaks_the_reading_of_questions(text):
     assert isinstance(parse(text), Query)
