@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
 from typing import Any
 
 from memoryapp import env
+
+# NumPy compares vectors in a fraction of a millisecond on one thread; a second pool of threads would fight
+# the language model for its cores, and takes ten times as long when they are busy. It reads this once.
+for _pool in ("OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+    os.environ.setdefault(_pool, "1")
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.data_dir()

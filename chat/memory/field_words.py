@@ -33,7 +33,8 @@ WORDS = {
         "boire boisson* apéro apéritif pâtes riz@fr poulet bœuf pique-nique sucre cuire hambre beber "
         "bebida* arroz pollo ensalada* restaurante* merienda* horno pan@es pastel* ingrediente* fame "
         "bere bevand* antipast* riso insalat* merend* forno pane@it torta torte cenare cena@it fome "
-        "frango salada* pão lanchar 喝 饿 外卖 甜点 汤 肉 鱼 虾"
+        "frango salada* pão lanchar 喝 饿 外卖 甜点 汤 肉 鱼 虾 celiac* teas herbal peppermint mint* "
+        "spinat* banan* tomat* avocad* chocolat* schokolade* cioccolat* pizz* broccol*"
     ),
     "health": (
         "health* ill illness* sick* disease* doctor* hospital* clinic* medicine* medication* medical "
@@ -53,10 +54,12 @@ WORDS = {
         "hay-fever hayfever colour-blind color-blind allergen* kopfweh rücken* übel* therapie* "
         "heuschnupfen herz* blutdruck verletz* weh@de mal@fr dos@fr thérap* cœur rhume duele espalda "
         "estrés corazón resfri* schiena cuore ferit* raffreddor* dói costas estresse coração 头疼 "
-        "肚子 压力 手术 抑郁 焦虑 腰"
+        "肚子 压力 手术 抑郁 焦虑 腰 ibuprofen* aspirin* paracetamol* antibiotik* antibiót* "
+        "hipertens* ipertens* hypertens* arthros* artrit* artros* migrän* statin* scoliosis anaemi* "
+        "anemi* sclerosis tinnitus stutter* thyroid* schilddrüse* thyroïd* tiroid*"
     ),
     "sport": (
-        "sport* workout* exercis* training train@ gym fitness running runner* jog* marathon* "
+        "sport* workout* exercis* training gym fitness running runner* jog* marathon* "
         "kilometres cycling bike* hike* hiking swim* yoga stretch* football soccer tennis basketball "
         "badminton climb* bouldering muscle* lift* ski skiing laufen@de joggen trainings* fahrrad* "
         "wandern schwimm* courir course@fr entraînement* musculation vélo randonnée* nager correr "
@@ -78,7 +81,7 @@ WORDS = {
         "valigia spiagg* viag* voo voos avião férias mala@pt praia* 旅行 旅游 飞机 机票 酒店 度假 "
         "pack@en ferien ausflug zug@de bahn@de visum billet* passeport* escapade tren@es pasaporte "
         "escapada equipaje treno treni passaporto ferie gita trem@pt comboio passaporte 火车 护照 "
-        "签证 假期 行李"
+        "签证 假期 行李 rail railcard interrail jetlag jet-lag"
     ),
     "place": (
         "city town village neighbourhood neighborhood nearby near local weather umbrella rain "
@@ -91,14 +94,14 @@ WORDS = {
         "paese@it piove pioggia ombrello vicino dintorni meteo cidade bairro chuva chove perto "
         "guarda-chuva arredores 城市 附近 天气 下雨 住的地方 这里 本地 周末 concerts draußen "
         "veranstaltung* friseur* werkstatt ici@fr coiffeur* aquí peluquer* parrucchier* cabeleireir* "
-        "aqui@pt traffic timezone commut*"
+        "aqui@pt traffic timezone commut* climate heatwave"
     ),
     "work": (
-        "boss* linkedin colleague* coworker* job jobs cv résumé resume career* interview* salary office* "
-        "employer* promotion* profession* workplace manager* client* payslip* overtime arbeit "
-        "*arbeit chef chefin kolleg* beruf* bewerbung* lebenslauf gehalt* büro* travail* patron "
-        "collègue* emploi* métier carrière salaire* bureau* entretien trabajo jefe jefa empleo* "
-        "carrera@es sueldo* salario* oficina* entrevista* currículum lavoro capo@it collegh* "
+        "boss* linkedin colleague* coworker* job jobs cv résumé resume career* interview* salary "
+        "office* employer* promotion* profession* workplace manager* client* payslip* overtime "
+        "arbeit *arbeit chef chefin kolleg* beruf* bewerbung* lebenslauf gehalt* büro* travail* "
+        "patron collègue* emploi* métier carrière salaire* bureau* entretien trabajo jefe jefa "
+        "empleo* carrera@es sueldo* salario* oficina* entrevista* currículum lavoro capo@it collegh* "
         "carriera stipendio* ufficio* colloquio* trabalho* chefe emprego* carreira salário* "
         "escritório* 工作 上班 老板 同事 面试 简历 工资 team@en resign* coworking "
         "vorstellungsgespräch* karriere kündig* démission* renunci* ascenso dimission* demiss* 升职 "
@@ -176,7 +179,7 @@ PHRASES = (
         r"\baround here\b|\bmy (?:place|area|home|region|country|street)\b|\bat home\b|\bout tonight\b|"
         r"\bwo ich (?:wohne|lebe)\b|\bin meiner nähe\b|\bbei mir\b|\boù j'habite\b|\bprès de (?:chez )?moi\b|"
         r"\bchez moi\b|\bdonde vivo\b|\bdove (?:vivo|abito)\b|\bonde (?:moro|vivo)\b|\bfrom here\b|"
-        r"\bhere[?.!]*$|"
+        r"\bhere[?.!]*$|\bclose to (?:me|us)\b|\bhow (?:hot|cold|warm) (?:will|is) (?:it|the weather)\b|"
         r"\bwhat time is it\b|\b(?:get|way|drive|ride) to work\b|\bwie spät\b|\bquelle heure\b|\bqué hora\b|"
         r"\bche ore\b|\bque horas\b",
     ),

@@ -19,6 +19,7 @@ _HAN = re.compile(r"[\u3400-\u9fff]")
 _SHORTEST_PREFIX = 3
 _REMEMBERED = 8192
 _LOOSE = ("event", "habit")
+_TIES = ("family", "relationship")
 
 _exact: dict[str, set[tuple[str, str]]] = {}
 _prefixes: dict[str, set[tuple[str, str]]] = {}
@@ -92,20 +93,26 @@ def forget_words() -> None:
     _of_word.cache_clear()
 
 
+@lru_cache(maxsize=256)
+def _wanted(asked: frozenset[str]) -> tuple[frozenset[str], tuple[tuple[str, frozenset[str]], ...]]:
+    """Return the relatives that an asked one stands for, and the other fields with the kinds they need."""
+    persons = asked & RELATIVES.keys()
+    wider = frozenset(persons).union(*(UMBRELLAS.get(p, frozenset()) for p in persons))
+    topics = sorted(asked - RELATIVES.keys())
+    return wider, tuple((topic, frozenset(KINDS_OF.get(topic, ()))) for topic in topics)
+
+
 def meets(asked: frozenset[str], kind: str, said: frozenset[str]) -> float:
     """Return how surely a fact of this kind and these fields belongs to a text of the fields `asked`, 0–1."""
-    if persons := asked & RELATIVES.keys():
-        wider = persons.union(*(UMBRELLAS.get(p, frozenset()) for p in persons))
-        if said & wider:
-            return 1.0
-        if "relatives" in persons and kind in ("family", "relationship"):
-            return 1.0
-    # A fact that no rule knew a better kind for is what its words say it is.
-    kinds = {kind, *said} if kind in _LOOSE else {kind}
+    persons, topics = _wanted(asked)
+    if persons and not (said.isdisjoint(persons) and (kind not in _TIES or "relatives" not in asked)):
+        return 1.0
     best = 0.0
-    for field in asked - RELATIVES.keys():
-        if not kinds.isdisjoint(KINDS_OF.get(field, ())):
-            best = max(best, 0.9 if field in said else 0.8)
-        elif field in said:
+    for topic, kinds in topics:
+        # A fact that no rule knew a better kind for is what its words say it is.
+        if kind in kinds or (kind in _LOOSE and not kinds.isdisjoint(said)):
+            best = max(best, 0.9 if topic in said else 0.8)
+        # A dentist in the family says nothing about where the user lives.
+        elif topic in said and topic != "place":
             best = max(best, 0.7)
     return best

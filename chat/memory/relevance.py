@@ -39,14 +39,14 @@ UNSEEN = Sight()
 def relevance(ask: Ask, fact: Rankable, sight: Sight = UNSEEN, embedder: str = "") -> float:
     """Return how much a fact has to do with a message, 0 when nothing."""
     own = terms(fact.text)
-    shared = len(ask.terms & own) / len(own) if own else 0.0
-    english = sight is not UNSEEN and ask.english and is_english(fact.text)
-    field = 0.0
+    score = len(ask.terms & own) / len(own) if own else 0.0
+    placed = sight.fields if fact.kind in _LOOSE else frozenset()
+    close = sight.cosine >= NEAR.get(embedder, _UNMEASURED)
+    # Asked last, for few facts: in other languages what an English embedder sees means nothing.
+    trusted = ask.english and (close or not placed.isdisjoint(ask.fields)) and is_english(fact.text)
     if ask.fields:
-        seen = sight.fields if english and fact.kind in _LOOSE else frozenset()
-        field = meets(ask.fields, fact.kind, fields(fact.text) | seen)
-    near = sight.cosine if english and sight.cosine >= NEAR.get(embedder, _UNMEASURED) else 0.0
-    return field + shared + near
+        score += meets(ask.fields, fact.kind, fields(fact.text) | placed if trusted else fields(fact.text))
+    return score + sight.cosine if close and trusted else score
 
 
 def calls_for_person(ask: Ask, identity: Mapping[UUID, float]) -> bool:

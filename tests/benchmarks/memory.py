@@ -111,6 +111,7 @@ def main() -> int:
         rows = [*among_one_owners(provider), *among_all(provider)]
     finally:
         provider.close()
+    print("load average:", *(f"{load:.1f}" for load in os.getloadavg()))
     width = max(len(r.what) for r in rows)
     print(f"\n{'measure':<{width}}  {'p50 ms':>8}  {'p95 ms':>8}  bar")
     for row in rows:
