@@ -63,6 +63,7 @@ class ConversationAdmin(ReadOnly):
         "extracted_through",
         "trimmed_through",
         "updated_at",
+        "ended_at",
     )
     list_filter = ("memory_mode", "app")
     search_fields = ("title",)

@@ -170,5 +170,7 @@ class LlamaProvider:
         return self.engine.submit(request)
 
     def close(self) -> None:
-        """Stop the engine and free the model."""
+        """Stop the engine and free the model; who asks for it from now on is told that it is not there."""
+        # First: a tokenizer that is used after its model was freed takes the process with it.
+        self._native = self._template = None
         self.engine.close()
