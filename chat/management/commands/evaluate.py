@@ -82,7 +82,9 @@ def _load_model() -> None:
 
 def _in_words(score: Score) -> str:
     """Return what a reader wants to see of a case on one line."""
-    known = "; ".join(f"{f['text']} [{f['kind']}]" for f in score.details.get("facts", []))
+    known = "; ".join(
+        f"{f['text']} [{f['kind']}, {f['mention_count']}×]" for f in score.details.get("facts", [])
+    )
     parts = [known] if known else []
     parts += [f"{name} {found}" for name in _FAULTS if (found := score.details.get(name))]
     if score.details.get("too_many"):

@@ -65,11 +65,19 @@ class RecallCase(_Strict):
     not_in_prompt: list[str] = []
 
 
-Case = ExtractionCase | UpdateCase | RecallCase
-_KINDS: dict[str, type[ExtractionCase] | type[UpdateCase] | type[RecallCase]] = {
+class WordingsCase(_Strict):
+    """Facts, each in several wordings: each must end as one fact that was mentioned so many times."""
+
+    id: str
+    facts: Annotated[list[Words], Field(min_length=1)]
+
+
+Case = ExtractionCase | UpdateCase | RecallCase | WordingsCase
+_KINDS: dict[str, type[ExtractionCase] | type[UpdateCase] | type[RecallCase] | type[WordingsCase]] = {
     "extraction": ExtractionCase,
     "updates": UpdateCase,
     "recall": RecallCase,
+    "wordings": WordingsCase,
 }
 KINDS = tuple(_KINDS)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from chat.memory import confidence
 from chat.memory.classify import classify
 from chat.models import Conversation, ExtractionRun, Fact, Message, Origin, Role
 
-from .cases import Case, ExtractionCase, RecallCase, UpdateCase
+from .cases import Case, ExtractionCase, RecallCase, UpdateCase, WordingsCase
 from .scoring import Known, Outcome
 
 
@@ -50,6 +51,9 @@ class Pipeline:
         if isinstance(case, ExtractionCase):
             said = [(message.role, message.content) for message in case.messages]
             return self._listen(owner, conversation, said)
+        if isinstance(case, WordingsCase):
+            rounds = zip_longest(*case.facts)
+            return self._listen(owner, conversation, [("user", w) for r in rounds for w in r if w])
         for text in case.facts:
             self._know(owner, text.removeprefix("*"), pinned=text.startswith("*"))
         if isinstance(case, UpdateCase):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .cases import Case, ExtractionCase, RecallCase, UpdateCase
+from .cases import Case, ExtractionCase, RecallCase, UpdateCase, WordingsCase
 
 _WHOLE_WORD = 3  # a word of up to three letters matches whole words only
 # Chinese and Japanese put no spaces between words, so there is no whole word to match.
@@ -71,6 +71,8 @@ def judge(case: Case, outcome: Outcome) -> Score:
         return _judge_extraction(case, outcome)
     if isinstance(case, UpdateCase):
         return _judge_update(case, outcome)
+    if isinstance(case, WordingsCase):
+        return _judge_wordings(case, outcome)
     return _judge_recall(case, outcome)
 
 
@@ -142,6 +144,16 @@ def _judge_recall(case: RecallCase, outcome: Outcome) -> Score:
         id=case.id,
         correct=not (missing or unwanted),
         details={"prompt": outcome.prompt, "missing": missing, "unwanted": unwanted},
+    )
+
+
+def _judge_wordings(case: WordingsCase, outcome: Outcome) -> Score:
+    wanted = sorted(len(wordings) for wordings in case.facts)
+    return Score(
+        id=case.id,
+        correct=sorted(fact.mention_count for fact in outcome.facts) == wanted,
+        details=_common(outcome),
+        seconds=outcome.seconds,
     )
 
 
