@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from chat.memory import confidence
-from chat.memory.consolidate import Action, Decision, decide
+from chat.memory.consolidate import Action, Decision, Opinion, decide
 from chat.memory.extract import Candidate, Extraction, Refusal
 from chat.models import Conversation, ExtractionRun, Fact, FactEventKind, Message, Origin
 
-from . import archive, events, graph
+from . import archive, events, graph, lineage
 from .deletions import may_read
 from .facts import reinforce, supersede
 from .history import record
@@ -30,13 +30,17 @@ def record_look(
     vectors: Sequence[NDArray[np.float32] | None],
     embedder_name: str,
     seconds: float,
+    *,
+    opinions: Sequence[Opinion | None] = (),
+    endings: Sequence[Opinion] = (),
 ) -> ExtractionRun | None:
     """Store what a look found and move the watermark past the message; None when it was read before.
 
     Raises Undecided while a clear-all that came after the message can still be undone.
 
-    `vectors` has one entry a candidate. One short transaction without a model call, so a process killed at
-    any moment repeats the look and stores nothing twice.
+    `vectors` has one entry a candidate, `opinions` too or none at all: what the model thought of it.
+    `endings` are facts that a sentence ended without saying anything else. One short transaction without a
+    model call, so a process killed at any moment repeats the look and stores nothing twice.
     """
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().get(pk=message.conversation_id)
@@ -45,56 +49,82 @@ def record_look(
         hold_memory(conversation.owner_id)
         if not may_read(conversation.owner, message.created_at):
             extraction = Extraction(refused=[Refusal("", _("You cleared all memory after you wrote this."))])
-            vectors = []
-        run = ExtractionRun(
+            vectors, opinions, endings = [], (), ()
+        look = _Look(message, extraction, embedder_name, seconds)
+        thought = opinions or [None] * len(extraction.candidates)
+        for candidate, vector, opinion in zip(extraction.candidates, vectors, thought, strict=True):
+            look.take(candidate, vector, opinion)
+        for ending in endings:
+            look.end(ending)
+        look.close()
+        conversation.extracted_through = message.seq
+        conversation.save(update_fields=["extracted_through"])
+    return look.run
+
+
+class _Look:
+    """One look while it is being stored, in one transaction: the live facts as they change, and the run."""
+
+    def __init__(self, message: Message, extraction: Extraction, embedder_name: str, seconds: float) -> None:
+        self.message, self.embedder_name = message, embedder_name
+        self.owner = message.conversation.owner
+        self.gate = Gate(message)
+        self.refused = [self.gate.cover(refusal) for refusal in extraction.refused]
+        self.live = list(Fact.objects.for_owner(self.owner).live())
+        self.known = {fact.pk for fact in self.live}
+        self.run = ExtractionRun(
             message=message,
             read=extraction.usage is not None,
             error=extraction.error[:300],
             seconds=seconds,
         )
-        gate = Gate(message)
-        refused = [gate.cover(r) for r in extraction.refused]
-        live = list(Fact.objects.for_owner(conversation.owner).live())
-        known = {fact.pk for fact in live}
-        for candidate, vector in zip(extraction.candidates, vectors, strict=True):
-            if reason := gate.against(candidate, vector, embedder_name):
-                refused.append(Refusal("", reason))
-                continue
-            decision = decide(candidate, vector, live, embedder_name)
-            _apply(decision, candidate, vector, embedder_name, message, live)
-            run.stored += decision.action is not Action.REINFORCE
-            run.reinforced += decision.action is Action.REINFORCE
-        run.refused = [{"text": r.text, "reason": r.reason} for r in refused]
-        run.save()
-        if run.stored:
-            added = [fact.pk for fact in live if fact.pk not in known]
-            archive.evict(conversation.owner, timezone.now(), keep=added)
-        conversation.extracted_through = message.seq
-        conversation.save(update_fields=["extracted_through"])
-        if run.stored:
-            events.tell(conversation.owner_id, "facts")
-            _tell_reply(message)
-    return run
 
+    def take(self, candidate: Candidate, vector: NDArray[np.float32] | None, opinion: Opinion | None) -> None:
+        """Do what a candidate does to the live facts."""
+        if reason := self.gate.against(candidate, vector, self.embedder_name):
+            self.refused.append(Refusal("", reason))
+            return
+        decision = decide(candidate, vector, self.live, self.embedder_name, opinion)
+        target = decision.target
+        if target is not None and decision.action is Action.REINFORCE:
+            reinforce(target, "memory", decision.reason, source=self.message)
+            self.run.reinforced += 1
+        elif target is not None and decision.action is Action.END:
+            self._over(target, decision.reason)
+        else:
+            self._add(candidate, vector, decision)
 
-def _apply(
-    decision: Decision,
-    candidate: Candidate,
-    vector: NDArray[np.float32] | None,
-    embedder_name: str,
-    message: Message,
-    live: list[Fact],
-) -> None:
-    if decision.action is Action.REINFORCE and decision.target is not None:
-        reinforce(decision.target, "memory", decision.reason, source=message)
-        return
-    fact = _new_fact(candidate, vector, embedder_name, message)
-    record(fact, FactEventKind.ADD, "memory", reason=decision.reason, source=message)
-    graph.follow(fact)
-    live.append(fact)
-    if decision.action is Action.SUPERSEDE and decision.target is not None:
-        live.remove(decision.target)
-        supersede(decision.target, fact, "memory", decision.reason, source=message)
+    def end(self, ending: Opinion) -> None:
+        """End a fact, unless a candidate of the same message has said more of it meanwhile."""
+        over = ending.holds([fact for fact in self.live if fact.pk in self.known])
+        if over is not None and over.target is not None:
+            self._over(over.target, over.reason)
+
+    def close(self) -> None:
+        """Save the run, keep the cap and tell the pages."""
+        self.run.refused = [{"text": r.text, "reason": r.reason} for r in self.refused]
+        self.run.save()
+        if self.run.stored:
+            added = [fact.pk for fact in self.live if fact.pk not in self.known]
+            archive.evict(self.owner, timezone.now(), keep=added)
+        if self.run.stored or self.run.ended:
+            events.tell(self.owner.pk, "facts")
+            _tell_reply(self.message)
+
+    def _add(self, candidate: Candidate, vector: NDArray[np.float32] | None, decision: Decision) -> None:
+        fact = _new_fact(candidate, vector, self.embedder_name, self.message)
+        record(fact, FactEventKind.ADD, "memory", reason=decision.reason, source=self.message)
+        graph.follow(fact)
+        self.live.append(fact)
+        self.run.stored += 1
+        if decision.target is not None:
+            self.live.remove(decision.target)
+            supersede(decision.target, fact, "memory", decision.reason, source=self.message)
+
+    def _over(self, fact: Fact, reason: str) -> None:
+        self.live.remove(fact)
+        lineage.end(fact, "memory", reason, source=self.message)
+        self.run.ended += 1
 
 
 def _new_fact(

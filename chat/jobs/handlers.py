@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import time
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.utils import timezone
 
-from chat.actions import conversations, deletions, events, facts, graph, jobs, looks, messages, prompts
+from chat.actions import conversations, deletions, events, facts, graph, jobs, messages
 from chat.generation import run as generation
 from chat.generation.hub import hub
 from chat.llm.registry import registry
-from chat.llm.types import Lane, ModelNotReady, PromptTooLong, Usage
+from chat.llm.types import ModelNotReady
 from chat.memory.asking import forget_texts
 from chat.memory.classify import classify
-from chat.memory.extract import Extraction, ExtractionCancelled, extract
-from chat.models import Conversation, Fact, MemoryMode, Message, OwnerSettings, Role
+from chat.models import Conversation, Fact, MemoryMode, Message
 
 from . import schedule
+from .look import look
 from .registry import Postpone, handles
 from .warm import background_prompts
 
@@ -46,62 +44,8 @@ def extract_conversation(payload: dict[str, Any]) -> None:
         message = Message.objects.unread_by_memory(conversation).select_related("conversation__owner").first()
         if message is None:
             return
-        _look(message)
+        look(message)
         events.send_now(conversation.owner_id, {"type": "chat", "conversation": str(conversation.pk)})
-
-
-def _look(message: Message) -> None:
-    started = time.monotonic()
-    if deletions.barrier(message.conversation.owner, message.created_at) is not None:
-        # Cleared after it was written: the model need not read it.
-        _store(message, Extraction(), [], "", 0.0)
-        return
-    try:
-        provider = registry.provider()
-        found = extract(provider, message.content, question=_question_before(message), today=_today(message))
-    except (ModelNotReady, ExtractionCancelled) as reason:
-        raise Postpone(timezone.now() + _AGAIN) from reason
-    except PromptTooLong as reason:
-        # It will never fit: say so once, and let the messages after it have their turn.
-        found = Extraction(error=str(reason))
-    embedder = registry.embedder()
-    vectors: list[Any] = [None] * len(found.candidates)
-    if embedder is not None and found.candidates:
-        vectors = list(embedder.embed([c.text for c in found.candidates]))
-    seconds = time.monotonic() - started
-    _store(message, found, vectors, embedder.name if embedder else "", seconds)
-    _account(message.conversation.owner_id, found)
-
-
-def _store(message: Message, found: Extraction, vectors: list[Any], embedder: str, seconds: float) -> None:
-    try:
-        looks.record_look(message, found, vectors, embedder, seconds)
-    except deletions.Undecided as reason:
-        raise Postpone(reason.until) from reason
-
-
-def _account(owner_id: int, found: Extraction) -> None:
-    usage = found.usage or Usage()
-    if usage.prompt_tokens:
-        outcome = "failed" if found.error else "stop"
-        prompts.record_usage(owner_id, "extract", Lane.BACKGROUND, usage, outcome)
-
-
-def _question_before(message: Message) -> str:
-    """Return the assistant's turn that a short answer answers; context, never a source (design §4)."""
-    before = Message.objects.filter(conversation=message.conversation).shown().filter(seq__lt=message.seq)
-    last = before.last()
-    return last.content if last is not None and last.role == Role.ASSISTANT else ""
-
-
-def _today(message: Message) -> date:
-    """Return the user's local date on the day they wrote."""
-    row = OwnerSettings.objects.filter(owner=message.conversation.owner_id).first()
-    try:
-        zone = ZoneInfo(row.time_zone) if row and row.time_zone else timezone.get_default_timezone()
-    except (ZoneInfoNotFoundError, ValueError):
-        zone = timezone.get_default_timezone()
-    return timezone.localtime(message.created_at, zone).date()
 
 
 @handles("settle")

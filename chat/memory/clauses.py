@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chat.memory import frames, others
+from chat.memory import frames, others, play
 from chat.memory.secrets import REDACTED
 from chat.memory.similar import content, tokens
 
@@ -29,6 +29,9 @@ _POINTS_BACK = re.compile(
 )
 _MOST_PORTIONS = 8
 
+# "Best queue of my life. Not."
+_TAKES_BACK = re.compile(r"(?:just kidding|kidding|not|nicht|jk)[.!]*", re.I)
+
 # Where a sentence starts to speak of the user anew: "I'm building a kiln | and I prefer short answers".
 _ANEW = re.compile(
     r",?\s+(?:and|but|so)\s+(?=(?:i|i'm|i've|my|we|we're|our|please)\b)|,\s+(?=(?:i|i'm|i've|my|we|"
@@ -49,14 +52,18 @@ class Sentence:
     reason: str = ""
 
 
-def sentences(masked: str) -> list[Sentence]:
-    """Return the sentences of a masked message in order, each judged."""
-    whole = frames.whole_message(masked)
+def sentences(masked: str, *, playing: bool = False) -> list[Sentence]:
+    """Return the sentences of a masked message in order, each judged; `playing` goes on until it is left."""
+    ordered = frames.plays_system(masked)
+    playing = playing or play.starts(masked)
     pieces = [piece.strip() for piece in _SENTENCE.split(masked) if piece and piece.strip()]
     judged: list[Sentence] = []
     for piece in pieces:
-        if whole:
-            judged.append(Sentence(piece, whole))
+        playing = playing and not play.ends(piece)
+        if ordered or playing:
+            judged.append(Sentence(piece, frames.SYSTEM if ordered else frames.ROLE_PLAY))
+        elif judged and _TAKES_BACK.fullmatch(piece):
+            judged[-1] = Sentence(judged[-1].text, frames.JOKE)
         else:
             judged.extend(_judge(piece))
     return judged

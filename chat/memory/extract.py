@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from chat.llm.types import Completion, Lane, Provider, StopFlag, Usage
 from chat.memory import clauses, frames, prompt
+from chat.memory.changes import ends
 from chat.memory.dates import resolve
 from chat.memory.ground import ground, quote
 from chat.memory.kind_rules import first_rule, settle_kind
@@ -61,6 +62,8 @@ class Extraction:
 
     candidates: list[Candidate] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
+    # Sentences that say that something is over; what it was is known, if at all, from earlier.
+    endings: list[str] = field(default_factory=list)
     error: str = ""
     usage: Usage | None = None
 
@@ -92,9 +95,15 @@ class Note(BaseModel):
 
 
 def extract(
-    provider: Provider, message: str, *, question: str = "", today: date, stop: StopFlag | None = None
+    provider: Provider,
+    message: str,
+    *,
+    question: str = "",
+    today: date,
+    playing: bool = False,
+    stop: StopFlag | None = None,
 ) -> Extraction:
-    """Return what one user message says about the user.
+    """Return what one user message says about the user; `playing` while a role-play goes on.
 
     Blocks while the model answers: call it from a worker thread. Raises `ExtractionCancelled` when the call
     was stopped and lets `ProviderError` through; a model that answers nonsense is an `error`, never a guess.
@@ -103,10 +112,11 @@ def extract(
     masked = redact(mask(message))
     asked = last_question(question)
     about_user = frames.asks_user(asked)
-    judged = clauses.sentences(masked)
+    judged = clauses.sentences(masked, playing=playing)
     result.refused = [
         Refusal(s.text[:300], s.reason) for s in judged if s.reason and s.reason != frames.QUESTION
     ]
+    result.endings = [s.text for s in judged if not s.reason and ends(s.text)]
     language = detect(clauses.joined(judged)) or detect(asked)
     for said in clauses.portions(judged):
         # The question is answered by what comes first; later sentences speak for themselves.
@@ -145,7 +155,7 @@ def _ask(provider: Provider, portion: _Portion, stop: StopFlag | None, result: E
     """Ask once, and once more strictly; fill in the usage, and the error when both answers are unreadable."""
     for strict in (False, True):
         completion = _complete(provider, portion, strict, stop)
-        result.usage = _sum(result.usage, completion.usage)
+        result.usage = total(result.usage, completion.usage)
         if completion.finish == "cancelled":
             raise ExtractionCancelled
         notes = parse(_whole_lines(completion))
@@ -229,7 +239,8 @@ def _reason_against(note: Note, text: str, portion: _Portion) -> str:
     return ground(text, portion.said, portion.asked)
 
 
-def _sum(before: Usage | None, new: Usage) -> Usage:
+def total(before: Usage | None, new: Usage) -> Usage:
+    """Return the cost of two model calls."""
     if before is None:
         return new
     return Usage(

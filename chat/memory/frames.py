@@ -28,18 +28,6 @@ _SYSTEM = _any(
     r"\bignor(?:iere|ez|a|e)\b.{0,30}\b(?:anweisungen|instructions|instrucciones|istruzioni|"
     r"instruções)\b|忽略.{0,12}(?:指令|指示)",
 )
-_ROLE_PLAY = _any(
-    r"\brole[- ]?play",
-    r"\b(?:let'?s|let us) (?:play|pretend|imagine)\b|\bpretend (?:to be|that|you|i|we)\b|"
-    r"(?<!\bi )(?<!\bwe )\bact as\b|\bplay the (?:role|part)\b|"
-    r"\bin character\b",
-    r"\byou(?:'re| are)(?: now)? (?:a|an|the|my) (?:pirate|king|queen|knight|captain|wizard|detective|"
-    r"doctor|lawyer|teacher|"
-    r"recruiter|interviewer|customer|character|dungeon|game|ai)\b",
-    r"\b(?:rollenspiel|spielen wir|tu so, als|jeu de rôle|faisons comme si|joue le rôle|juego de rol|"
-    r"juguemos|haz de cuenta|"
-    r"finge que|gioco di ruolo|facciamo finta|fingi di|faz de conta|finja que)\b|角色扮演|假装|扮演",
-)
 _HYPOTHETICAL = _any(
     r"\bif (?:i|we) (?:were|was|had|could|would|lived|moved|became|won|owned|earned|worked|ever|got|"
     r"made|did|went)\b",
@@ -83,6 +71,12 @@ _DATED = _any(
 _JOKE = _any(
     r"\b(?:haha+|lol|lmao|rofl|jk|just kidding|kidding)\b.*\bi(?:'m| am)\b|\bi(?:'m| am)\b.*\b(?:jk|"
     r"just kidding|lmao|lol|haha+)\b",
+    r"^(?:oh,? )?(?:sure|great|yeah|right|fantastic|wonderful|brilliant|lovely)\b.{0,30}"
+    r"\bi (?:just |really |so )?(?:love|like|enjoy|more)\b",
+    r"\bnothing i (?:love|like|enjoy) more than (?:when|being|having|waiting|queuing|standing|sitting in|"
+    r"paying|getting stuck)\b",
+    r"\bi (?:just |so )love (?:it when|waiting|queuing|being (?:stuck|ignored|woken|late|called)|"
+    r"paying (?:taxes|fines|bills)|getting (?:stuck|up at))\b",
     r"\bi(?:'m| am) (?:basically|literally|practically|pretty much) (?:a|an|the|my|made)\b",
 )
 _REQUEST = _any(
@@ -159,6 +153,12 @@ _YOU = _any(
     r"tus?|ti|tuo|tua|lei|"
     r"suo|sua|você|seu|any (?:allerg\w+|pets?|kids|children|siblings|plans))\b|[a-z]+(?:es|as) tu\b|你|您",
 )
+# "Shall I answer in metric units?" is a question about the user too.
+_HOW_TO_ANSWER = _any(
+    r"\b(?:shall|should|may|do) i (?:answer|reply|use|write|give|call|address|speak|keep|explain|show|"
+    r"quote)\b",
+    r"\bsoll ich\b|\b(?:dois|puis)-je\b|\b(?:debo|quieres que|prefieres)\b|\b(?:devo|posso)\b",
+)
 # "Vienna is lovely in May": a subject of its own, and nobody speaking.
 _WORLD = _any(
     r"^(?!it\b|this\b|that\b|these\b|those\b|he\b|she\b|they\b|name\b|diet\b|job\b|favou?rite\b|hobb|"
@@ -211,13 +211,6 @@ def is_plain_statement(sentence: str) -> bool:
     return bool(_PLAIN.search(sentence)) or bool(asks and _STANDING.search(sentence))
 
 
-def whole_message(masked: str) -> str:
-    """Return why nothing in this message may be believed, or an empty string."""
-    if _SYSTEM.search(masked):
-        return SYSTEM
-    return ROLE_PLAY if _ROLE_PLAY.search(masked) else ""
-
-
 def sentence_reason(sentence: str) -> str:
     """Return why this sentence states nothing, or an empty string."""
     if _HYPOTHETICAL.search(sentence):
@@ -250,7 +243,7 @@ def speaks_of_self(clause: str) -> bool:
 
 def asks_user(question: str) -> bool:
     """Tell whether a question is put to the user about themselves, so that two words may answer it."""
-    return bool(_YOU.search(question))
+    return bool(_YOU.search(question) or _HOW_TO_ANSWER.search(question))
 
 
 def opens_question(clause: str) -> bool:

@@ -25,8 +25,21 @@ VAGUE = "says nothing by itself"
 
 # "User hopes to buy it": read a month later, nobody knows what.
 _POINTS_AWAY = re.compile(
-    r"^User (?:\w+ ){1,4}(?:it|them|this|that)(?: (?:next|last|this) \w+| again| soon)?$", re.I
+    r"^User (?:\w+ ){1,4}(?:it|them|this|that)"
+    r"(?: (?:next|last|this) \w+| again| soon| (?:in|on|since|until|from|by) [\w ]+)?$",
+    re.I,
 )
+# "I drive Rotterdam to Milan" names two places, and is at home in neither.
+_LIVES_IN = re.compile(
+    r"\b(?:lives?|is based|resides?|moved) (?:\w+ )?(?:in|near|at|to|outside) (?P<place>.+)$", re.I
+)
+_ON_THE_WAY = (
+    r"(?:(?:from|between) )?{place}(?:\s*[-–—→]\s*|\s+(?:to|and)\s+)\w|\w(?:\s*[–—→]\s*|\s+to\s+){place}"
+)
+_AT_HOME = re.compile(
+    r"\b(?:live|living|lives|based|home|house|flat|reside|moved?|moving|from here|born|settled)\b", re.I
+)
+
 
 # A paraphrase keeps at least half of its content words; below that the model brought them along.
 _SHARE_SAID = 0.5
@@ -44,6 +57,8 @@ def ground(fact: str, message: str, question: str = "") -> str:
         return EMPTY
     if _POINTS_AWAY.search(fact):
         return VAGUE
+    if _is_only_passed(fact, message):
+        return NOT_SAID
     reason = _unsaid_name(fact, message) or _unsaid_number(fact, message)
     if reason:
         return reason
@@ -70,6 +85,13 @@ def closest_clause(fact: str, sentence: str) -> str:
     """Return the clause of the sentence that shares most with the fact."""
     wanted = content(fact)
     return max(clauses.clauses(sentence) or [sentence], key=lambda c: len(wanted & content(c)))
+
+
+def _is_only_passed(fact: str, message: str) -> bool:
+    home = _LIVES_IN.search(fact)
+    if home is None or _AT_HOME.search(message):
+        return False
+    return bool(re.search(_ON_THE_WAY.format(place=re.escape(home["place"].split(",")[0])), message, re.I))
 
 
 def _unsaid_name(fact: str, message: str) -> str:

@@ -79,7 +79,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "deadline",
-        rf"\b(?:deadline|due|ships?|launch(?:es)?|has to be (?:done|finished)|must be (?:done|"
+        rf"\b(?:deadline|due|ships?|launch(?:es)?|releases?|delivery|submission|crowdfunding|kickstarter|"
+        rf"campaign|demo|has to be (?:done|finished)|must be (?:done|"
         rf"finished)|slipped to|(?:must|has to|have to) be [\w ]+ by)\b.*(?:\d|\b(?:{_MONTH})\b)|"
         rf"\bdeadline\b|\bdue (?:on|by|in)\b|截止",
     ),
@@ -114,7 +115,9 @@ _RULES: tuple[tuple[str, str], ...] = (
         "home",
         r"\b(?:lives?|living|resides?|based|moved)(?: [\w-]+){0,2} (?:in|to|near|at|from|outside|by)\b|"
         r"^nutzer(?:in)? (?:wohnt|"
-        r"lebt)\b|\b(?:habite|vit) (?:à|en|au|dans)\b|\bvive (?:en|a|in)\b|\babita\b|\bmora (?:em|no|"
+        r"lebt)\b|\bnach \w+ (?:um)?(?:gezogen|zieht)\b|\bzieht nach\b|"
+        r"\bdéménag\w+ (?:à|en|au|dans)\b|\bmud(?:ó|ado|ou|ou-se) (?:a|para)\b|\btrasferit[oa] a\b|"
+        r"\b(?:habite|vit) (?:à|en|au|dans)\b|\bvive (?:en|a|in)\b|\babita\b|\bmora (?:em|no|"
         r"na)\b|住在|搬到",
     ),
     (
@@ -143,12 +146,16 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "employer",
+        r"\b(?:start(?:s|ed)|began|hired|(?:is|are) now|now) (?:at|by) (?-i:[A-Z])|^User is at (?-i:[A-Z])|"
         r"\b(?:works? (?:at|for)|employed (?:at|by)|(?:new )?job at|joined|arbeitet (?:bei|für)|"
         r"travaille (?:chez|pour)|trabaja (?:en|para)|lavora (?:per|presso))\b|就职|上班",
     ),
     (
         "tools",
-        (r"\b(?:uses?|using|works? with|plays? (?:around )?with|benutzt|nutzt|utilise|utiliza|usa)\b|使用"),
+        (
+            r"\b(?:runs? [\w .+-]{2,30} on (?:\w+ )?(?:their|all|a|the)|uses?|using|works? with|"
+            r"plays? (?:around )?with|benutzt|nutzt|utilise|utiliza|usa)\b|使用"
+        ),
     ),
     (
         "dislikes",
@@ -162,7 +169,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "job",
-        r"\b(?:works? as|job is|is an? \w+(?: \w+)?|leads?|leading|manages?|managing|teaches|runs|"
+        r"\b(?:works? (?:as|in)|job is|is an? \w+(?: \w+)?|leads?|leading|manages?|managing|teaches|runs|"
         r"studies|arbeitet als|"
         r"ist \w+(?:in)?$|travaille comme|trabaja como|es (?:profesor|médic|enfermer|ingenier)\w*|"
         r"lavora come|trabalha como)\b|工作|职业|老师|医生|工程师",

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from chat.memory import words as lexicon
 
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+(?:['’\-.+#][^\W_]+)*[+#]*")
+# French and Italian put a short word before a vowel: l'utente, j'aime, dell'olio, qu'il.
+_ELIDED = re.compile(r"^(?:(?:[cdjlmnst]|qu|dell|nell|all|sull|un)['’])(?=\w{2})", re.I)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
@@ -21,8 +23,8 @@ def normalise(text: str) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words as written; a Chinese character counts as a word."""
-    return _TOKEN.findall(unicodedata.normalize("NFKC", text))
+    """Return the words as written; a Chinese character counts as a word, "n'aime" as the word "aime"."""
+    return [_ELIDED.sub("", word) or word for word in _TOKEN.findall(unicodedata.normalize("NFKC", text))]
 
 
 def stem(word: str) -> str:
@@ -64,6 +66,12 @@ def numbers(text: str) -> frozenset[str]:
     digits = {re.sub(r"[.,](?=\d{3}\b)", "", n) for n in _NUMBER.findall(unicodedata.normalize("NFKC", text))}
     spelled = {lexicon.NUMBERS[w] for w in (t.casefold() for t in tokens(text)) if w in lexicon.NUMBERS}
     return frozenset(digits | spelled)
+
+
+def without_numbers(stems: frozenset[str]) -> frozenset[str]:
+    """Return the stems that are no numbers, in digits or in words."""
+    spelled = {stem(word) for word in lexicon.NUMBERS}
+    return frozenset(s for s in stems if not s[0].isdigit() and s not in spelled)
 
 
 def names(text: str) -> frozenset[str]:

@@ -33,7 +33,8 @@ FUNCTION = (
     | _set(
         "le la les l' un une des du de d' et ou mais à au aux en dans pour par avec sur est suis sont "
         "a ai as ont "
-        "je j'ai mon ma mes nous notre nos il elle ce cette qui que ne pas aussi très s'appelle m'appelle"
+        "je j'ai appelle mon ma mes nous notre nos il elle ce cette qui que ne pas aussi très s'appelle "
+        "m'appelle"
     )
     | _set(
         "el los las una unos unas del y o pero al con por para es soy está estoy son tiene tengo yo mi "
@@ -106,7 +107,7 @@ SCAFFOLD = _set(
     "edad vive trabaja "
     "prefiere quiere habla anni abita lavora preferisce vuole parla anos mora trabalha prefere quer fala "
     "love loves enjoy enjoys adore adores dislike dislikes hate hates detests avoid avoids based music "
-    "fan really "
+    "fan really can can't cannot stand bien beaucoup vraiment mucho gern gerne kann leiden "
     "mag liebt hasst aime adore déteste gusta ama odia piace gosta odeia "
     "住 叫 名 字 岁 职 业 想 要"
 )

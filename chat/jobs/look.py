@@ -1,0 +1,151 @@
+"""One look at one message: memory reads it, considers what it found, and actions store that (design §5)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+from django.utils import timezone
+from numpy.typing import NDArray
+
+from chat.actions import deletions, looks, prompts
+from chat.actions.owners import zone_of
+from chat.llm.registry import registry
+from chat.llm.types import Lane, ModelNotReady, PromptTooLong, Provider, Usage
+from chat.memory import play
+from chat.memory.extract import Extraction, ExtractionCancelled, extract, total
+from chat.memory.judge import Verdict, consider, consider_ending
+from chat.models import Fact, Message, Role
+
+from .registry import Postpone
+
+_AGAIN = timedelta(seconds=1)
+# Role-play goes on until it is ended, but not for ever: who has written this much since has left it.
+_PLAY_MESSAGES = 20
+
+
+@dataclass(slots=True)
+class _Opinions:
+    """What the model thinks of the candidates and the endings, and what asking it cost."""
+
+    candidates: list[Verdict] = field(default_factory=list)
+    endings: list[Verdict] = field(default_factory=list)
+
+    @property
+    def usage(self) -> Usage | None:
+        spent = None
+        for verdict in (*self.candidates, *self.endings):
+            if verdict.usage is not None:
+                spent = total(spent, verdict.usage)
+        return spent
+
+    @property
+    def failure(self) -> str:
+        return next((v.failure for v in (*self.candidates, *self.endings) if v.failure), "")
+
+
+def look(message: Message) -> None:
+    """Read a message for facts and store them; raises Postpone when the model is not there or was taken."""
+    started = time.monotonic()
+    owner = message.conversation.owner
+    if deletions.barrier(owner, message.created_at) is not None:
+        # Cleared after it was written: the model need not read it.
+        _store(message, Extraction(), [], "", _Opinions(), 0.0)
+        return
+    embedder = registry.embedder()
+    name = embedder.name if embedder else ""
+    try:
+        provider = registry.provider()
+        found = _read(provider, message)
+        vectors: list[Any] = [None] * len(found.candidates)
+        if embedder is not None and found.candidates:
+            vectors = list(embedder.embed([c.text for c in found.candidates]))
+        live = list(Fact.objects.for_owner(owner).live()) if found.candidates or found.endings else []
+        opinions = _consider(provider, found, vectors, live, name)
+    except (ModelNotReady, ExtractionCancelled) as reason:
+        raise Postpone(timezone.now() + _AGAIN) from reason
+    _store(message, found, vectors, name, opinions, time.monotonic() - started)
+    _account(owner.pk, "extract", found.usage, failed=bool(found.error))
+    _account(owner.pk, "consolidate", opinions.usage, failed=bool(opinions.failure))
+
+
+def _read(provider: Provider, message: Message) -> Extraction:
+    try:
+        return extract(
+            provider,
+            message.content,
+            question=_question_before(message),
+            today=_today(message),
+            playing=_is_in_play(message),
+        )
+    except PromptTooLong as reason:
+        # It will never fit: say so once, and let the messages after it have their turn.
+        return Extraction(error=str(reason))
+
+
+def _consider(
+    provider: Provider,
+    found: Extraction,
+    vectors: Sequence[NDArray[np.float32] | None],
+    live: Sequence[Fact],
+    embedder: str,
+) -> _Opinions:
+    opinions = _Opinions()
+    if not live:
+        return opinions
+    for candidate, vector in zip(found.candidates, vectors, strict=True):
+        opinions.candidates.append(consider(provider, candidate, vector, live, embedder))
+    for sentence in found.endings:
+        opinions.endings.append(consider_ending(provider, sentence, live, found.candidates))
+    return opinions
+
+
+def _store(
+    message: Message,
+    found: Extraction,
+    vectors: list[Any],
+    embedder: str,
+    opinions: _Opinions,
+    seconds: float,
+) -> None:
+    found.error = found.error or opinions.failure
+    try:
+        looks.record_look(
+            message,
+            found,
+            vectors,
+            embedder,
+            seconds,
+            opinions=[verdict.opinion for verdict in opinions.candidates],
+            endings=[verdict.opinion for verdict in opinions.endings if verdict.opinion],
+        )
+    except deletions.Undecided as reason:
+        raise Postpone(reason.until) from reason
+
+
+def _account(owner_id: int, purpose: str, usage: Usage | None, *, failed: bool) -> None:
+    if usage is not None and usage.prompt_tokens:
+        prompts.record_usage(owner_id, purpose, Lane.BACKGROUND, usage, "failed" if failed else "stop")
+
+
+def _question_before(message: Message) -> str:
+    """Return the assistant's turn that a short answer answers; context, never a source (design §4)."""
+    before = Message.objects.filter(conversation=message.conversation).shown().filter(seq__lt=message.seq)
+    last = before.last()
+    return last.content if last is not None and last.role == Role.ASSISTANT else ""
+
+
+def _is_in_play(message: Message) -> bool:
+    """Tell whether an earlier message began a role-play that none has ended since."""
+    earlier = Message.objects.filter(conversation=message.conversation, role=Role.USER).shown()
+    newest = earlier.filter(seq__lt=message.seq).order_by("-seq").values_list("content", flat=True)
+    return play.goes_on(list(newest[:_PLAY_MESSAGES])[::-1])
+
+
+def _today(message: Message) -> date:
+    """Return the user's local date on the day they wrote."""
+    return timezone.localtime(message.created_at, zone_of(message.conversation.owner_id)).date()

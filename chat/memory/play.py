@@ -1,0 +1,72 @@
+"""Role-play: from where it begins to where it is left, nothing that is said is about the user."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+
+def _any(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.I)
+
+
+# Both sides have a role, so what the user says next is said in play too.
+_BOTH = (
+    r"\brole[- ]?play|\bin character\b|\b(?:let'?s|let us) (?:play|pretend)\b",
+    r"\byou(?:'re| are|'ll be| will be| be) (?:now )?(?:a|an|the|my) (?:[\w'-]+ ){1,6}(?:and|,) ?"
+    r"i(?:'m| am|'ll be| will be| be)\b",
+    r"\bi(?:'ll| will) (?:be|play) (?:a|an|the|your) \w+",
+    r"\b(?:rollenspiel|spielen wir|tu so, als|jeu de rôle|faisons comme si|juego de rol|juguemos|"
+    r"haz de cuenta|gioco di ruolo|facciamo finta|faz de conta|vamos fingir)\b|角色扮演|假装我",
+    r"\bdu bist (?:der|die|das|ein|eine|mein|meine) (?:\w+ ){1,4}und ich bin\b",
+    r"\btu es (?:le|la|un|une|mon|ma) (?:[\w']+ ){1,4}et je suis\b",
+    r"\beres (?:el|la|un|una|mi) (?:\w+ ){1,4}y (?:yo )?soy\b",
+    r"\bsei (?:il|la|un|una|mio|mia) (?:\w+ ){1,4}e io sono\b",
+    r"\bvocê é (?:o|a|um|uma|meu|minha) (?:\w+ ){1,4}e eu sou\b",
+    r"你(?:是|扮演|当)[^，。]{1,10}[，,]?我(?:是|扮演|当)",
+)
+# The assistant alone has a role: that holds for the message, and for the answers to it.
+_ASSISTANT = (
+    r"\b(?:let'?s|let us) imagine\b|\bpretend (?:to be|that|you|i|we)\b|(?<!\bi )(?<!\bwe )\bact as\b|"
+    r"\bplay the (?:role|part)\b",
+    r"\byou(?:'re| are)(?: now)? (?:a|an|the|my) (?:pirate|king|queen|knight|captain|wizard|detective|"
+    r"doctor|lawyer|teacher|recruiter|interviewer|customer|character|dungeon|game|ai)\b",
+    r"\b(?:joue le rôle|finge que|fingi di|finja que)\b|假装|扮演",
+)
+_PLAYED_BY_BOTH = _any(*_BOTH)
+_PLAYED = _any(*_BOTH, *_ASSISTANT)
+_ENDS = _any(
+    r"\b(?:end of (?:the )?(?:game|play|scene|story|role)|game over|stop (?:the )?(?:game|playing|role)|"
+    r"out of character|ooc|back to (?:reality|real life|normal|business)|in real life|for real(?: now)?|"
+    r"seriously(?: now| though)|enough (?:of that|playing|games)|let'?s stop|no more (?:games|role)|"
+    r"jok(?:es|ing) aside|scene over|that was fun)\b",
+    r"\b(?:spielende|spiel (?:vorbei|aus)|ende des (?:rollen)?spiels|im echten leben|zurück zur realität|"
+    r"(?:mal|jetzt) im ernst|genug gespielt)\b",
+    r"\b(?:fin du jeu|dans la vraie vie|on arrête (?:le jeu|de jouer)|retour à la réalité|sérieusement)\b",
+    r"\b(?:fin del juego|en la vida real|dejemos (?:el juego|de jugar)|volviendo a la realidad|"
+    r"ahora en serio)\b",
+    r"\b(?:fine del gioco|nella vita reale|basta giocare|torniamo alla realtà|ora sul serio)\b",
+    r"\b(?:fim do jogo|na vida real|chega de brincar|voltando à realidade|falando sério)\b",
+    r"游戏结束|现实(?:中|生活|里)|不玩了|说真的|言归正传",
+)
+
+
+def starts(masked: str) -> bool:
+    """Tell whether the message begins a role-play, of both sides or of the assistant alone."""
+    return bool(_PLAYED.search(masked))
+
+
+def ends(sentence: str) -> bool:
+    """Tell whether the sentence leaves a role-play."""
+    return bool(_ENDS.search(sentence))
+
+
+def goes_on(earlier: Sequence[str]) -> bool:
+    """Tell whether the next message is still said in a role-play; `earlier` are the user's, oldest first."""
+    playing = False
+    for message in earlier:
+        if ends(message):
+            playing = False
+        elif _PLAYED_BY_BOTH.search(message):
+            playing = True
+    return playing
