@@ -131,17 +131,18 @@ def _new_fact(
     candidate: Candidate, vector: NDArray[np.float32] | None, embedder_name: str, message: Message
 ) -> Fact:
     now: Any = timezone.now()
+    origin = Origin.TOLD if candidate.told else Origin.EXTRACTED
     return Fact.objects.create(
         owner=message.conversation.owner,
         text=candidate.text[:300],
         category=candidate.category,
         kind=candidate.kind,
         subject=candidate.subject,
-        confidence=confidence.baseline(Origin.EXTRACTED),
+        confidence=confidence.baseline(origin),
         first_seen=now,
         last_seen=now,
         last_used=now,
-        origin=Origin.EXTRACTED,
+        origin=origin,
         quote=candidate.quote,
         language=candidate.language,
         source_conversation=message.conversation,

@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from chat.memory import told
 from chat.models import App, Conversation, MemoryMode, Message, MessageState, Role
 
 from . import events, jobs
@@ -46,7 +47,11 @@ def send_message(owner: Any, text: str, conversation: Conversation | None = None
             _touch(conversation, ended_at=None)
             end_when_idle(conversation.pk)
             if conversation.memory_mode == MemoryMode.ON:
-                ask_for_look(conversation)
+                if told.asks(text):
+                    # Asked for, so it waits for no idleness (design §5, "When").
+                    flush(conversation.pk)
+                else:
+                    ask_for_look(conversation)
             else:
                 # Not even later, when memory is on again: it was off when this was said.
                 Conversation.objects.filter(pk=conversation.pk).update(extracted_through=asked.seq)

@@ -16,7 +16,7 @@ from chat.actions import deletions, looks, prompts
 from chat.actions.owners import zone_of
 from chat.llm.registry import registry
 from chat.llm.types import Lane, ModelNotReady, PromptTooLong, Provider, Usage
-from chat.memory import play
+from chat.memory import play, told
 from chat.memory.extract import Extraction, ExtractionCancelled, extract, total
 from chat.memory.judge import Verdict, consider, consider_ending
 from chat.models import Fact, Message, Role
@@ -81,6 +81,7 @@ def _read(provider: Provider, message: Message) -> Extraction:
             question=_question_before(message),
             today=_today(message),
             playing=_is_in_play(message),
+            lane=Lane.INTERACTIVE if told.asks(message.content) else Lane.BACKGROUND,
         )
     except PromptTooLong as reason:
         # It will never fit: say so once, and let the messages after it have their turn.

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from chat.llm.types import Completion, Lane, Provider, StopFlag, Usage
-from chat.memory import clauses, frames, prompt
+from chat.memory import clauses, frames, prompt, told
 from chat.memory.changes import ends
 from chat.memory.dates import resolve
 from chat.memory.ground import ground, quote
@@ -20,7 +20,7 @@ from chat.memory.kinds import KINDS, CategoryName
 from chat.memory.language import detect
 from chat.memory.mask import is_worth_reading, mask
 from chat.memory.secrets import holds_secret, redact
-from chat.memory.similar import normalise, says_the_same
+from chat.memory.similar import content, normalise, says_the_same
 from chat.memory.subjects import subject_of
 from chat.memory.wording import named, split, tidy
 
@@ -46,6 +46,8 @@ class Candidate:
     hedged: bool
     quote: str
     language: str = ""
+    # The user asked to remember it.
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class _Portion:
     asked: str
     language: str
     today: date
+    lane: Lane
 
 
 class Note(BaseModel):
@@ -101,6 +104,7 @@ def extract(
     question: str = "",
     today: date,
     playing: bool = False,
+    lane: Lane = Lane.BACKGROUND,
     stop: StopFlag | None = None,
 ) -> Extraction:
     """Return what one user message says about the user; `playing` while a role-play goes on.
@@ -121,10 +125,11 @@ def extract(
     for said in clauses.portions(judged):
         # The question is answered by what comes first; later sentences speak for themselves.
         if frames.is_plain_statement(said) or is_worth_reading(said, asked if about_user else ""):
-            portion = _Portion(said, asked, language, today)
+            portion = _Portion(said, asked, language, today, lane)
             for note in _ask(provider, portion, stop, result):
                 _weigh(note, portion, result)
             asked = ""
+    _keep_what_was_told(judged, language, today, result)
     return result
 
 
@@ -172,7 +177,7 @@ def _complete(provider: Provider, portion: _Portion, strict: bool, stop: StopFla
     completion = provider.complete(
         prompt.turns(portion.said, portion.asked, strict=strict),
         slot=SLOT,
-        lane=Lane.BACKGROUND,
+        lane=portion.lane,
         max_tokens=prompt.MAX_TOKENS,
         grammar=grammar,
         stop=stop,
@@ -215,10 +220,40 @@ def _weigh_sentence(note: Note, text: str, portion: _Portion, result: Extraction
             category=KINDS[kind].category,
             subject=subject_of(kind, text),
             hedged=note.hedged,
-            quote=quote(text, portion.said),
+            quote=(words := quote(text, portion.said)),
             language=portion.language,
+            told=bool(told.what(words)),
         )
     )
+
+
+def _keep_what_was_told(
+    judged: list[clauses.Sentence], language: str, today: date, result: Extraction
+) -> None:
+    """Store what the user asked to remember in their own words, where the model noted nothing of it."""
+    if result.error:
+        return
+    for sentence in judged:
+        wanted = told.what(sentence.text)
+        noted = any(sentence.text.startswith(c.quote) or c.quote in sentence.text for c in result.candidates)
+        if not wanted or noted or sentence.reason not in ("", frames.OTHERS, frames.REQUEST, frames.WORLD):
+            continue
+        text, kind = told.as_fact(wanted)
+        if holds_secret(text) or frames.is_hedged(text) or not content(text):
+            continue
+        result.refused = [r for r in result.refused if r.text != sentence.text[:300]]
+        result.candidates.append(
+            Candidate(
+                text=resolve(text, today)[:300],
+                kind=kind,
+                category=KINDS[kind].category,
+                subject=subject_of(kind, text),
+                hedged=False,
+                quote=sentence.text[:300],
+                language=language,
+                told=True,
+            )
+        )
 
 
 def _said_before(text: str, kind: str, candidates: list[Candidate]) -> bool:

@@ -188,6 +188,10 @@ _PLAIN = _any(
     r"\bmy (?:name|wife|husband|partner|daughter|son|kids?|children|dog|cat|job|mother|father|sister|"
     r"brother|birthday)\b",
     r"\bwe(?:'re| are) (?:\w+ing|a team)\b",
+    r"\b(?:i|we)(?:'ve| have)?(?: (?:just|finally|recently|now))? got "
+    r"(?:married|divorced|engaged|promoted|hired|fired)\b",
+    r"\bi(?:'d)? (?:want|prefer|need|like|would like)\b.{0,40}"
+    r"\b(?:answers?|repl(?:y|ies)|responses?|bullet points?|explanations?)\b",
     r"\bich (?:bin|heiße|wohne|lebe|arbeite|lerne|mag|liebe|hasse|spiele|spreche|esse|trinke|komme aus|"
     r"studiere)\b|\bmein name\b",
     r"\bje (?:suis|travaille|vis|habite|déteste|préfère|joue|parle|mange|bois|prépare|ne mange|"

@@ -209,6 +209,8 @@ _SURE = frozenset(
 )
 
 FALLBACK = "event"
+# One value each: "User's app is called Rainbook", taken for a name, would replace the user's own.
+_UNLESS_BORNE_OUT = {"name": FALLBACK, "age": FALLBACK, "relationship": "family"}
 
 
 def guess_kind(text: str) -> str:
@@ -219,8 +221,10 @@ def guess_kind(text: str) -> str:
 def settle_kind(proposed: str, text: str) -> str:
     """Return the model's kind where the words bear it out, else the kind that the words suggest."""
     seen = first_rule(text)
-    if not seen or seen == proposed:
+    if seen == proposed:
         return proposed
+    if not seen:
+        return _UNLESS_BORNE_OUT.get(proposed, proposed)
     borne_out = any(kind == proposed and pattern.search(text) for kind, pattern in _COMPILED)
     return proposed if borne_out and seen not in _SURE else seen
 
