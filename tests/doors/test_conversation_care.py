@@ -107,7 +107,7 @@ class TestHealth:
         assert "This chat has not been looked at yet · 1 waiting" in shown
         assert "Waiting: 1 message not read yet." in shown
 
-    def test_it_sums_what_came_of_the_messages_read_in_one_go(self, ours_htmx, chat, talk):
+    def test_it_sums_what_came_of_the_messages_read_in_one_go(self, ours_htmx, chat, talk, clock):
         _, reply = talk("I like chess and tea.", chat)
         finish_reply(reply, "All right.", "complete")
         look(chat, likes("chess"))
@@ -149,7 +149,9 @@ class TestHealth:
         assert "Memory is off in this chat" in shown
         assert "waiting" not in shown.lower()
 
-    def test_the_memory_page_shows_the_last_look_of_all_without_scripts_too(self, ours, ours_htmx, chat):
+    def test_the_memory_page_shows_the_last_look_of_all_without_scripts_too(
+        self, ours, ours_htmx, chat, clock
+    ):
         look(chat, likes("chess"))
         assert "Last looked now · 1 learned" in line(ours_htmx)
         page = text(ours.get("/memory/"))
