@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import json
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, TypeVar
@@ -30,6 +31,7 @@ Row = TypeVar("Row", bound=Model)
 
 # SQLite allows an expression a depth of 1,000.
 _AT_ONCE = 200
+_MANY = 20
 
 
 def erase(owner: Any, ids: Collection[UUID]) -> set[str]:
@@ -62,17 +64,23 @@ class _Gone:
         rows = mine.filter(pk__in=self.ids)
         others = mine.exclude(pk__in=self.ids).filter(superseded_at__isnull=True, archived_at__isnull=True)
         known = {normalise(text) for text in others.values_list("text", flat=True)}
-        self.wordings = {text for text in rows.wordings() if normalise(text) not in known}
+        wordings = self.every_wording if len(self.ids) == len(ids) else rows.wordings()
+        self.wordings = {text for text in wordings if normalise(text) not in known}
         self.lines = {one_line(text) for text in self.wordings}
         quotes = set(rows.exclude(quote="").values_list("quote", flat=True))
-        self.texts = {normalise(text) for text in self.wordings | quotes} - known - {""}
+        self.words = {normalise(text) for text in self.wordings} - {""}
+        self.texts = self.words | {normalise(text) for text in quotes} - known - {""}
         self.keys = {str(pk) for pk in self.ids}
         self.conversations: set[str] = set()
+        self._judged: dict[str, bool] = {"": False}
 
     def says(self, text: str) -> bool:
         """Tell whether a longer text holds one of the wordings, word for word."""
-        said = f" {normalise(text)} "
-        return any(f" {wording} " in said for wording in self.texts)
+        # Reasons are few and come again and again.
+        if text not in self._judged:
+            said = f" {normalise(text)} "
+            self._judged[text] = any(f" {wording} " in said for wording in self.words)
+        return self._judged[text]
 
     def holds(self, refusal: dict[str, str]) -> bool:
         """Tell whether a refused line is one of the texts, or its reason names one."""
@@ -91,10 +99,13 @@ def _same_words(others: QuerySet[Fact], wordings: Iterable[str]) -> set[UUID]:
 
 
 def _wipe_notes_and_blocks(owner: Any, gone: _Gone) -> None:
-    noted = _any_of(Message.objects.for_owner(owner).exclude(note=""), _contains("note"), gone.lines)
-    for message in noted:
-        message.note = without_lines(message.note, gone.lines)
-    Message.objects.bulk_update(noted, ["note"], batch_size=_AT_ONCE)
+    noted = []
+    for message in _may_hold(Message.objects.for_owner(owner).exclude(note=""), "note", gone.lines):
+        note = without_lines(message.note, gone.lines)
+        if note != message.note:
+            message.note = note
+            noted.append(message)
+    _save(noted, "note")
     gone.conversations.update(str(message.conversation_id) for message in noted)
     mine = Conversation.objects.for_owner(owner)
     blocks = {
@@ -109,11 +120,15 @@ def _wipe_notes_and_blocks(owner: Any, gone: _Gone) -> None:
 
 
 def _wipe_reports(owner: Any, gone: _Gone) -> None:
-    reports = PromptReport.objects.for_owner(owner).annotate(listed=Cast("facts", TextField()))
-    touched = _any_of(reports, _contains("listed"), gone.keys)
-    for report in touched:
-        report.facts = [key for key in report.facts if key not in gone.keys]
-    PromptReport.objects.bulk_update(touched, ["facts"], batch_size=_AT_ONCE)
+    told = PromptReport.objects.for_owner(owner).exclude(facts=[])
+    reports = told.annotate(listed=Cast("facts", TextField()))
+    touched = []
+    for report in _may_hold(reports, "listed", gone.keys):
+        facts = [key for key in report.facts if key not in gone.keys]
+        if len(facts) < len(report.facts):
+            report.facts = facts
+            touched.append(report)
+    _save(touched, "facts")
 
 
 def _wipe_looks(owner: Any, gone: _Gone) -> None:
@@ -126,7 +141,7 @@ def _wipe_looks(owner: Any, gone: _Gone) -> None:
         if len(kept) < len(run.refused) or error != run.error:
             run.refused, run.error = kept, error
             touched.append(run)
-    ExtractionRun.objects.bulk_update(touched, ["refused", "error"], batch_size=_AT_ONCE)
+    _save(touched, "refused", "error")
 
 
 def _wipe_events(owner: Any, gone: _Gone) -> None:
@@ -148,7 +163,7 @@ def _wipe_events(owner: Any, gone: _Gone) -> None:
             if normalise(state.get("text") or "") in gone.texts:
                 del state["text"]
         event.reason = "" if gone.says(event.reason) else event.reason
-    FactEvent.objects.bulk_update(touched.values(), ["before", "after", "reason"], batch_size=_AT_ONCE)
+    _save(list(touched.values()), "before", "after", "reason")
 
 
 def _wipe_jobs(gone: _Gone) -> None:
@@ -158,8 +173,25 @@ def _wipe_jobs(gone: _Gone) -> None:
     Job.objects.filter(pk__in=failed).update(last_error="")
 
 
+def _save(rows: Sequence[Model], *fields: str) -> None:
+    """Write changed rows, those that end alike in one query: after a clear-all most of them do."""
+    alike: dict[str, list[Model]] = {}
+    for row in rows:
+        alike.setdefault(json.dumps([getattr(row, field) for field in fields]), []).append(row)
+    for same in alike.values():
+        values = {field: getattr(same[0], field) for field in fields}
+        for start in range(0, len(same), _AT_ONCE):
+            keys = [row.pk for row in same[start : start + _AT_ONCE]]
+            type(same[0])._default_manager.filter(pk__in=keys).update(**values)
+
+
 def _contains(field: str) -> Callable[[str], Q]:
     return lambda text: Q(**{f"{field}__contains": text})
+
+
+def _may_hold(rows: QuerySet[Row], field: str, values: Collection[str]) -> Iterable[Row]:
+    """Return the rows that may hold a value: for many values all, which costs less than looking for each."""
+    return rows if len(values) > _MANY else _any_of(rows, _contains(field), values)
 
 
 def _any_of(rows: QuerySet[Row], condition: Callable[[str], Q], values: Collection[str]) -> list[Row]:

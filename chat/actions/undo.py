@@ -8,10 +8,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chat.models import Deletion, Fact, FactEventKind
+from chat.memory.similar import normalise
+from chat.models import Deletion, Fact, FactEvent, FactEventKind
 
-from . import archive, graph
-from .history import USER, record, snapshot
+from . import archive
+from .history import USER, event, record, snapshot
 from .lineage import UNDO, keep_one_value
 
 
@@ -48,26 +49,34 @@ class Undone:
 def bring_back_batch(deletion: Deletion) -> Undone:
     """Let a batch that was just marked as undone return; inside the caller's transaction."""
     undone = Undone()
+    others = Fact.objects.filter(owner=deletion.owner_id).live()
+    texts, places = set(), set()
+    for text, kind, subject in others.values_list("text", "kind", "subject"):
+        texts.add(normalise(text))
+        places.add((kind, subject))
     batch = list(Fact.objects.filter(deletion=deletion).select_related("owner"))
+    Fact.objects.filter(deletion=deletion).update(deletion=None)
+    entries = []
     for fact in batch:
         fact.deletion = None
-        if fact.superseded_at is None and fact.archived_at is None:
+        was_live = fact.superseded_at is None and fact.archived_at is None
+        if was_live and (normalise(fact.text) in texts or (fact.kind, fact.subject) in places):
             _bring_back(fact, undone)
-        else:
-            # It was out of sight before the press and is so again.
-            fact.save(update_fields=["deletion"])
-            record(fact, FactEventKind.RESTORE, USER, before=snapshot(fact), reason=UNDO)
+            continue
+        # The graph has kept what it knew of the fact, so that nothing else needs to change.
+        entries.append(event(fact, FactEventKind.RESTORE, USER, before=snapshot(fact), reason=UNDO))
+        undone.returned.extend([fact] if was_live else [])
+    FactEvent.objects.bulk_create(entries)
     back = [fact.pk for fact in (*undone.returned, *undone.merged)]
     archive.evict(deletion.owner, timezone.now(), keep=back)
     return undone
 
 
 def _bring_back(fact: Fact, undone: Undone) -> None:
+    """Let a fact return beside one that says the same, or that may be another value of its kind."""
     was = snapshot(fact)
-    fact.save(update_fields=["deletion"])
     twin = archive.absorb_twin(fact)
     record(fact, FactEventKind.RESTORE, USER, before=twin or was, reason=UNDO)
-    graph.follow(fact)
     stays = keep_one_value(fact, USER, "a newer one was learned meanwhile")
     if stays != fact:
         undone.superseded.append(fact)
