@@ -69,8 +69,8 @@ class Memory(RuleBasedStateMachine):
 
     owner: Any
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(known=st.lists(texts, min_size=2, max_size=6, unique=True))
+    def begin(self, known: list[str]) -> None:
         Deletion.objects.all().delete()
         for model in (Entity, Fact, Message, Conversation, Job, Tombstone):
             model.objects.all().delete()
@@ -84,6 +84,8 @@ class Memory(RuleBasedStateMachine):
         self.forgotten: set[str] = set()
         # What each batch that was not undone forbids messages from before its press to teach.
         self.barred: dict[Any, tuple[Any, set[str] | None]] = {}
+        for text in known:
+            self.say(text)
 
     def teardown(self) -> None:
         self.clock.stop()
@@ -207,16 +209,13 @@ class Memory(RuleBasedStateMachine):
 
     @rule(pick=picks)
     def bring_back(self, pick: int) -> None:
-        if fact := self.pick(Fact.objects.archived(), pick):
+        young = Fact.objects.archived().filter(archived_at__gt=timezone.now() - archive.KEPT_FOR)
+        if fact := self.pick(young, pick):
             archive.bring_back(fact)
             fact.refresh_from_db()
             assert facts.is_live(fact)
 
     # -- what happens by itself -----------------------------------------------------------------------------
-
-    @rule(seconds=pauses)
-    def wait(self, seconds: int) -> None:
-        self.tick(seconds)
 
     @rule(seconds=pauses)
     def restart(self, seconds: int) -> None:
@@ -376,7 +375,7 @@ def test_no_sequence_of_events_breaks_what_must_always_hold(owner, monkeypatch):
         Memory,
         settings=settings(
             max_examples=40,
-            stateful_step_count=30,
+            stateful_step_count=40,
             deadline=None,
             suppress_health_check=list(HealthCheck),
         ),

@@ -45,6 +45,7 @@ def erase(owner: Any, ids: Collection[UUID]) -> set[str]:
     _wipe_reports(owner, gone)
     _wipe_looks(owner, gone)
     _wipe_events(owner, gone)
+    _wipe_quotes(owner, gone)
     _wipe_jobs(gone)
     bypass(gone.ids)
     # The history and the graph go with the facts: they hold the same words.
@@ -164,6 +165,13 @@ def _wipe_events(owner: Any, gone: _Gone) -> None:
                 del state["text"]
         event.reason = "" if gone.says(event.reason) else event.reason
     _save(list(touched.values()), "before", "after", "reason")
+
+
+def _wipe_quotes(owner: Any, gone: _Gone) -> None:
+    """Take the words out of what other facts quote: one may have been corrected to something else since."""
+    others = Fact.objects.filter(owner=owner).exclude(pk__in=gone.ids).exclude(quote="")
+    quoting = [fact.pk for fact in others.only("quote") if gone.says(fact.quote)]
+    Fact.objects.filter(pk__in=quoting).update(quote="")
 
 
 def _wipe_jobs(gone: _Gone) -> None:

@@ -43,6 +43,15 @@ def test_another_facts_history_no_longer_says_it(clock, make_fact, forget_for_go
     assert event.before["confidence"] == 0.75
 
 
+def test_another_facts_quote_no_longer_says_it(make_fact, forget_for_good):
+    corrected = make_fact("User likes go", quote="They said: User likes chess!")
+    other = make_fact("User likes rye", quote="I like rye.")
+    forget_for_good(make_fact("User likes chess"))
+    corrected.refresh_from_db()
+    other.refresh_from_db()
+    assert (corrected.quote, other.quote) == ("", "I like rye.")
+
+
 def test_a_reason_that_names_it_is_emptied(make_fact, forget_for_good):
     tea = make_fact("User likes tea")
     record(tea, "update", "memory", reason="merged with “User likes chess”")
