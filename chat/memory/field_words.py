@@ -195,6 +195,15 @@ PHRASES = (
         r"\bmi nombre\b|\bcómo me llamo\b|\bil mio nome\b|\bmeu nome\b|我的名字|我叫什么",
     ),
     ("age", r"\bhow old am i\b|\bmy age\b|\bwie alt bin ich\b|\bmon âge\b|\bmi edad\b|\bla mia età\b|我多大"),
+    (
+        "taste",
+        r"\bmy (?:hobb(?:y|ies)|interests|tastes?|favou?rites?|likes)\b|\bsurprise me\b|"
+        r"\bi(?:'m| am) bored\b|"
+        r"\bwhat (?:do|would|might) i (?:like|enjoy|prefer)\b|\b(?:gift|present|treat)s? for (?:me|myself)\b|"
+        r"\bmeine? (?:hobb\w+|interessen)\b|\bmir ist langweilig\b|\bmes (?:loisirs|goûts)\b|"
+        r"\bje m'ennuie\b|\bmis (?:aficiones|gustos)\b|\bme aburro\b|\bi miei (?:hobby|gusti)\b|"
+        r"\bmi annoio\b|\bmeus (?:hobbies|gostos)\b|我的爱好|我好无聊",
+    ),
     ("film", r"\bto watch\b"),
     ("food", r"\bto (?:eat|drink)\b"),
 )
@@ -262,4 +271,5 @@ KINDS_OF = {
     "age": ("age",),
     "love": ("relationship",),
     "name": ("name",),
+    "taste": ("likes", "habit"),
 }

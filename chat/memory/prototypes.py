@@ -25,7 +25,7 @@ QUESTIONS = {
         "Where should we eat tonight?",
         "What should I drink with this meal?",
         "I'm hungry, what can I order?",
-        "What can I bring to the buffet?",
+        "Which dish can I bring to the buffet?",
         "How do I make this dish?",
     ),
     "health": (
