@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from chat.actions import conversations, deletions, events, facts, graph, jobs, messages
+from chat.actions import conversations, deletions, events, facts, graph, jobs, messages, vectors
 from chat.generation import run as generation
 from chat.generation.hub import hub
 from chat.llm.registry import registry
@@ -70,6 +70,14 @@ def settle_fact(payload: dict[str, Any]) -> None:
         vector=vector,
         embedder=embedder.name if embedder else "",
     )
+
+
+@handles("reindex")
+def reindex(payload: dict[str, Any]) -> None:
+    """Embed anew what was embedded by another embedder, or by none."""
+    embedder = registry.embedder()
+    while embedder is not None and (stale := vectors.outdated(embedder.name)):
+        vectors.store(stale, list(embedder.embed([fact.text for fact in stale])), embedder.name)
 
 
 @handles("finish_deletion", quick=True)

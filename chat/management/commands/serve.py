@@ -105,6 +105,7 @@ def _recover() -> None:
     jobs.release_leases()
     finish_overdue(timezone.now())
     jobs.enqueue("catch_up_graph", {}, key="catch_up_graph")
+    jobs.enqueue("reindex", {}, key="reindex")
     conversations.await_pages(timezone.now())
     schedule.plan(timezone.now())
 
