@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -29,15 +28,14 @@ KEPT_FOR = timedelta(days=30)  # design §5, "Eviction"
 def evict(owner: Any, now: datetime, keep: Collection[UUID] = ()) -> list[Fact]:
     """Archive what must make room, if anything must; inside the transaction of every verb that adds.
 
-    Pending facts keep their places, except those of a clear-all: 150 places held for its eight seconds would
-    turn away whatever is said meanwhile. `keep` names what was just added or brought back.
+    Pending facts keep their places. `keep` names what was just added or brought back.
     """
     live = list(Fact.objects.filter(owner=owner).live())
-    pending = Q(deletion__state=DeletionState.PENDING, deletion__everything=False)
-    placed = Q(superseded_at__isnull=True, archived_at__isnull=True)
-    held = len(live) + Fact.objects.filter(pending, placed, owner=owner).count()
+    placed = Fact.objects.filter(owner=owner, superseded_at__isnull=True, archived_at__isnull=True)
+    waiting = placed.filter(deletion__state=DeletionState.PENDING).count()
     loose = [rule.Evictable(f.pk, f.category, f.confidence, f.last_seen) for f in live if not f.pinned]
-    leaving = rule.choose(loose, held, now, keep=frozenset(keep))
+    held = len(live) + waiting
+    leaving = rule.choose(loose, held, now, pending=waiting, keep=frozenset(keep))
     by_id = {fact.pk: fact for fact in live}
     return put_away([by_id[pk] for pk in leaving], FactEventKind.EVICT, _MADE_ROOM, now)
 

@@ -32,13 +32,15 @@ def score(fact: Evictable, now: datetime) -> float:
 
 
 def choose(
-    facts: Sequence[Evictable], held: int, now: datetime, *, keep: Collection[UUID] = ()
+    facts: Sequence[Evictable], held: int, now: datetime, *, pending: int = 0, keep: Collection[UUID] = ()
 ) -> list[UUID]:
     """Return who leaves, first the one that leaves soonest.
 
-    `held` counts the places that are taken, pinned and pending facts included. Above the cap as many leave as
-    it takes. From the threshold on at most `A_FEW` more a pass, never below the threshold, and of those only
-    facts that were not said within a day. `keep` (what this pass has just added) leaves last of all.
+    `held` counts the places that are taken, pinned facts and the `pending` ones on their way out included.
+    Above the cap as many leave as it takes. From the threshold on at most `A_FEW` a pass, never below the
+    threshold. Both take only facts that were not said within a day, unless the live ones alone pass the cap:
+    nothing that was just said vanishes because much is on its way out. `keep` (what this pass has just added
+    or brought back) leaves last of all.
     """
 
     def order(fact: Evictable) -> tuple[bool, bool, float, float, str]:
@@ -47,6 +49,6 @@ def choose(
 
     ranked = sorted(facts, key=order)
     older = sum(fact.id not in keep and now - fact.last_seen >= _DAY for fact in facts)
-    must = max(0, held - CAP)
-    may = min(A_FEW, max(0, held - PRUNE_FROM), older)
-    return [fact.id for fact in ranked[: max(must, may)]]
+    must = max(0, held - pending - CAP)
+    may = max(held - CAP, min(A_FEW, held - PRUNE_FROM))
+    return [fact.id for fact in ranked[: max(must, min(may, older))]]

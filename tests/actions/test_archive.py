@@ -90,13 +90,23 @@ def test_pinned_facts_are_exempt(owner, known):
 
 
 def test_pending_facts_keep_their_places(owner, known):
-    facts = known(150, days=0)
+    facts = known(150)
     deletion = deletions.forget(owner, [f.pk for f in facts[:5]])
     add_fact(owner, "I like tea")
-    assert Fact.objects.live().count() == 145
+    assert Fact.objects.live().count() == 143
     undone = deletions.undo(deletion)
     assert set(undone.returned) == set(facts[:5])
-    assert Fact.objects.live().count() == 150
+    assert set(facts[:5]) <= set(Fact.objects.live())
+
+
+def test_what_is_added_while_everything_is_on_its_way_out_stays(owner, known):
+    facts = known(150, days=0)
+    deletion = deletions.forget(owner, [f.pk for f in facts])
+    added = {add_fact(owner, "I like tea"), add_fact(owner, "I like go")}
+    assert set(Fact.objects.live()) == added
+    undone = deletions.undo(deletion)
+    assert set(undone.returned) == set(facts) == set(Fact.objects.live())
+    assert set(Fact.objects.archived()) == added
 
 
 def test_another_persons_facts_take_no_place(owner, other, known):

@@ -79,6 +79,12 @@ def test_what_was_just_added_leaves_last(known, elsewhere, data):
     assert not keep & set(leaving) or {f.id for f in known} - keep <= set(leaving)
 
 
+def test_what_was_just_said_makes_no_room_for_what_is_on_its_way_out():
+    new, newer, old = fact(), fact(), fact(3)
+    assert choose([new, newer], 152, NOW, pending=150, keep=[newer.id]) == []
+    assert choose([new, newer, old], 153, NOW, pending=150, keep=[newer.id]) == [old.id]
+
+
 def test_a_fact_that_is_not_sure_at_all_has_a_score():
     assert score(fact(1, confidence=0.0), NOW) == pytest.approx(30)
 
