@@ -1,7 +1,7 @@
 """Which field of life a vector is in, by the nearest example sentence; for an English embedder. Pure.
 
-Words alone found the field of two thirds of the messages that nobody had fitted them to; with the examples
-four fifths. Forty questions of general knowledge, of which none is about the user's life, stay out.
+On 28 messages that neither the word lists nor the examples had been written from, words alone were right
+22 times and words with these examples 25 times; nothing that had no business there came in.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float32]
 
-# Measured with MiniLM: a field's own questions are at 0.35 and more from its nearest example, and 0.1 nearer
-# than to any question about nothing personal; of facts, whose house style makes all of them alike, at 0.57.
+# Chosen with MiniLM on 28 questions of our own, of which some stay below, and 40 of general knowledge, of which
+# none about nothing personal passes; these also helped to choose the examples. Facts, whose house style makes
+# all of them alike, must be nearer.
 ASKED, CLEARLY, SAID = 0.35, 0.1, 0.57
 
 QUESTIONS = {

@@ -18,7 +18,9 @@ OWN = recall.cases("own_recall")
 # Only vectors tell that these belong together, and one not even they.
 MISSED_BY_WORDS = {"b_running_shoes", "b_read_next"}
 MISSED = {"b_read_next"}
-HELD_OUT_AT_LEAST = 0.95
+# Written apart and run for a number: 42 of 50 by words, 45 with vectors. Then six of the failures became own
+# cases and two showed mistakes that were mended, so what is left guards and no longer measures.
+SET_APART_AT_LEAST = 0.95
 
 
 @pytest.fixture(scope="session")
@@ -61,6 +63,6 @@ def test_vectors_and_a_real_tokenizer_change_none_of_it(owner, tokenizer, embedd
         assert tokenizer.count_text(outcome.prompt.block) + tokenizer.count_text(outcome.prompt.note) <= 500
 
 
-def test_cases_that_nothing_was_fitted_to_come_out_right(owner, scripted):
+def test_cases_that_were_set_apart_still_come_out_right(owner, scripted):
     outcomes = [recall.run(owner, case, scripted, None) for case in recall.cases("held_out_recall")]
-    assert sum(o.correct for o in outcomes) / len(outcomes) >= HELD_OUT_AT_LEAST
+    assert sum(o.correct for o in outcomes) / len(outcomes) >= SET_APART_AT_LEAST
