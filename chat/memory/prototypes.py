@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float32]
 
-# Chosen with MiniLM on 28 questions of our own, of which some stay below, and 40 of general knowledge, of which
-# none about nothing personal passes; these also helped to choose the examples. Facts, whose house style makes
-# all of them alike, must be nearer.
+# Chosen with MiniLM on 28 questions of our own, a few of which stay below, and 40 of general knowledge, of
+# which one passes (why cats purr, as pets); these also helped to choose the examples. Facts, whose house
+# style makes all of them alike, must be nearer.
 ASKED, CLEARLY, SAID = 0.35, 0.1, 0.57
 
 QUESTIONS = {
