@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from chat.memory.changes import forget_changes
 from chat.memory.fields import asked_fields, forget_words
-from chat.memory.similar import SCAFFOLD_STEMS, stem, tokens
+from chat.memory.similar import SCAFFOLD_STEMS, forget_similar, stem, tokens
 from chat.memory.words import FUNCTION
 
 _HAN = re.compile(r"[\u3400-\u9fff]+")
@@ -150,6 +151,8 @@ def terms(text: str) -> frozenset[str]:
 def forget_texts() -> None:
     """Drop what is remembered of texts, so that no word of a forgotten fact stays in this process."""
     forget_words()
+    forget_similar()
+    forget_changes()
     for function in (read, is_english, terms, _term):
         function.cache_clear()
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from chat.memory.similar import core, stem
 from chat.memory.words import NEGATION
+
+_REMEMBERED = 4096
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -75,11 +78,13 @@ _SIGNALS = (
 _SIGNAL_STEMS = frozenset(stem(word) for word in (*_SIGNALS.split(), *NEGATION))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def ends(text: str) -> bool:
     """Tell whether the text says that something is over."""
     return bool(_ENDS.search(text))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def changes(text: str) -> bool:
     """Tell whether the text says that something is otherwise now, or over."""
     return bool(_CHANGES.search(text)) or ends(text)
@@ -90,6 +95,13 @@ def adds(text: str) -> bool:
     return bool(_ADDS.search(text)) and not ends(text)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def matter(text: str) -> frozenset[str]:
     """Return the stems of what the text is about, without the words that say how it stands."""
     return core(text) - _SIGNAL_STEMS
+
+
+def forget_changes() -> None:
+    """Drop what is remembered of texts, so that no word of a forgotten fact stays in this process."""
+    for function in (ends, changes, matter):
+        function.cache_clear()

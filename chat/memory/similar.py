@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,12 @@ from chat.memory import words as lexicon
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+(?:['’\-.+#][^\W_]+)*[+#]*")
 # French and Italian put a short word before a vowel: l'utente, j'aime, dell'olio, qu'il.
 _ELIDED = re.compile(r"^(?:(?:[cdjlmnst]|qu|dell|nell|all|sull|un)['’])(?=\w{2})", re.I)
+# A look compares its candidates with the same facts over and over.
+_REMEMBERED = 4096
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def normalise(text: str) -> str:
     """Return the form in which equal facts are equal: NFKC, case folded, no punctuation, single spaces."""
     folded = unicodedata.normalize("NFKC", text).casefold()
@@ -39,6 +43,7 @@ def stem(word: str) -> str:
 SCAFFOLD_STEMS = frozenset(stem(word) for word in lexicon.SCAFFOLD)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def content(text: str) -> frozenset[str]:
     """Return the stems of the words that carry the meaning."""
     return frozenset(stem(w) for w in tokens(text) if w.casefold() not in lexicon.FUNCTION)
@@ -50,6 +55,7 @@ def overlap(a: str, b: str) -> float:
     return len(left & right) / len(left | right) if left | right else 0.0
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def core(text: str) -> frozenset[str]:
     """Return the content without the verbs of the house style: "wants short replies" is "short replies"."""
     return content(text) - SCAFFOLD_STEMS or content(text)
@@ -61,6 +67,7 @@ def contains(whole: frozenset[str], part: frozenset[str]) -> bool:
     return bool(part) and all(s in whole or (len(s) >= 4 and s[:4] in heads) for s in part)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def numbers(text: str) -> frozenset[str]:
     """Return the numbers in digits, however written, without separators or ordinal endings."""
     digits = {re.sub(r"[.,](?=\d{3}\b)", "", n) for n in _NUMBER.findall(unicodedata.normalize("NFKC", text))}
@@ -74,6 +81,7 @@ def without_numbers(stems: frozenset[str]) -> frozenset[str]:
     return frozenset(s for s in stems if not s[0].isdigit() and s not in spelled)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def names(text: str) -> frozenset[str]:
     """Return the proper nouns, case folded: capitalised words that do not merely open the sentence."""
     found = set()
@@ -87,6 +95,7 @@ def names(text: str) -> frozenset[str]:
     return frozenset(found - lexicon.FUNCTION)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def negated(text: str) -> bool:
     """Tell whether the sentence denies something, in any of our languages."""
     folded = text.casefold()
@@ -117,3 +126,9 @@ def cosine(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
         return 0.0
     length = float(np.linalg.norm(a) * np.linalg.norm(b))
     return float(np.dot(a, b)) / length if length else 0.0
+
+
+def forget_similar() -> None:
+    """Drop what is remembered of texts, so that no word of a forgotten fact stays in this process."""
+    for function in (normalise, content, core, numbers, names, negated):
+        function.cache_clear()

@@ -28,6 +28,7 @@ from django.contrib.auth import get_user_model  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
+from chat.actions.looks import record_look  # noqa: E402
 from chat.actions.owners import default_app, local_owner  # noqa: E402
 from chat.context.budget import memory_budget  # noqa: E402
 from chat.context.known import prototypes, weigh  # noqa: E402
@@ -36,6 +37,11 @@ from chat.context.prompt import DEFAULT_PERSONA, build  # noqa: E402
 from chat.llm import weights  # noqa: E402
 from chat.llm.llama import LlamaProvider  # noqa: E402
 from chat.llm.registry import registry  # noqa: E402
+from chat.llm.types import Completion  # noqa: E402
+from chat.memory.asking import forget_texts  # noqa: E402
+from chat.memory.consolidate import decide  # noqa: E402
+from chat.memory.extract import Candidate, Extraction  # noqa: E402
+from chat.memory.judge import consider  # noqa: E402
 from chat.memory.relevance import sights  # noqa: E402
 from chat.models import Conversation, Fact, Message  # noqa: E402
 from tests.benchmarks import talk  # noqa: E402
@@ -108,7 +114,7 @@ def main() -> int:
     provider = tokenizer()
     registry.use(provider, embedder=Ready(unit(0)))  # type: ignore[arg-type]
     try:
-        rows = [*among_one_owners(provider), *among_all(provider)]
+        rows = [*among_one_owners(provider), *consolidating(), *among_all(provider)]
     finally:
         provider.close()
     print("load average:", *(f"{load:.1f}" for load in os.getloadavg()))
@@ -150,6 +156,43 @@ def among_one_owners(provider: LlamaProvider) -> Iterator[Row]:
         timed(lambda: build(conversation, message, provider), ROUNDS // 5),
         None,
     )
+
+
+class Adds:
+    """A model that answers at once, so that what is measured is all but the model."""
+
+    def complete(self, *args: Any, **options: Any) -> Completion:
+        """Return the answer that changes nothing."""
+        return Completion("ADD")
+
+
+def consolidating() -> Iterator[Row]:
+    """Measure what one candidate costs among the 150 facts of an owner, the model's answer apart."""
+    owner = local_owner()
+    live = list(Fact.objects.for_owner(owner).live())
+    numbers = iter(range(10_000))
+
+    def candidate() -> Candidate:
+        text = f"User plays the trombone in band {next(numbers)} on Sundays"
+        return Candidate(text, "habit", "preference", "", False, f"I play it now: {text}")
+
+    def consolidate() -> None:
+        new = candidate()
+        consider(Adds(), new, unit(9999), live, Ready.name)  # type: ignore[arg-type]
+        decide(new, unit(9999), live, Ready.name)
+
+    def unread() -> None:
+        forget_texts()
+        consolidate()
+
+    def store() -> None:
+        new = candidate()
+        conversation, message = first_turn(owner, new.quote)
+        record_look(message, Extraction([new]), [unit(next(numbers))], Ready.name, 0.0)
+
+    yield Row(f"consolidate one candidate among {len(live)} facts", timed(consolidate, ROUNDS), 20)
+    yield Row("  the same, where no fact has been read before", timed(unread, ROUNDS // 5), 20)
+    yield Row("  storing it: one transaction with its events", timed(store, ROUNDS // 10), None)
 
 
 def among_all(provider: LlamaProvider) -> Iterator[Row]:

@@ -270,7 +270,9 @@ def test_what_the_user_asks_to_remember_is_read_at_once_and_marked_as_told(scrip
     assert scripted.calls[-1].lane is Lane.INTERACTIVE
 
 
-def test_a_sentence_that_only_ends_something_ends_the_fact_and_stores_nothing(clock, scripted, say, make_fact):
+def test_a_sentence_that_only_ends_something_ends_the_fact_and_stores_nothing(
+    clock, scripted, say, make_fact
+):
     fact = make_fact("User is building a bookshop website", kind="building", category="project")
     scripted.completions.extend(["none", "DELETE 1"])
     say("I dropped the bookshop website, it's over.")
