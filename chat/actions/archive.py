@@ -1,4 +1,4 @@
-"""The archive: facts that made room or faded, out of sight and back on request for 30 days (design §5)."""
+"""The archive: facts that ended, made room or faded; back on request for 30 days (design §5)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from chat.memory import confidence
 from chat.memory import evict as rule
 from chat.memory.similar import normalise
-from chat.models import DeletionState, Fact, FactEvent, FactEventKind
+from chat.models import DeletionState, Fact, FactEvent, FactEventKind, Message
 
 from . import events, graph, traces
-from .history import SYSTEM, USER, event, record, snapshot
+from .history import MEMORY, SYSTEM, USER, event, record, snapshot
 from .lineage import ancestor_ids, append, keep_one_value
 from .messages import Refused
 from .owners import hold_memory
@@ -55,6 +55,18 @@ def put_away(facts: list[Fact], kind: FactEventKind, reason: str, now: datetime)
         graph.follow(fact)
     events.tell(facts[0].owner_id, "facts")
     return facts
+
+
+def end(fact: Fact, reason: str, source: Message) -> None:
+    """Archive a fact of which the user said that it is over; inside the caller's transaction.
+
+    It can be brought back for as long as what was evicted: the model may have misread an ending.
+    """
+    before = snapshot(fact)
+    fact.archived_at, fact.pinned = timezone.now(), False
+    fact.save(update_fields=["archived_at", "pinned"])
+    record(fact, FactEventKind.SUPERSEDE, MEMORY, before=before, reason=reason, source=source)
+    graph.follow(fact)
 
 
 def bring_back(fact: Fact) -> Fact:

@@ -41,15 +41,6 @@ def supersede(
     graph.follow(old)
 
 
-def end(fact: Fact, actor: str, reason: str, source: Message | None = None) -> None:
-    """Let a fact hold no longer without another in its place: the user said that it is over."""
-    before = snapshot(fact)
-    fact.superseded_at, fact.pinned = timezone.now(), False
-    fact.save(update_fields=["superseded_at", "pinned"])
-    record(fact, FactEventKind.SUPERSEDE, actor, before=before, reason=reason, source=source)
-    graph.follow(fact)
-
-
 def keep_one_value(fact: Fact, actor: str, reason: str, *, newest: bool = False) -> Fact:
     """Leave one live value for the kind and subject of a live fact, the one learned last, and return it.
 

@@ -16,7 +16,7 @@ from chat.memory.consolidate import Action, Decision, Opinion, decide
 from chat.memory.extract import Candidate, Extraction, Refusal
 from chat.models import Conversation, ExtractionRun, Fact, FactEventKind, Message, Origin
 
-from . import archive, events, graph, lineage
+from . import archive, events, graph
 from .deletions import may_read
 from .facts import reinforce, supersede
 from .history import record
@@ -123,7 +123,7 @@ class _Look:
 
     def _over(self, fact: Fact, reason: str) -> None:
         self.live.remove(fact)
-        lineage.end(fact, "memory", reason, source=self.message)
+        archive.end(fact, reason, self.message)
         self.run.ended += 1
 
 

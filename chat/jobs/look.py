@@ -17,8 +17,9 @@ from chat.actions.owners import zone_of
 from chat.llm.registry import registry
 from chat.llm.types import Lane, ModelNotReady, PromptTooLong, Provider, Usage
 from chat.memory import play, told
-from chat.memory.extract import Extraction, ExtractionCancelled, extract, total
+from chat.memory.extract import Extraction, extract
 from chat.memory.judge import Verdict, consider, consider_ending
+from chat.memory.reader import ExtractionCancelled, total
 from chat.models import Fact, Message, Role
 
 from .registry import Postpone

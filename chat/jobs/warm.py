@@ -10,7 +10,7 @@ from chat.context.prompt import DEFAULT_PERSONA
 from chat.llm.llama import LlamaProvider
 from chat.llm.registry import registry
 from chat.llm.types import ProviderError, Turn
-from chat.memory import extract, judge, judge_prompt, prompt
+from chat.memory import judge, judge_prompt, prompt, reader
 
 _PATIENCE_SECONDS = 600.0
 
@@ -45,4 +45,4 @@ def _warm_embedder() -> None:
 
 def background_prompts() -> dict[str, list[Turn]]:
     """Return the fixed beginnings of the background prompts by slot: all that may outlive what was read."""
-    return {extract.SLOT: list(prompt.turns("", "")), judge.SLOT: judge_prompt.prefix()}
+    return {reader.SLOT: list(prompt.turns("", "")), judge.SLOT: judge_prompt.prefix()}

@@ -19,7 +19,8 @@ def _any(*patterns: str) -> re.Pattern[str]:
 _ENDS = _any(
     r"\b(?:no longer|any ?more|not any longer|quit|stopp(?:ed|ing)|g(?:ave|iven|iving) up|dropp(?:ed|ing)|"
     r"abandon(?:ed|ing)|cancell?ed|called off|sold|got rid of|scrapped|ditched|shelved|closed down|"
-    r"finished|completed|died|passed away|put to sleep|broke up|split up|divorced|separated|retired|"
+    r"finished|completed|died|passed away|put to sleep|put (?:[\w']+ ){1,4}down|broke up|split up|"
+    r"divorced|separated|retired|"
     r"resigned|fired|laid off|done with|is (?:over|done|finished|dead|history)|it's over|used to|"
     r"went off|lost interest)\b",
     r"\b(?:i|we|i've|we've|user|user's) (?:have |has |had )?left (?!-?handed)\w",
@@ -70,7 +71,9 @@ _SIGNALS = (
     "completed died passed away broke split divorced separated retired resigned left done over used "
     "still already now nowadays these days instead actually switched changed moved pushed postponed "
     "delayed slipped started began begun again finally any more got rid having been being doing too also "
-    "both nicht mehr aufgehört aufgegeben verkauft gestorben jetzt inzwischen wieder plus arrêté "
+    "both learning learn learns build building built make making made write writing develop create lernt "
+    "lernen baut schreibt apprend aprende aprendiendo impara imparando aprendendo 学 "
+    "nicht mehr aufgehört aufgegeben verkauft gestorben jetzt inzwischen wieder plus arrêté "
     "abandonné vendu mort maintenant désormais ya dejé dejado vendí murió ahora più smesso venduto morto "
     "adesso ora já deixei parei vendi morreu agora mais 不 再 已 经 了 现"
 )

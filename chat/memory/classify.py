@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError, StopFlag
 from chat.memory import prompt
-from chat.memory.extract import SLOT, parse
 from chat.memory.kind_rules import guess_kind, settle_kind
 from chat.memory.kinds import KINDS, CategoryName
 from chat.memory.language import detect
+from chat.memory.reader import SLOT, parse
 from chat.memory.secrets import redact
 from chat.memory.subjects import subject_of
 

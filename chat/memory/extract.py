@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
-
-from chat.llm.types import Completion, Lane, Provider, StopFlag, Usage
-from chat.memory import clauses, frames, prompt, told
+from chat.llm.types import Lane, Provider, StopFlag, Usage
+from chat.memory import clauses, frames, others, told
 from chat.memory.changes import ends
 from chat.memory.dates import resolve
-from chat.memory.ground import ground, quote
+from chat.memory.ground import NO_QUOTE, NOT_SAID, ground, quote
 from chat.memory.kind_rules import first_rule, settle_kind
 from chat.memory.kinds import KINDS, CategoryName
 from chat.memory.language import detect
 from chat.memory.mask import is_worth_reading, mask
+from chat.memory.reader import Note, Portion, Reading, read, total
 from chat.memory.secrets import holds_secret, redact
 from chat.memory.similar import content, normalise, says_the_same
 from chat.memory.subjects import subject_of
-from chat.memory.wording import named, split, tidy
+from chat.memory.wording import named, split, tidy, unnamed
 
-SLOT = "extract"
-UNREADABLE = "The model's notes could not be read, twice; nothing was stored from this message."
 DUPLICATE = "said twice in one message"
-
-_LINE = re.compile(r"^(?P<kind>[a-z_]+)(?P<hedged>\?)?: (?P<text>.+)$")
-
-
-class ExtractionCancelled(Exception):
-    """The look was stopped before its end; the message has not been read and must be looked at again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +59,6 @@ class Extraction:
     usage: Usage | None = None
 
 
-def _known_kind(kind: str) -> str:
-    if kind not in KINDS:
-        raise ValueError(f"unknown kind {kind}")
-    return kind
-
-
-@dataclass(frozen=True, slots=True)
-class _Portion:
-    """What the model reads at once, and what it has to be read with."""
-
-    said: str
-    asked: str
-    language: str
-    today: date
-    lane: Lane
-
-
-class Note(BaseModel):
-    """One line of the model's answer, validated."""
-
-    model_config = ConfigDict(frozen=True, str_strip_whitespace=True)
-
-    kind: Annotated[str, AfterValidator(_known_kind)]
-    hedged: bool
-    text: Annotated[str, Field(min_length=2, max_length=300)]
-
-
 def extract(
     provider: Provider,
     message: str,
@@ -125,12 +87,42 @@ def extract(
     for said in clauses.portions(judged):
         # The question is answered by what comes first; later sentences speak for themselves.
         if frames.is_plain_statement(said) or is_worth_reading(said, asked if about_user else ""):
-            portion = _Portion(said, asked, language, today, lane)
-            for note in _ask(provider, portion, stop, result):
-                _weigh(note, portion, result)
+            portion = Portion(said, asked, language, today, lane)
+            _read_portion(provider, portion, stop, result)
             asked = ""
     _keep_what_was_told(judged, language, today, result)
     return result
+
+
+def _read_portion(provider: Provider, portion: Portion, stop: StopFlag | None, result: Extraction) -> None:
+    """Weigh what the model notes of a portion, and give it a second chance where none of it stands."""
+    found = Extraction()
+    _weigh_reading(read(provider, portion, stop), portion, found)
+    reasons = {refusal.reason for refusal in found.refused}
+    if not found.candidates and not found.error:
+        if frames.OTHERS in reasons and others.speaks_of_relative(portion.said):
+            # "Mi hija se llama Lucía" was noted as the user's own name.
+            _weigh_reading(read(provider, portion, stop, family=True), portion, found)
+        elif reasons and reasons <= {NO_QUOTE, NOT_SAID} and frames.is_plain_statement(portion.said):
+            # It repeated a worked example instead of reading.
+            _weigh_reading(read(provider, portion, stop, again=True), portion, found)
+    for candidate in found.candidates:
+        if _said_before(candidate.text, candidate.kind, result.candidates):
+            found.refused.append(Refusal(candidate.text, DUPLICATE))
+        else:
+            result.candidates.append(candidate)
+    result.refused += found.refused
+    result.error = result.error or found.error
+    if found.usage is not None:
+        result.usage = total(result.usage, found.usage)
+
+
+def _weigh_reading(reading: Reading, portion: Portion, found: Extraction) -> None:
+    for note in reading.notes:
+        _weigh(note, portion, found)
+    found.error = found.error or reading.error
+    if reading.usage is not None:
+        found.usage = total(found.usage, reading.usage)
 
 
 def last_question(reply: str) -> str:
@@ -139,65 +131,11 @@ def last_question(reply: str) -> str:
     return redact(mask(" ".join(q.strip() for q in found[-2:])))[:200] if found else ""
 
 
-def parse(answer: str) -> list[Note] | None:
-    """Return the notes of an answer, or None when it is not in the form that was asked for."""
-    lines = answer.strip().splitlines()
-    if [line.strip() for line in lines] == [prompt.NONE]:
-        return []
-    notes = []
-    for line in lines:
-        match = _LINE.match(line.strip())
-        if not match:
-            return None
-        try:
-            notes.append(Note(kind=match["kind"], hedged=bool(match["hedged"]), text=match["text"]))
-        except ValidationError:
-            return None
-    return notes or None
-
-
-def _ask(provider: Provider, portion: _Portion, stop: StopFlag | None, result: Extraction) -> list[Note]:
-    """Ask once, and once more strictly; fill in the usage, and the error when both answers are unreadable."""
-    for strict in (False, True):
-        completion = _complete(provider, portion, strict, stop)
-        result.usage = total(result.usage, completion.usage)
-        if completion.finish == "cancelled":
-            raise ExtractionCancelled
-        notes = parse(_whole_lines(completion))
-        if notes is not None:
-            return notes
-    result.error = UNREADABLE
-    return []
-
-
-def _complete(provider: Provider, portion: _Portion, strict: bool, stop: StopFlag | None) -> Completion:
-    silent = not frames.is_plain_statement(portion.said)
-    grammar = prompt.grammar(portion.language, silent=silent)
-    began = time.monotonic()
-    completion = provider.complete(
-        prompt.turns(portion.said, portion.asked, strict=strict),
-        slot=SLOT,
-        lane=portion.lane,
-        max_tokens=prompt.MAX_TOKENS,
-        grammar=grammar,
-        stop=stop,
-    )
-    if not completion.usage.seconds:
-        completion.usage.seconds = time.monotonic() - began
-    return completion
-
-
-def _whole_lines(completion: Completion) -> str:
-    """Return the answer without the line that ran into the token limit: half a fact is a false one."""
-    if completion.finish != "length":
-        return completion.text
-    return completion.text.rpartition("\n")[0]
-
-
-def _weigh(note: Note, portion: _Portion, result: Extraction) -> None:
+def _weigh(note: Note, portion: Portion, result: Extraction) -> None:
     """Put one note among the candidates or among the refused."""
     text = redact(tidy(note.text, portion.said))
-    first, *more = split(named(text) if note.kind == "name" else text)
+    text = unnamed(named(text), portion.said)
+    first, *more = split(text)
     _weigh_sentence(note, first, portion, result)
     for text in more:
         # The model named a kind for the first thing only.
@@ -205,7 +143,7 @@ def _weigh(note: Note, portion: _Portion, result: Extraction) -> None:
         _weigh_sentence(other, text, portion, result)
 
 
-def _weigh_sentence(note: Note, text: str, portion: _Portion, result: Extraction) -> None:
+def _weigh_sentence(note: Note, text: str, portion: Portion, result: Extraction) -> None:
     kind = settle_kind(note.kind, text)
     reason = _reason_against(note, text, portion)
     if not reason and _said_before(text, kind, result.candidates):
@@ -264,7 +202,7 @@ def _said_before(text: str, kind: str, candidates: list[Candidate]) -> bool:
     )
 
 
-def _reason_against(note: Note, text: str, portion: _Portion) -> str:
+def _reason_against(note: Note, text: str, portion: Portion) -> str:
     if holds_secret(text):
         return frames.UNSAFE
     if note.hedged:
@@ -272,16 +210,3 @@ def _reason_against(note: Note, text: str, portion: _Portion) -> str:
     if "in mind" in text:
         return frames.REQUEST
     return ground(text, portion.said, portion.asked)
-
-
-def total(before: Usage | None, new: Usage) -> Usage:
-    """Return the cost of two model calls."""
-    if before is None:
-        return new
-    return Usage(
-        prompt_tokens=before.prompt_tokens + new.prompt_tokens,
-        cached_tokens=before.cached_tokens + new.cached_tokens,
-        completion_tokens=before.completion_tokens + new.completion_tokens,
-        first_token_seconds=before.first_token_seconds,
-        seconds=before.seconds + new.seconds,
-    )

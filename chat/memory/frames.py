@@ -155,9 +155,16 @@ _YOU = _any(
 )
 # "Shall I answer in metric units?" is a question about the user too.
 _HOW_TO_ANSWER = _any(
+    r"\bhow (?:should|shall|do you want me to|would you like me to|may|can) (?:i )?"
+    r"(?:answer|reply|write|explain|speak|address|call)\b|"
+    r"\b(?:answers|replies|explanations) (?:do|would) you (?:want|like|prefer)\b",
     r"\b(?:shall|should|may|do) i (?:answer|reply|use|write|give|call|address|speak|keep|explain|show|"
     r"quote)\b",
     r"\bsoll ich\b|\b(?:dois|puis)-je\b|\b(?:debo|quieres que|prefieres)\b|\b(?:devo|posso)\b",
+)
+_YES_OR_NO = _any(
+    r"(?:yes|no|yeah|nope|sure|ok|okay|please|ja|nein|oui|non|sí|sì|si|sim|não|whatever|either|egal|"
+    r"i don'?t (?:care|mind)|up to you|[\s,.!])+|[是不好的对行吧。！，]+"
 )
 # "Vienna is lovely in May": a subject of its own, and nobody speaking.
 _WORLD = _any(
@@ -188,6 +195,11 @@ _PLAIN = _any(
     r"\bmy (?:name|wife|husband|partner|daughter|son|kids?|children|dog|cat|job|mother|father|sister|"
     r"brother|birthday)\b",
     r"\bwe(?:'re| are) (?:\w+ing|a team)\b",
+    r"\b(?:bitte|please|por favor|per favore|ab jetzt|from now on|désormais|dorénavant|d'ora in poi|"
+    r"a partir de (?:ahora|agora)|i want|are what i want)\b.{0,30}\b(?:kurze|kürzere|knappe|lange|längere|"
+    r"ausführliche|einfache|short|shorter|brief|long|longer|concise|detailed|simple|plain|formal|informal|"
+    r"courtes|brèves|longues|simples|cortas|breves|largas|brevi|corte|lunghe|curtas|longas) "
+    r"(?:antworten|answers?|replies|réponses|respuestas|risposte|respostas)\b",
     r"\b(?:i|we)(?:'ve| have)?(?: (?:just|finally|recently|now))? got "
     r"(?:married|divorced|engaged|promoted|hired|fired)\b",
     r"\bi(?:'d)? (?:want|prefer|need|like|would like)\b.{0,40}"
@@ -203,6 +215,10 @@ _PLAIN = _any(
     r"studio|ho \d+ anni|sto \w+[ae]ndo)\b",
     r"\b(?:me chamo|sou|moro em|trabalho|odeio|adoro|gosto de|prefiro|falo|estudo|tenho \d+ anos|"
     r"estou \w+[aei]ndo|estou a \w+r)\b",
+    r"\b(?:já )?não (?:bebo|como|fumo|gosto|uso|trabalho|falo|tomo)\b|"
+    r"\b(?:ya )?no (?:bebo|como|fumo|trabajo|me gusta|uso|tomo|hablo)\b|"
+    r"\bnon (?:bevo|mangio|fumo|lavoro|mi piace|uso|parlo)\b|\bje ne (?:bois|mange|fume|travaille|parle)\b|"
+    r"\b(?:ich trinke|ich rauche|ich esse) (?:kein|nicht)",
     r"我(?:叫|是|住|喜欢|讨厌|不喜欢|对|在|有|养|学|用|的名字)",
 )
 
@@ -248,6 +264,11 @@ def speaks_of_self(clause: str) -> bool:
 def asks_user(question: str) -> bool:
     """Tell whether a question is put to the user about themselves, so that two words may answer it."""
     return bool(_YOU.search(question) or _HOW_TO_ANSWER.search(question))
+
+
+def answers_how(question: str, said: str) -> bool:
+    """Tell whether this answers a question about the way of answering, with more than a yes or no."""
+    return bool(_HOW_TO_ANSWER.search(question)) and not _YES_OR_NO.fullmatch(said.strip())
 
 
 def opens_question(clause: str) -> bool:

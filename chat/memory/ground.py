@@ -11,6 +11,7 @@ from chat.memory.similar import (
     content,
     core,
     names,
+    negated,
     normalise,
     numbers,
     stem,
@@ -22,6 +23,7 @@ NOT_SAID = "not in the user's words"
 NO_QUOTE = "nothing in the message says so"
 EMPTY = "says nothing"
 VAGUE = "says nothing by itself"
+DENIED = "the user said that it is not so"
 
 # "User hopes to buy it": read a month later, nobody knows what.
 _POINTS_AWAY = re.compile(
@@ -41,6 +43,12 @@ _AT_HOME = re.compile(
 )
 
 
+# "User's partner isn't": what it is not was left out.
+_UNFINISHED = re.compile(r"\b(?:isn't|aren't|doesn't|don't|is|are|does|has|do|and|or|with|of)$", re.I)
+_DENIES_AFTER = re.compile(r"\b(?:nicht|pas)\b", re.I)
+# How many words before the thing itself a denial may stand, and after it in German and Chinese.
+_DENIAL_BEFORE, _DENIAL_AFTER = 3, 2
+
 # A paraphrase keeps at least half of its content words; below that the model brought them along.
 _SHARE_SAID = 0.5
 
@@ -55,7 +63,7 @@ def ground(fact: str, message: str, question: str = "") -> str:
         return frames.SYSTEM
     if not content(fact):
         return EMPTY
-    if _POINTS_AWAY.search(fact):
+    if _POINTS_AWAY.search(fact) or _UNFINISHED.search(fact):
         return VAGUE
     if _is_only_passed(fact, message):
         return NOT_SAID
@@ -70,6 +78,8 @@ def ground(fact: str, message: str, question: str = "") -> str:
     if not _mostly_said(fact, message, question):
         return NOT_SAID
     clause = closest_clause(fact, support.text)
+    if is_denied(fact, clause):
+        return DENIED
     if frames.is_hedged(clause) or frames.is_hedged(fact):
         return frames.HEDGED
     return frames.OTHERS if others.is_about_others(fact, clause, support.text) else ""
@@ -85,6 +95,21 @@ def closest_clause(fact: str, sentence: str) -> str:
     """Return the clause of the sentence that shares most with the fact."""
     wanted = content(fact)
     return max(clauses.clauses(sentence) or [sentence], key=lambda c: len(wanted & content(c)))
+
+
+def is_denied(fact: str, clause: str) -> bool:
+    """Tell whether the clause denies what the fact asserts: "don't rely on red" is no "relies on red"."""
+    if negated(fact):
+        return False
+    words = tokens(clause)
+    wanted = core(fact)
+    places = [i for i, word in enumerate(words) if contains(wanted, frozenset({stem(word)}))]
+    if not places:
+        return False
+    after = _DENIAL_AFTER if _DENIES_AFTER.search(clause) else 0
+    window = words[max(0, places[0] - _DENIAL_BEFORE) : places[-1] + 1 + after]
+    # Two denials make none: "can't live without coffee".
+    return sum(negated(word) for word in window) % 2 == 1
 
 
 def _is_only_passed(fact: str, message: str) -> bool:

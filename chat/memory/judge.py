@@ -19,7 +19,9 @@ from chat.memory.consolidate import (
     is_other_number,
     similarity,
 )
-from chat.memory.extract import Candidate, ExtractionCancelled, total
+from chat.memory.extract import Candidate
+from chat.memory.kind_rules import first_rule
+from chat.memory.reader import ExtractionCancelled, total
 from chat.memory.similar import contains, names, negated, numbers
 from chat.models import Fact
 
@@ -85,7 +87,7 @@ def consider(
     """
     if by_rules(candidate, vector, live, embedder_name) is not None:
         return Verdict()
-    if adds(candidate.quote) and not changes(candidate.quote):
+    if adds(candidate.quote):
         return Verdict()
     near = _nearest(candidate, vector, live, embedder_name)
     alike = _ALIKE.get(embedder_name, _UNMEASURED_ALIKE)
@@ -112,7 +114,7 @@ def consider_ending(
     still = [matter(candidate.text) for candidate in spared]
     touched = [
         (len(shared) / len(matter(fact.text)), fact)
-        for fact in live
+        for fact in _of_the_same_person(first_rule(sentence) == "family", live)
         if (shared := about & matter(fact.text)) and not any(contains(s, matter(fact.text)) for s in still)
     ]
     near = [fact for _, fact in sorted(touched, key=lambda t: -t[0])[:_NEAREST]]
@@ -131,7 +133,7 @@ def _nearest(
     """
     about = matter(candidate.text) | matter(candidate.quote)
     scored = []
-    for fact in live:
+    for fact in _of_the_same_person(candidate.kind == "family", live):
         known = matter(fact.text)
         shared = len(about & known) / len(known) if known else 0.0
         close = similarity(vector, fact, embedder_name) or 0.0
@@ -141,6 +143,11 @@ def _nearest(
         elif fact.kind == candidate.kind and fact.kind in _ONE_PLACE:
             scored.append((close, fact))
     return [fact for _, fact in sorted(scored, key=lambda s: -s[0])[:_NEAREST]]
+
+
+def _of_the_same_person(relative: bool, live: Sequence[Fact]) -> list[Fact]:
+    """Return the facts that news of a relative may concern, all where it is news of the user."""
+    return [fact for fact in live if not relative or fact.kind in ("family", "relationship")]
 
 
 def _verbs_of_ending(said: str, fact: Fact) -> list[str]:

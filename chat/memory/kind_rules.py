@@ -9,7 +9,9 @@ from chat.memory.wording import tidy
 _REPLY = (
     r"answers?|repl(?:y|ies)|responses?|explanations?|preamble|emojis?|sentences?|italics|headings?|"
     r"tables|bullet points?|bullets|"
-    r"code examples?|jargon|"
+    r"code examples?|jargon|exclamation marks?|punctuation|abbreviations|small talk|sources|hashtags|"
+    r"disclaimers|"
+    r"metaphors|analogies|apologies|summaries|"
     r"step by step|paragraphs?|spoilers?|antworten?|réponses?|respuestas?|risposte|respostas?"
 )
 _TONGUE = (
@@ -42,6 +44,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         rf"\b(?:has|had|got|hat|utilisat\w+ a|tiene|tem|ha) (?:[\w,-]+ ){{0,3}}(?:{_RELATIVE})\b(?!')|"
         rf"\b(?:{_RELATIVE}) (?:of|de l'utilisat\w+|del usuario|de la usuaria|dell'utente|"
         r"d[oa] usuári[oa])\b|"
+        rf"\bfamily of\b|"
         r"妻子|丈夫|老婆|老公|女儿|儿子|孩子|妈妈|爸爸|姐姐|妹妹|哥哥|弟弟",
     ),
     (
@@ -185,6 +188,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "habit",
+        r"^\S+ (?:drinks?|trinkt|boit|bebe|beve) |"
         r"\b(?:every|each|usually|often|always|mornings?|evenings?|weekends?|daily|weekly|gave up|quit|"
         r"anymore|any more|no longer|switched to|doesn't (?:eat|drink|smoke)|"
         r"stopped|jeden|chaque|cada|ogni)\b|每天|每周",

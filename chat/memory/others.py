@@ -47,6 +47,13 @@ _PRONOUN = re.compile(
 )
 
 
+# "They made me senior editor" says what the user is now.
+_DONE_TO_ME = re.compile(
+    r"\b(?:made|promoted|appointed|hired|fired|elected|named|moved|transferred|diagnosed|put|offered) me\b",
+    re.I,
+)
+
+
 def is_about_others(fact: str, clause: str, sentence: str) -> bool:
     """Tell whether the fact gives the user what its clause says of another person."""
     if _RELATIVE.search(fact):
@@ -63,9 +70,14 @@ def only_others(sentence: str) -> str:
     return OTHERS
 
 
+def speaks_of_relative(sentence: str) -> bool:
+    """Tell whether a sentence says something of a relative of the user."""
+    return bool(_RELATIVE.search(sentence)) and speaks_of_self(sentence)
+
+
 def _subject_is_other(clause: str, sentence: str) -> bool:
     """Tell whether the clause, or the one it hangs on, has somebody else for its subject."""
-    if _I.search(clause):
+    if _I.search(clause) or _DONE_TO_ME.search(clause):
         return False
     start = sentence.find(clause)
     before = sentence[: max(start, 0)]

@@ -43,11 +43,27 @@ SUBJECTS = {
 }
 
 
+# The same for what the user has of relatives.
+HAVING = {
+    "en": ("User has ",),
+    "de": ("Nutzer hat ",),
+    "fr": ("L'utilisateur a ",),
+    "es": ("El usuario tiene ",),
+    "it": ("L'utente ha ",),
+    "pt": ("O usuário tem ",),
+    "zh": ("用户有", "用户的"),
+}
+
+
 @cache
-def grammar(language: str = "en", *, silent: bool = True) -> str:
-    """Return the GBNF of the answer: up to eight lines of `kind?: sentence`, or `none` where `silent`."""
-    kinds = " | ".join(f'"{name}"' for name in KINDS)
-    subjects = " | ".join(f'"{subject}"' for subject in SUBJECTS.get(language, SUBJECTS["en"]))
+def grammar(language: str = "en", *, silent: bool = True, family: bool = False) -> str:
+    """Return the GBNF of the answer: up to eight lines of `kind?: sentence`, or `none` where `silent`.
+
+    With `family` each line says what relatives the user has.
+    """
+    kinds = '"family"' if family else " | ".join(f'"{name}"' for name in KINDS)
+    beginnings = HAVING if family else SUBJECTS
+    subjects = " | ".join(f'"{subject}"' for subject in beginnings.get(language, beginnings["en"]))
     none = f'"{NONE}" | ' if silent else ""
     return "\n".join(
         [

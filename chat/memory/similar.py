@@ -100,9 +100,13 @@ def negated(text: str) -> bool:
     """Tell whether the sentence denies something, in any of our languages."""
     folded = text.casefold()
     # A Chinese word has no spaces around it, so its negations are looked for as characters.
-    return any(
-        w.casefold() in lexicon.NEGATION or w.casefold().endswith("n't") for w in tokens(folded)
-    ) or any(c in folded for c in lexicon.NEGATION_ZH)
+    return any(map(_denies, tokens(text))) or any(c in folded for c in lexicon.NEGATION_ZH)
+
+
+def _denies(word: str) -> bool:
+    # The Italian "mai" denies; the German May is written with a capital.
+    folded = word.casefold()
+    return (folded in lexicon.NEGATION and word != "Mai") or folded.endswith("n't")
 
 
 def same_numbers_names_negation(a: str, b: str) -> bool:

@@ -26,6 +26,19 @@ def _says_am(word: str, said: str) -> bool:
     return bool(re.search(rf"\bi(?:'m|’m| am) {re.escape(word)}\b", said, re.I))
 
 
+_TRADE_DE = re.compile(
+    r"(?:er|in|ist|eur|ör|ent|ant|ärztin|arzt|mann|frau|wirt|koch|loge|or|at|ar|är|hilfe|kraft|student)$"
+)
+# Names that end as trades do.
+_NAMES = (
+    "Peter Karin Martin Kathrin Katrin Kevin Robin Benjamin Alexander Walter Werner Günter Günther Rainer "
+    "Xaver Oliver Dieter Dietmar Holger Volker Jasmin Kerstin Kirstin Kristin Quentin Valentin Konstantin "
+    "Merlin Caspar Oskar Otmar Ingmar Lothar Igor Viktor Hektor Gregor Theodor Vincent Laurent Gunnar Edgar "
+    "Ansgar Esther Ester Elinor"
+)
+_NAMES_DE = frozenset(_NAMES.split())
+
+
 def tidy(text: str, said: str) -> str:
     """Return a note of the model in the house style; `said` is the message it was taken from."""
     text = " ".join(text.split()).strip(" \"'“”-*•")
@@ -45,7 +58,22 @@ def tidy(text: str, said: str) -> str:
 
 def named(text: str) -> str:
     """Return a note about the name in the one form that names have: "User is Ewa" is "User's name is Ewa"."""
-    return re.sub(r"^User is (?:called )?(?=[A-Z])", "User's name is ", text)
+    return re.sub(
+        r"^User (?:is (?:called )?|(?:wants|prefers|likes) to be (?:called|addressed as) )(?=[A-Z])",
+        "User's name is ",
+        text,
+    )
+
+
+def unnamed(text: str, said: str) -> str:
+    """Return a German note about the name as one about the trade, where nobody spoke of a name.
+
+    "Ich bin Imkerin" comes back as "Nutzer heißt Imkerin": German writes trades as it writes names.
+    """
+    match = re.fullmatch(r"Nutzer(?:in)? heißt (\w+)", text)
+    if not match or re.search(r"\b(?:heiß\w*|name|nenn\w*|ruf\w*)\b", said, re.I):
+        return text
+    return f"Nutzer ist {match[1]}" if _TRADE_DE.search(match[1]) and match[1] not in _NAMES_DE else text
 
 
 def split(text: str) -> list[str]:

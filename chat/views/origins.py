@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 from chat.actions import archive as archives
 from chat.actions import revisions
 from chat.actions.messages import Refused
-from chat.models import Fact
+from chat.models import Fact, FactEvent, FactEventKind
 
 from .answers import changed, refused, toast
 from .cards import decorated, shelves
@@ -68,9 +68,15 @@ def archived(request: HtmxHttpRequest) -> list[Fact]:
     rows = Fact.objects.for_owner(request.user).archived().filter(archived_at__gt=since)
     facts = list(rows.prefetch_related("events"))
     for fact in facts:
-        away = [e for e in fact.events.all() if e.kind in ("evict", "expire")]
-        fact.why = away[-1].get_kind_display() if away else ""  # type: ignore[attr-defined]
+        away = [e for e in fact.events.all() if e.kind in ("evict", "expire", "supersede")]
+        fact.why = _why(away[-1]) if away else ""  # type: ignore[attr-defined]
     return facts
+
+
+def _why(away: FactEvent) -> str:
+    if away.kind == FactEventKind.SUPERSEDE:
+        return _("you said that it is over")
+    return str(away.get_kind_display())
 
 
 def _back(request: HtmxHttpRequest, fact: Fact, sentence: str) -> HttpResponse:

@@ -187,7 +187,7 @@ def consolidating() -> Iterator[Row]:
 
     def store() -> None:
         new = candidate()
-        conversation, message = first_turn(owner, new.quote)
+        _, message = first_turn(owner, new.quote)
         record_look(message, Extraction([new]), [unit(next(numbers))], Ready.name, 0.0)
 
     yield Row(f"consolidate one candidate among {len(live)} facts", timed(consolidate, ROUNDS), 20)

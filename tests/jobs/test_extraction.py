@@ -7,6 +7,7 @@ import threading
 import pytest
 from django.utils import timezone
 
+from chat.actions import archive
 from chat.actions import messages as actions
 from chat.actions.facts import edit_fact
 from chat.generation import run as generation
@@ -278,9 +279,11 @@ def test_a_sentence_that_only_ends_something_ends_the_fact_and_stores_nothing(
     say("I dropped the bookshop website, it's over.")
     look(clock)
     fact.refresh_from_db()
-    assert fact.superseded_at is not None
+    assert fact.archived_at is not None
     assert not Fact.objects.live().exists()
-    assert FactEvent.objects.get(fact=fact).reason == "the user said that it is over"
+    archive.bring_back(fact)
+    assert Fact.objects.live().get() == fact
+    assert FactEvent.objects.filter(fact=fact).first().reason == "the user said that it is over"
     run = ExtractionRun.objects.get()
     assert (run.stored, run.ended, run.error) == (0, 1, "")
     assert UsageRecord.objects.filter(purpose="consolidate").exists()

@@ -9,15 +9,8 @@ import pytest
 from chat.llm.scripted import ScriptedProvider
 from chat.llm.types import Completion, Lane, ProviderError, StopFlag, Turn
 from chat.memory import frames, prompt
-from chat.memory.extract import (
-    DUPLICATE,
-    UNREADABLE,
-    Extraction,
-    ExtractionCancelled,
-    extract,
-    last_question,
-    parse,
-)
+from chat.memory.extract import DUPLICATE, Extraction, extract, last_question
+from chat.memory.reader import UNREADABLE, ExtractionCancelled, parse
 
 TODAY = date(2026, 3, 14)
 SAID = "I'm Ewa, a cooper in Gdynia, and I keep two goats."

@@ -7,10 +7,11 @@ import pytest
 from chat.llm.scripted import ScriptedProvider
 from chat.llm.types import StopFlag
 from chat.memory.consolidate import Action
-from chat.memory.extract import Candidate, ExtractionCancelled
+from chat.memory.extract import Candidate
 from chat.memory.judge import UNDECIDED, consider, consider_ending
 from chat.memory.kind_rules import guess_kind
 from chat.memory.kinds import KINDS
+from chat.memory.reader import ExtractionCancelled
 from chat.memory.subjects import subject_of
 from chat.models import Fact
 

@@ -2,8 +2,8 @@
 
 from chat.memory import prompt
 from chat.memory.examples import EXAMPLES
-from chat.memory.extract import parse
 from chat.memory.kinds import KINDS
+from chat.memory.reader import parse
 
 
 def test_every_kind_is_named_in_the_system_text_and_in_the_grammar() -> None:
