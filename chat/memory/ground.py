@@ -46,8 +46,8 @@ _AT_HOME = re.compile(
 # "User's partner isn't": what it is not was left out.
 _UNFINISHED = re.compile(r"\b(?:isn't|aren't|doesn't|don't|is|are|does|has|do|and|or|with|of)$", re.I)
 _DENIES_AFTER = re.compile(r"\b(?:nicht|pas)\b", re.I)
-# How many words before the thing itself a denial may stand, and after it in German and Chinese.
-_DENIAL_BEFORE, _DENIAL_AFTER = 3, 2
+# How many words before the thing itself a denial may stand, and after it in German and French.
+_DENIAL_BEFORE, _DENIAL_AFTER = 3, 4
 
 # A paraphrase keeps at least half of its content words; below that the model brought them along.
 _SHARE_SAID = 0.5

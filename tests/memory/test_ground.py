@@ -3,7 +3,7 @@
 import pytest
 
 from chat.memory import frames
-from chat.memory.ground import ground, quote
+from chat.memory.ground import DENIED, VAGUE, ground, quote
 from chat.memory.mask import mask
 
 
@@ -70,3 +70,55 @@ def test_hidden_text_gives_no_ground() -> None:
 def test_the_quote_is_the_users_own_sentence() -> None:
     said = "Good morning. I keep bees near Lviv. The weather is fine."
     assert quote("User keeps bees", said) == "I keep bees near Lviv."
+
+
+@pytest.mark.parametrize(
+    ("fact", "said"),
+    [
+        ("User relies on red and green", "I'm colour-blind so don't rely on red and green."),
+        ("Nutzer mag Oliven", "Ich mag keine Oliven."),
+        ("Nutzer mag Oliven", "Oliven mag ich nicht."),
+        ("L'utilisateur aime les huîtres", "Je n'aime pas les huîtres."),
+        ("User has siblings", "I have no siblings"),
+        ("用户喜欢咖啡", "我不喜欢咖啡"),
+    ],
+)
+def test_what_the_user_denied_is_not_so(fact: str, said: str) -> None:
+    assert ground(fact, said) == DENIED
+
+
+@pytest.mark.parametrize(
+    ("fact", "said"),
+    [
+        ("User is colour-blind", "I'm colour-blind so don't rely on red and green."),
+        ("User lives in Milan", "I'm not from Rome, I live in Milan"),
+        ("User loves coffee", "I can't live without coffee"),
+        ("Nutzer mag keine Oliven", "Ich mag keine Oliven."),
+    ],
+)
+def test_a_denial_of_something_else_denies_nothing_here(fact: str, said: str) -> None:
+    assert ground(fact, said) == ""
+
+
+@pytest.mark.parametrize(
+    ("fact", "said"),
+    [
+        ("User lives in Rotterdam", "Trucker here, mostly Rotterdam to Milan."),
+        ("User lives in Milan", "I drive Rotterdam–Milan every week."),
+    ],
+)
+def test_a_place_that_is_only_passed_is_no_home(fact: str, said: str) -> None:
+    assert ground(fact, said) != ""
+
+
+def test_a_move_names_the_new_home() -> None:
+    assert ground("User lives in Quito", "I moved from Lima to Quito in spring") == ""
+
+
+@pytest.mark.parametrize("fact", ["User's partner isn't", "User started learning it in May"])
+def test_a_fact_that_says_nothing_by_itself_is_refused(fact: str) -> None:
+    assert ground(fact, "I'm vegan, my partner isn't. I started learning it in May.") == VAGUE
+
+
+def test_what_others_did_to_the_user_is_about_the_user() -> None:
+    assert ground("User was made senior editor", "They made me senior editor last week.") == ""

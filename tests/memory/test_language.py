@@ -1,0 +1,29 @@
+"""The language of a message, however short."""
+
+import pytest
+
+from chat.memory.language import detect
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Pollen gives me an allergic reaction.", "en"),
+        ("I knit", "en"),
+        ("Oliven mag ich nicht.", "de"),
+        ("Ich heiße Jörg", "de"),
+        ("J'adore le fromage", "fr"),
+        ("Je ne mange pas de porc.", "fr"),
+        ("Llevo tiempo aprendiendo árabe.", "es"),
+        ("Trabajo en un hospital", "es"),
+        ("Sono allergico alle noci", "it"),
+        ("Adoro il jazz", "it"),
+        ("Moro no Porto", "pt"),
+        ("Gosto de pão", "pt"),
+        ("我住在成都", "zh"),
+        ("Peanuts", ""),
+        ("", ""),
+    ],
+)
+def test_the_language_is_told_by_common_words_letters_and_endings(text, language):
+    assert detect(text) == language
