@@ -188,7 +188,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "habit",
-        r"^\S+ (?:drinks?|trinkt|boit|bebe|beve) |"
+        r"\b(?:drinks?|trinkt|boit|bebe|beve)\b|"
         r"\b(?:every|each|usually|often|always|mornings?|evenings?|weekends?|daily|weekly|gave up|quit|"
         r"anymore|any more|no longer|switched to|doesn't (?:eat|drink|smoke)|"
         r"stopped|jeden|chaque|cada|ogni)\b|每天|每周",
