@@ -115,7 +115,8 @@ def by_rules(
         reason = "said again in the same words" if same_words else "said again in other words"
         return Decision(Action.REINFORCE, repeat, reason)
     for fact in live:
-        if is_ended(candidate, fact):
+        # "Got divorced" ends a marriage, and is itself what holds now.
+        if is_ended(candidate, fact) and not _is_other_value(candidate, fact):
             return Decision(Action.END, fact, "the user said that it is over")
     for fact in live:
         if is_opposite(candidate, fact):

@@ -21,6 +21,9 @@ from chat.memory.similar import content, normalise, says_the_same
 from chat.memory.subjects import subject_of
 from chat.memory.wording import named, split, tidy, unnamed
 
+OVER = "no longer so"
+# Of these only what holds now is worth keeping; a former job or home is part of a life.
+_PRESENT = frozenset({"habit", "likes", "dislikes", "tools", "building", "learning", "diet"})
 DUPLICATE = "said twice in one message"
 
 
@@ -209,4 +212,6 @@ def _reason_against(note: Note, text: str, portion: Portion) -> str:
         return frames.HEDGED
     if "in mind" in text:
         return frames.REQUEST
+    if " used to " in text and note.kind in _PRESENT:
+        return OVER
     return ground(text, portion.said, portion.asked)

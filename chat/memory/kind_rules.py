@@ -111,7 +111,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "relationship",
-        r"\bis (?:single|married|divorced|engaged|widowed|in a relationship)\b|\b(?:verheiratet|"
+        r"\b(?:is|got|are) (?:single|married|divorced|engaged|widowed|separated|in a relationship)\b|"
+        r"\b(?:verheiratet|"
         r"marié[e]?|casad[oa]|sposat[oa]|solter[oa])\b|已婚|单身",
     ),
     (
