@@ -153,6 +153,8 @@ WINDOW = env.envint("WINDOW", 0)
 # MiB of memory for the cached prompts of conversations that wait their turn, 28 KiB a token with the default
 # model; 0 reads them again instead.
 PARKING_MIB = env.envint("PARKING_MIB", 256)
+# Passwords, tokens, keys and card numbers stay out of memory; the chat itself keeps what was said.
+REDACT_SECRETS = env.envbool("REDACT_SECRETS", True)
 
 LOGGING = {
     "version": 1,

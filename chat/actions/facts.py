@@ -19,7 +19,7 @@ from . import archive, events, graph, jobs
 from .history import record, snapshot
 from .lineage import keep_one_value, supersede
 from .messages import Refused
-from .owners import hold_memory
+from .owners import hold_memory, redacts
 
 __all__ = [
     "MAX_CHARACTERS",
@@ -51,7 +51,7 @@ class OnItsWayOut(Refused):
 
 def add_fact(owner: Any, text: str, origin: Origin = Origin.MANUAL) -> Fact:
     """Store a fact that the user wrote, at once under a guessed kind; the model settles it later."""
-    text = clean(text)
+    text = clean(owner.pk, text)
     with transaction.atomic():
         hold_memory(owner.pk)
         known = same_text(owner, text)
@@ -81,7 +81,7 @@ def edit_fact(fact: Fact, text: str, category: str = "") -> Fact:
 
     That is another one where those words are known already: the edited fact makes way for it.
     """
-    text = clean(text)
+    text = clean(fact.owner_id, text)
     if category and category not in Category.values:
         raise Refused("Choose project, preference or identity.")
     with transaction.atomic():
@@ -145,6 +145,10 @@ def settle(
 ) -> None:
     """Write what the model and the embedder found out about a fact, unless it has changed meanwhile."""
     with transaction.atomic():
+        owner_id = Fact.objects.filter(pk=fact_id).values_list("owner", flat=True).first()
+        if owner_id is None:
+            return
+        hold_memory(owner_id)
         fact = Fact.objects.select_for_update().filter(pk=fact_id, version=version).first()
         if fact is None:
             return
@@ -166,9 +170,13 @@ def is_unsorted(fact: Fact) -> bool:
     return fact.origin in (Origin.MANUAL, Origin.HIGHLIGHT) and fact.version == 1
 
 
-def clean(text: str) -> str:
-    """Return a fact's text on one line, without secrets; raises Refused when it is empty or too long."""
-    text = redact(" ".join(text.replace("\x00", "").split()))
+def clean(owner_id: int, text: str) -> str:
+    """Return a fact's text on one line, without secrets unless the owner wants them.
+
+    Raises Refused when it is empty or too long.
+    """
+    text = " ".join(text.replace("\x00", "").split())
+    text = redact(text) if redacts(owner_id) else text
     if not text:
         raise Refused("Write what to remember.")
     if sum(c.isalpha() for c in text) < _FEWEST_LETTERS:

@@ -54,6 +54,12 @@ def hold_memory(owner_id: int) -> None:
     OwnerSettings.objects.select_for_update().filter(owner=owner_id).first()
 
 
+def redacts(owner_id: int) -> bool:
+    """Return whether secrets stay out of what memory keeps of this owner (design §5, "Ground")."""
+    row = OwnerSettings.objects.filter(owner=owner_id).first()
+    return bool(settings.REDACT_SECRETS) and (row is None or row.redact_secrets)
+
+
 def zone_of(owner_id: int) -> ZoneInfo:
     """Return the zone in which this owner's days begin; the machine's where their own is not known."""
     row = OwnerSettings.objects.filter(owner=owner_id).first()

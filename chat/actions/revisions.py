@@ -45,7 +45,7 @@ def restore_to(fact: Fact, event: FactEvent) -> Fact:
     with transaction.atomic():
         hold_memory(fact.owner_id)
         found = _restorable(fact, event)
-        text = clean(event.after["text"])
+        text = clean(fact.owner_id, event.after["text"])
         if found.archived_at is not None:
             found = archive.bring_back(found)
         if same_text(found.owner, text, but=found) is not None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from chat.actions import deletions, looks, prompts
-from chat.actions.owners import zone_of
+from chat.actions.owners import redacts, zone_of
 from chat.llm.registry import registry
 from chat.llm.types import Lane, ModelNotReady, PromptTooLong, Provider, Usage
 from chat.memory import play, told
@@ -82,6 +82,7 @@ def _read(provider: Provider, message: Message) -> Extraction:
             question=_question_before(message),
             today=_today(message),
             playing=_is_in_play(message),
+            redacting=redacts(message.conversation.owner_id),
             lane=Lane.INTERACTIVE if told.asks(message.content) else Lane.BACKGROUND,
         )
     except PromptTooLong as reason:

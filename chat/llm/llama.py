@@ -108,7 +108,7 @@ class LlamaProvider:
 
     def count_text(self, text: str) -> int:
         """Return the length of a piece of text in tokens."""
-        return len(self._loaded()[0].tokenize(text, special=False))
+        return self._loaded()[0].count(text)
 
     def stream(
         self,

@@ -124,6 +124,12 @@ class Native:
             raise ProviderError("A text could not be tokenised.")
         return list(buffer[:count])
 
+    def count(self, text: str) -> int:
+        """Return how many tokens a text has, its control-token texts as plain text."""
+        raw = text.encode()
+        # Without room llama.cpp answers with the size it would need, negated.
+        return -int(lib.llama_tokenize(self.vocab, raw, len(raw), None, 0, False, False))
+
     def piece(self, token: int) -> bytes:
         """Return the bytes of one token; may be part of a character."""
         size = 64

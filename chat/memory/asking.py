@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from chat.memory.changes import forget_changes
 from chat.memory.fields import asked_fields, forget_words
+from chat.memory.lines import one_line
 from chat.memory.similar import SCAFFOLD_STEMS, forget_similar, stem, tokens
 from chat.memory.words import FUNCTION
 
@@ -153,7 +154,7 @@ def forget_texts() -> None:
     forget_words()
     forget_similar()
     forget_changes()
-    for function in (read, is_english, terms, _term):
+    for function in (read, is_english, terms, _term, one_line):
         function.cache_clear()
 
 

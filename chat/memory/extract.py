@@ -70,15 +70,18 @@ def extract(
     today: date,
     playing: bool = False,
     lane: Lane = Lane.BACKGROUND,
+    redacting: bool = True,
     stop: StopFlag | None = None,
 ) -> Extraction:
     """Return what one user message says about the user; `playing` while a role-play goes on.
+
+    Without `redacting` secrets are read and kept as anything else: the owner's own choice.
 
     Blocks while the model answers: call it from a worker thread. Raises `ExtractionCancelled` when the call
     was stopped and lets `ProviderError` through; a model that answers nonsense is an `error`, never a guess.
     """
     result = Extraction()
-    masked = redact(mask(message))
+    masked = redact(mask(message)) if redacting else mask(message)
     asked = last_question(question)
     about_user = frames.asks_user(asked)
     judged = clauses.sentences(masked, playing=playing)
@@ -90,10 +93,10 @@ def extract(
     for said in clauses.portions(judged):
         # The question is answered by what comes first; later sentences speak for themselves.
         if frames.is_plain_statement(said) or is_worth_reading(said, asked if about_user else ""):
-            portion = Portion(said, asked, language, today, lane)
+            portion = Portion(said, asked, language, today, lane, redacting)
             _read_portion(provider, portion, stop, result)
             asked = ""
-    _keep_what_was_told(judged, language, today, result)
+    _keep_what_was_told(judged, language, today, redacting, result)
     return result
 
 
@@ -136,7 +139,8 @@ def last_question(reply: str) -> str:
 
 def _weigh(note: Note, portion: Portion, result: Extraction) -> None:
     """Put one note among the candidates or among the refused."""
-    text = redact(tidy(note.text, portion.said))
+    text = tidy(note.text, portion.said)
+    text = redact(text) if portion.redacting else text
     text = unnamed(named(text), portion.said)
     first, *more = split(text)
     _weigh_sentence(note, first, portion, result)
@@ -169,7 +173,7 @@ def _weigh_sentence(note: Note, text: str, portion: Portion, result: Extraction)
 
 
 def _keep_what_was_told(
-    judged: list[clauses.Sentence], language: str, today: date, result: Extraction
+    judged: list[clauses.Sentence], language: str, today: date, redacting: bool, result: Extraction
 ) -> None:
     """Store what the user asked to remember in their own words, where the model noted nothing of it."""
     if result.error:
@@ -180,7 +184,7 @@ def _keep_what_was_told(
         if not wanted or noted or sentence.reason not in ("", frames.OTHERS, frames.REQUEST, frames.WORLD):
             continue
         text, kind = told.as_fact(wanted)
-        if holds_secret(text) or frames.is_hedged(text) or not content(text):
+        if (redacting and holds_secret(text)) or frames.is_hedged(text) or not content(text):
             continue
         result.refused = [r for r in result.refused if r.text != sentence.text[:300]]
         result.candidates.append(
@@ -206,7 +210,7 @@ def _said_before(text: str, kind: str, candidates: list[Candidate]) -> bool:
 
 
 def _reason_against(note: Note, text: str, portion: Portion) -> str:
-    if holds_secret(text):
+    if portion.redacting and holds_secret(text):
         return frames.UNSAFE
     if note.hedged:
         return frames.HEDGED

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
+_REMEMBERED = 8192
 # What a fact's text may not say, so that no fact reads as a correction.
 _BEGIN, _THEN = "no longer: ", "; now: "
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def one_line(text: str) -> str:
     """Return the text as data on one line, so that it can neither open a section nor take back a fact."""
     line = " ".join(text.split()).lstrip("#-*[ ").replace(_THEN, ", now: ")

@@ -32,6 +32,7 @@ class Portion:
     language: str
     today: date
     lane: Lane
+    redacting: bool = True
 
 
 def _known_kind(kind: str) -> str:
