@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page
 
 from chat.llm.types import Turn
@@ -59,3 +60,17 @@ def open_panel(page: Page) -> Locator:
 def card(place: Page | Locator, text: str) -> Locator:
     """Return the card that says this."""
     return place.locator("article.card").filter(has_text=text)
+
+
+def findings(page: Page) -> list[tuple[str, list[str]]]:
+    """Return what axe finds that is serious or critical, once what fades in or out has come to rest."""
+    page.wait_for_function(
+        "() => document.getAnimations().every("
+        "a => a.playState !== 'running' || a.effect.getComputedTiming().endTime > 1000)"
+    )
+    found = Axe().run(page).response["violations"]
+    return [
+        (v["id"], [n["html"][:90] for n in v["nodes"]])
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ]

@@ -5,26 +5,15 @@ from __future__ import annotations
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import expect
 
 from chat.actions.facts import add_fact, edit_fact
 from chat.llm.registry import ModelState, Status, registry
 
-from .hands import card, open_panel, pill, reply, say
+from .hands import card, findings, open_panel, pill, reply, say
 
 pytestmark = pytest.mark.browser
-
-
-def findings(page):
-    """Return what axe finds that is serious or critical."""
-    found = Axe().run(page).response["violations"]
-    return [
-        (v["id"], [n["html"][:90] for n in v["nodes"]])
-        for v in found
-        if v["impact"] in ("serious", "critical")
-    ]
 
 
 def tab_to(page, locator, most=60):

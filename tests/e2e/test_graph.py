@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from chat.actions import graph
 
-from .hands import card, open_panel
+from .hands import card, findings, open_panel
 
 pytestmark = pytest.mark.browser
 
@@ -45,15 +44,6 @@ def known(make_fact):
             graph.follow(make_fact(text, kind=kind))
 
     return make
-
-
-def findings(page):
-    found = Axe().run(page).response["violations"]
-    return [
-        (v["id"], [n["html"][:90] for n in v["nodes"]])
-        for v in found
-        if v["impact"] in ("serious", "critical")
-    ]
 
 
 def crowded(page):
