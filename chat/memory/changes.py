@@ -18,7 +18,8 @@ def _any(*patterns: str) -> re.Pattern[str]:
 # Something is over. "Left" needs its object: "I left Spotify" ends, "turn left" does not.
 _ENDS = _any(
     r"\b(?:no longer|any ?more|not any longer|quit|stopp(?:ed|ing)|g(?:ave|iven|iving) up|dropp(?:ed|ing)|"
-    r"abandon(?:ed|ing)|cancell?ed|called off|sold|got rid of|scrapped|ditched|shelved|closed down|"
+    r"abandon(?:ed|ing)|cancell?ed|called (?:it |the [\w ]{1,20})?off|sold|gave (?:[\w,]+ ){0,4}(?:away|to)|"
+    r"given away|rehomed|got rid of|scrapped|ditched|shelved|closed down|"
     r"finished|completed|died|passed away|put to sleep|put (?:[\w']+ ){1,4}down|broke up|split up|"
     r"divorced|separated|retired|"
     r"resigned|fired|laid off|done with|is (?:over|done|finished|dead|history)|it's over|used to|"

@@ -162,7 +162,7 @@ def is_opposite(candidate: Candidate, fact: Fact) -> bool:
 def is_other_number(candidate: Candidate, fact: Fact) -> bool:
     """Tell whether the two differ in their numbers and in nothing else: 5 km and 10 km every morning."""
     mine, theirs = numbers(candidate.text), numbers(fact.text)
-    if not mine or not theirs or mine == theirs or candidate.kind != fact.kind:
+    if not mine or not theirs or mine == theirs or candidate.category != fact.category:
         return False
     return _same_matter(candidate.text, fact.text)
 

@@ -11,7 +11,7 @@ from chat.memory import clauses, frames, others, told
 from chat.memory.changes import ends
 from chat.memory.dates import resolve
 from chat.memory.ground import NO_QUOTE, NOT_SAID, ground, quote
-from chat.memory.kind_rules import first_rule, settle_kind
+from chat.memory.kind_rules import FALLBACK, first_rule, settle_kind
 from chat.memory.kinds import KINDS, CategoryName
 from chat.memory.language import detect
 from chat.memory.mask import is_worth_reading, mask
@@ -152,6 +152,9 @@ def _weigh(note: Note, portion: Portion, result: Extraction) -> None:
 
 def _weigh_sentence(note: Note, text: str, portion: Portion, result: Extraction) -> None:
     kind = settle_kind(note.kind, text)
+    if KINDS[kind].single and " used to " in text:
+        # A former home is no home: it must not take the present one's place.
+        kind = FALLBACK
     reason = _reason_against(note, text, portion)
     if not reason and _said_before(text, kind, result.candidates):
         reason = DUPLICATE

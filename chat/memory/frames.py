@@ -65,8 +65,10 @@ _HEDGE = _any(
 )
 # The state of a piece of work is the user's, though nobody says "I": "The launch slipped to 10 December".
 _DATED = _any(
-    r"\b(?:due|deadline|launch\w*|release\w*|ships?|shipping|deliver\w*|submission|exam|slipped|"
-    r"postponed)\b"
+    r"\b(?:due|deadline|launch\w*|release\w*|ships?|shipping|deliver\w*|submission|exam|audit|inspection|"
+    r"hearing|slipped|pushed|postponed|delayed|rescheduled|extended|(?:brought|moved) (?:forward|back|to)|"
+    r"verschoben|vorverlegt|verlängert|fällig|abgabe|repoussée?|avancée?|reportée?|aplaz\w+|adelant\w+|"
+    r"rinviat[oa]|anticipat[oa]|adiad[oa]|antecipad[oa])\b|推迟|延期|提前|截止"
 )
 _JOKE = _any(
     r"\b(?:haha+|lol|lmao|rofl|jk|just kidding|kidding)\b.*\bi(?:'m| am)\b|\bi(?:'m| am)\b.*\b(?:jk|"
@@ -195,6 +197,7 @@ _PLAIN = _any(
     r"\bmy (?:name|wife|husband|partner|daughter|son|kids?|children|dog|cat|job|mother|father|sister|"
     r"brother|birthday)\b",
     r"\bwe(?:'re| are) (?:\w+ing|a team)\b",
+    r"\b(?:i|we)(?:'ve| have)? (?:swapped|traded|adopted|became|retired|graduated|joined|renamed)\b",
     r"\b(?:bitte|please|por favor|per favore|ab jetzt|from now on|désormais|dorénavant|d'ora in poi|"
     r"a partir de (?:ahora|agora)|i want|are what i want)\b.{0,30}\b(?:kurze|kürzere|knappe|lange|längere|"
     r"ausführliche|einfache|short|shorter|brief|long|longer|concise|detailed|simple|plain|formal|informal|"

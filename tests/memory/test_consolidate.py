@@ -161,6 +161,12 @@ def test_another_number_replaces_only_where_the_user_says_that_something_changed
     assert decide(changed, None, [fact], EMBEDDER).action is Action.SUPERSEDE
 
 
+def test_a_number_is_another_one_whatever_kind_the_model_took_it_for() -> None:
+    fact = known("User has 12 sheep", "pet")
+    grown = replace(said("User has 19 sheep", "family"), quote="I have 19 sheep now")
+    assert decide(grown, None, [fact], EMBEDDER).action is Action.SUPERSEDE
+
+
 def test_the_models_opinion_counts_where_no_rule_decides() -> None:
     fact = known("User works as a barber", "job")
     opinion = Opinion(Action.SUPERSEDE, fact.pk, fact.version, "replaced")

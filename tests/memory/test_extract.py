@@ -300,3 +300,14 @@ def test_to_be_called_a_name_is_said_once() -> None:
         "Please call me Sam.", "name: User's name is Sam\nreply_style: User wants to be called Sam"
     )
     assert [c.text for c in found.candidates] == ["User's name is Sam"]
+
+
+def test_a_former_home_never_takes_the_place_of_the_present_one() -> None:
+    found, _ = look("I used to live in Plovdiv.", "home: User used to live in Plovdiv")
+    assert [(c.kind, c.category) for c in found.candidates] == [("event", "identity")]
+
+
+def test_what_one_used_to_do_is_over_and_not_kept() -> None:
+    found, _ = look("I used to run 5 km every morning.", "habit: User used to run 5 km every morning")
+    assert not found.candidates
+    assert found.endings == ["I used to run 5 km every morning."]
