@@ -58,12 +58,16 @@ def sentences(masked: str, *, playing: bool = False) -> list[Sentence]:
     playing = playing or play.starts(masked)
     pieces = [piece.strip() for piece in _SENTENCE.split(masked) if piece and piece.strip()]
     judged: list[Sentence] = []
+    sarcastic = False
     for piece in pieces:
         playing = playing and not play.ends(piece)
+        sarcastic = sarcastic or frames.is_sarcastic(piece)
         if ordered or playing:
             judged.append(Sentence(piece, frames.SYSTEM if ordered else frames.ROLE_PLAY))
         elif judged and _TAKES_BACK.fullmatch(piece):
             judged[-1] = Sentence(judged[-1].text, frames.JOKE)
+        elif sarcastic and frames.praises(piece):
+            judged.append(Sentence(piece, frames.JOKE))
         else:
             judged.extend(_judge(piece))
     return judged

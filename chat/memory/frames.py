@@ -81,10 +81,21 @@ _JOKE = _any(
     r"paying (?:taxes|fines|bills)|getting (?:stuck|up at))\b",
     r"\bi(?:'m| am) (?:basically|literally|practically|pretty much) (?:a|an|the|my|made)\b",
 )
+# "Oh great, the lift is broken. I simply adore carrying crates."
+_SARCASM = _any(
+    r"^(?:oh,? )(?:great|sure|joy|lovely|wonderful|fantastic|brilliant|perfect)\b|^just (?:great|perfect)\b|"
+    r"^(?:na )?(?:toll|super|klasse),|^(?:ah )?(?:génial|super|bravo),|^(?:qué bien|genial|fantástico|"
+    r"perfecto),|"
+    r"^(?:che bello|fantastico|perfetto),|^(?:que bom|que ótimo|perfeito),"
+)
+_PRAISE = _any(
+    r"\bi (?:simply |just |really |absolutely |so )?(?:love|adore|enjoy|like)\b|\bich liebe\b|\bj'adore\b|"
+    r"\bme encanta\b|\badoro\b"
+)
 _REQUEST = _any(
     r"^(?:(?:please|kindly|now|then|ok|okay|hey|hi|also|bitte|por favor|per favore|s'il te plaît|请)[, ]+)*"
     r"(?:write|draft|compose|summari[sz]e|translate|explain|describe|give me|list|make|create|generate|"
-    r"suggest|recommend|tell me|"
+    r"suggest|recommend|tell (?:me|her|him|them|my|the|everyone)|"
     r"show|help|fix|find|compare|plan|convert|check|rewrite|rephrase|calculate|compute|design|build me|"
     r"draw|review|proofread|"
     r"correct|improve|shorten|expand|invent|give|outline|brainstorm|search|look up|teach|recite|"
@@ -247,6 +258,16 @@ def sentence_reason(sentence: str) -> str:
     if _WORLD.search(sentence) and not speaks_of_self(sentence) and not _DATED.search(sentence):
         return WORLD
     return ""
+
+
+def is_sarcastic(sentence: str) -> bool:
+    """Tell whether a sentence greets a nuisance with joy, so that praise after it is meant the other way."""
+    return bool(_SARCASM.search(sentence))
+
+
+def praises(sentence: str) -> bool:
+    """Tell whether the sentence says that the user likes something."""
+    return bool(_PRAISE.search(sentence))
 
 
 def is_request(sentence: str) -> bool:

@@ -23,6 +23,7 @@ NOT_SAID = "not in the user's words"
 NO_QUOTE = "nothing in the message says so"
 EMPTY = "says nothing"
 VAGUE = "says nothing by itself"
+FOR_NOW = "only for now"
 DENIED = "the user said that it is not so"
 
 # "User hopes to buy it": read a month later, nobody knows what.
@@ -43,6 +44,12 @@ _AT_HOME = re.compile(
 )
 
 
+# Said to be remembered for an evening, or not at all.
+_FOR_NOW = re.compile(
+    r"\b(?:tonight|this evening|right now|ce soir|heute abend|esta noche|stasera|hoje à noite)\b|今晚|"
+    r"^User (?:mistyped|misspoke|made a typo)",
+    re.I,
+)
 # "User's partner isn't": what it is not was left out.
 _UNFINISHED = re.compile(r"\b(?:isn't|aren't|doesn't|don't|is|are|does|has|do|and|or|with|of)$", re.I)
 _DENIES_AFTER = re.compile(r"\b(?:nicht|pas)\b", re.I)
@@ -63,6 +70,8 @@ def ground(fact: str, message: str, question: str = "") -> str:
         return frames.SYSTEM
     if not content(fact):
         return EMPTY
+    if _FOR_NOW.search(fact):
+        return FOR_NOW
     if _POINTS_AWAY.search(fact) or _UNFINISHED.search(fact):
         return VAGUE
     if _is_only_passed(fact, message):

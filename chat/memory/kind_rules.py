@@ -96,17 +96,23 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         "health",
         r"\b(?:allerg\w+|intoleran\w+|diabet\w+|asthma\w*|adhd|autis\w+|dyslexi\w+|migraines?|"
-        r"epilep\w+|depress\w+|anxiety|coeliac|celiac|insulin|diagnosed|disease|illness|disabilit\w+|"
+        r"epilep\w+|depress\w+|anxiety|coeliac|celiac|insulin|diagnosed|disease|celíac[oa]|celiac[oa]|"
+        r"cœliaque|céliaque|zöliakie|eyesight|glaucoma|vertigo|tinnitus|illness|disabilit\w+|"
         r"surgery|medication|medicine|wheelchair|hearing aid|pacemaker|blood thinners?|dialysis|deaf|"
         r"blind|pregnant|arthritis|back pain|blood pressure|allergi\w+|"
         r"alérgic\w+|alergi\w+)\b|过敏|糖尿病|哮喘|近视",
     ),
     (
         "pet",
-        r"\b(?:dogs?|cats?|puppy|kitten|parrot|hamster|rabbit|horse|hund|katze|chien|chat|perr[oa]|"
+        r"\b(?:dogs?|cats?|puppy|kitten|parrot|hamster|rabbits?|horses?|ferrets?|tortoises?|turtles?|"
+        r"budgies?|canary|pony|ponies|donkeys?|goats?|sheep|alpacas?|llamas?|hens?|chickens?|ducks?|"
+        r"geese|rooster|pigs?|cows?|hund|katze|chien|chat|perr[oa]|"
         r"gat[oa]|cane|gatto|cachorr[oa])\b.*\b(?:called|named|name|llamad[oa]|heißt|s'appelle|"
-        r"chiamat[oa]|chamad[oa])\b|\b(?:has|got|hat|a un|tiene|ha|tem) (?:a |an |two |three |einen? |"
-        r"une? |un[oa]? |uma? )?(?:dogs?|cats?|puppy|kitten|parrot|hamster|rabbit|hund|katze|chien|"
+        r"chiamat[oa]|chamad[oa])\b|\b(?:has|got|keeps|breeds|hat|a un|tiene|ha|tem) (?:a |an |two |"
+        r"three |\w+ |einen? |"
+        r"une? |un[oa]? |uma? )?(?:dogs?|cats?|puppy|kitten|parrots?|hamsters?|rabbits?|horses?|ferrets?|"
+        r"tortoises?|turtles?|budgies?|canary|ponies|donkeys?|goats?|sheep|alpacas?|llamas?|hens?|"
+        r"chickens?|ducks?|geese|pigs?|cows?|hund|katze|chien|"
         r"chat|perr[oa]|gat[oa]|cane|gatto|cachorr[oa])\b|养了?.{0,4}[猫狗]",
     ),
     (
@@ -144,7 +150,11 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         "building",
         r"\b(?:is |are )?(?:building|writing|making|developing|creating|designing|rewriting|migrating|"
-        r"restoring|renovating|working on|launching|running a|baut|schreibt|entwickelt|construit|écrit|"
+        r"restor(?:es|ing) (?:a|an|the|their|our)|renovating|working on|"
+        r"(?:looks? after|maintains?|runs|manages) (?:a |an |the |their )?[\w' ]{0,30}(?:website|blog|"
+        r"podcast|channel|newsletter)|"
+        r"restaurando|restauriert|restaure|restaurant une?|producing|"
+        r"launching|running a|baut|schreibt|entwickelt|construit|écrit|"
         r"développe|construyendo|escribiendo|desarrollando|costruendo|scrivendo|sviluppando|"
         r"construindo|escrevendo|desenvolvendo)\b|在写|在做|在开发|正在",
     ),
@@ -168,12 +178,14 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "likes",
-        r"\b(?:likes?|loves?|enjoys?|prefers?|fan of|favou?rite|plays?|mag|liebt|aime|adore|le gusta|"
+        r"\b(?:collects?|sammelt|collectionne|colecciona|colleziona|coleciona|knits?|sews?|folds?|"
+        r"fencing|likes?|loves?|enjoys?|prefers?|fan of|favou?rite|plays?|mag|liebt|aime|adore|le gusta|"
         r"ama|piace|gosta|adora)\b|喜欢|爱好",
     ),
     (
         "job",
-        r"\b(?:works? (?:as|in)|job is|is an? \w+(?: \w+)?|leads?|leading|manages?|managing|teaches|runs|"
+        r"\b(?:operates?|conducts|drives (?:a|an) (?:taxi|cab|bus|truck|lorry|tram|train|crane)|"
+        r"works? (?:as|in)|job is|is an? \w+(?: \w+)?|leads?|leading|manages?|managing|teaches|runs|"
         r"studies|arbeitet als|"
         r"ist \w+(?:in)?$|travaille comme|trabaja como|es (?:profesor|médic|enfermer|ingenier)\w*|"
         r"lavora come|trabalha como)\b|工作|职业|老师|医生|工程师",
@@ -218,6 +230,14 @@ FALLBACK = "event"
 _UNLESS_BORNE_OUT = {"name": FALLBACK, "age": FALLBACK, "relationship": "family"}
 
 
+# "User is coeliac", "O usuário é…": what somebody is or has is no taste, whatever the model says.
+_IS_OR_HAS = re.compile(
+    r"^(?:user|nutzer\w*|l'utilisat\w+|el usuario|la usuaria|l'utente|o usuário|a usuária) "
+    r"(?:is|has|ist|hat|est|a|es|tiene|è|ha|é|tem) (?!\w+(?:ing|ando|endo|iendo|indo)\b)",
+    re.I,
+)
+
+
 def guess_kind(text: str) -> str:
     """Return the kind that the words suggest; for a sentence that suggests none, an identity kind."""
     return first_rule(text) or FALLBACK
@@ -228,6 +248,8 @@ def settle_kind(proposed: str, text: str) -> str:
     seen = first_rule(text)
     if seen == proposed:
         return proposed
+    if not seen and proposed in ("likes", "dislikes") and _IS_OR_HAS.search(text):
+        return FALLBACK
     if not seen:
         return _UNLESS_BORNE_OUT.get(proposed, proposed)
     borne_out = any(kind == proposed and pattern.search(text) for kind, pattern in _COMPILED)

@@ -38,7 +38,8 @@ _PLAYED = _any(*_BOTH, *_ASSISTANT)
 _ENDS = _any(
     r"\b(?:end of (?:the )?(?:game|play|scene|story|role)|game over|stop (?:the )?(?:game|playing|role)|"
     r"out of character|ooc|back to (?:reality|real life|normal|business)|in real life|for real(?: now)?|"
-    r"seriously(?: now| though)|enough (?:of that|playing|games)|let'?s stop|no more (?:games|role)|"
+    r"seriously(?: now| though)|a real question|enough (?:of that|play\w*|games|role[- ]?play\w*)|"
+    r"let'?s stop|no more (?:games|role)|"
     r"jok(?:es|ing) aside|scene over|that was fun)\b",
     r"\b(?:spielende|spiel (?:vorbei|aus)|ende des (?:rollen)?spiels|im echten leben|zurück zur realität|"
     r"(?:mal|jetzt) im ernst|genug gespielt)\b",
