@@ -83,7 +83,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         "deadline",
         rf"\b(?:deadline|due|ships?|launch(?:es)?|releases?|delivery|submission|crowdfunding|kickstarter|"
-        rf"campaign|demo|has to be (?:done|finished)|must be (?:done|"
+        rf"campaign|demo|comes? out|goes live|premieres?|has to be (?:done|finished)|must be (?:done|"
         rf"finished)|slipped to|(?:must|has to|have to) be [\w ]+ by)\b.*(?:\d|\b(?:{_MONTH})\b)|"
         rf"\bdeadline\b|\bdue (?:on|by|in)\b|截止",
     ),
@@ -252,6 +252,9 @@ def settle_kind(proposed: str, text: str) -> str:
         return FALLBACK
     if not seen:
         return _UNLESS_BORNE_OUT.get(proposed, proposed)
+    if proposed == FALLBACK:
+        # A date bears it out, and may stand in any sentence.
+        return seen
     borne_out = any(kind == proposed and pattern.search(text) for kind, pattern in _COMPILED)
     return proposed if borne_out and seen not in _SURE else seen
 

@@ -61,3 +61,18 @@ def test_what_follows_the_leaving_in_the_same_message_is_read_again():
     text = "It is I, the knight! OK, end of the game. I have tinnitus, by the way."
     found = extract(provider, text, today=DAY, playing=True)
     assert [candidate.text for candidate in found.candidates] == ["User has tinnitus"]
+
+
+def test_praise_after_a_nuisance_greeted_with_joy_is_meant_the_other_way():
+    text = "Oh great, the lift is broken again. I simply adore carrying crates."
+    found = extract(
+        ScriptedProvider(default_completion="likes: User adores carrying crates"), text, today=DAY
+    )
+    assert not found.candidates
+
+
+def test_a_real_question_after_the_play_is_read():
+    provider = ScriptedProvider(default_completion="job: User is a bookbinder")
+    text = "Okay, enough role-play. A real question: I'm a bookbinder, which glue is best?"
+    found = extract(provider, text, today=DAY, playing=True)
+    assert [candidate.text for candidate in found.candidates] == ["User is a bookbinder"]
