@@ -12,6 +12,7 @@ SHELVES = {"project": 0, "preference": 1, "identity": 2}  # seed 004, "Priority 
 ANSWER_KINDS = frozenset({"reply_language", "reply_style", "units"})
 UNUSED_DAY = 0.01  # design §6
 _DAY_SECONDS = 86_400
+_MISFITS = 5
 # After so many facts that do not fit, what comes would only fill a scrap of room, and pricing takes time.
 _MISSES, _SCRAP = 4, 32
 

@@ -28,9 +28,13 @@ def normalise(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """Return the words as written; a Chinese character counts as a word, "n'aime" as the word "aime"."""
-    return [_ELIDED.sub("", word) or word for word in _TOKEN.findall(unicodedata.normalize("NFKC", text))]
+    words = _TOKEN.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
+    if "'" not in text and "’" not in text:
+        return words
+    return [_ELIDED.sub("", word) or word for word in words]
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def stem(word: str) -> str:
     """Return a rough common form of a word in any of our languages: "migrating" and "migrate" meet."""
     word = word.casefold()
@@ -134,5 +138,5 @@ def cosine(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
 
 def forget_similar() -> None:
     """Drop what is remembered of texts, so that no word of a forgotten fact stays in this process."""
-    for function in (normalise, content, core, numbers, names, negated):
+    for function in (stem, normalise, content, core, numbers, names, negated):
         function.cache_clear()
