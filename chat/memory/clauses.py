@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chat.memory import frames, others, play
+from chat.memory import frames, jest, others, play
 from chat.memory.secrets import REDACTED
 from chat.memory.similar import content, tokens
 
@@ -61,12 +61,12 @@ def sentences(masked: str, *, playing: bool = False) -> list[Sentence]:
     sarcastic = False
     for piece in pieces:
         playing = playing and not play.ends(piece)
-        sarcastic = sarcastic or frames.is_sarcastic(piece)
+        sarcastic = sarcastic or jest.is_sarcastic(piece)
         if ordered or playing:
             judged.append(Sentence(piece, frames.SYSTEM if ordered else frames.ROLE_PLAY))
         elif judged and _TAKES_BACK.fullmatch(piece):
             judged[-1] = Sentence(judged[-1].text, frames.JOKE)
-        elif sarcastic and frames.praises(piece):
+        elif sarcastic and jest.praises(piece):
             judged.append(Sentence(piece, frames.JOKE))
         else:
             judged.extend(_judge(piece))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from chat.memory import jest
+
 QUESTION = "a question states nothing"
 REQUEST = "a request, not a fact"
 ROLE_PLAY = "said in play"
@@ -69,28 +71,6 @@ _DATED = _any(
     r"hearing|slipped|pushed|postponed|delayed|rescheduled|extended|(?:brought|moved) (?:forward|back|to)|"
     r"verschoben|vorverlegt|verlängert|fällig|abgabe|repoussée?|avancée?|reportée?|aplaz\w+|adelant\w+|"
     r"rinviat[oa]|anticipat[oa]|adiad[oa]|antecipad[oa])\b|推迟|延期|提前|截止"
-)
-_JOKE = _any(
-    r"\b(?:haha+|lol|lmao|rofl|jk|just kidding|kidding)\b.*\bi(?:'m| am)\b|\bi(?:'m| am)\b.*\b(?:jk|"
-    r"just kidding|lmao|lol|haha+)\b",
-    r"^(?:oh,? )?(?:sure|great|yeah|right|fantastic|wonderful|brilliant|lovely)\b.{0,30}"
-    r"\bi (?:just |really |so )?(?:love|like|enjoy|more)\b",
-    r"\bnothing i (?:love|like|enjoy) more than (?:when|being|having|waiting|queuing|standing|sitting in|"
-    r"paying|getting stuck)\b",
-    r"\bi (?:just |so )love (?:it when|waiting|queuing|being (?:stuck|ignored|woken|late|called)|"
-    r"paying (?:taxes|fines|bills)|getting (?:stuck|up at))\b",
-    r"\bi(?:'m| am) (?:basically|literally|practically|pretty much) (?:a|an|the|my|made)\b",
-)
-# "Oh great, the lift is broken. I simply adore carrying crates."
-_SARCASM = _any(
-    r"^(?:oh,? )(?:great|sure|joy|lovely|wonderful|fantastic|brilliant|perfect)\b|^just (?:great|perfect)\b|"
-    r"^(?:na )?(?:toll|super|klasse),|^(?:ah )?(?:génial|super|bravo),|^(?:qué bien|genial|fantástico|"
-    r"perfecto),|"
-    r"^(?:che bello|fantastico|perfetto),|^(?:que bom|que ótimo|perfeito),"
-)
-_PRAISE = _any(
-    r"\bi (?:simply |just |really |absolutely |so )?(?:love|adore|enjoy|like)\b|\bich liebe\b|\bj'adore\b|"
-    r"\bme encanta\b|\badoro\b"
 )
 _REQUEST = _any(
     r"^(?:(?:please|kindly|now|then|ok|okay|hey|hi|also|bitte|por favor|per favore|s'il te plaît|请)[, ]+)*"
@@ -251,23 +231,13 @@ def sentence_reason(sentence: str) -> str:
         return HYPOTHETICAL
     if sentence.rstrip("\"'”» )…").endswith(("?", "？")) or _UNMARKED_QUESTION.search(sentence):
         return QUESTION
-    if _JOKE.search(sentence):
+    if jest.is_joke(sentence):
         return JOKE
     if is_request(sentence):
         return REQUEST
     if _WORLD.search(sentence) and not speaks_of_self(sentence) and not _DATED.search(sentence):
         return WORLD
     return ""
-
-
-def is_sarcastic(sentence: str) -> bool:
-    """Tell whether a sentence greets a nuisance with joy, so that praise after it is meant the other way."""
-    return bool(_SARCASM.search(sentence))
-
-
-def praises(sentence: str) -> bool:
-    """Tell whether the sentence says that the user likes something."""
-    return bool(_PRAISE.search(sentence))
 
 
 def is_request(sentence: str) -> bool:
