@@ -22,6 +22,11 @@ from chat.memory.subjects import subject_of
 from chat.memory.wording import named, split, tidy, unnamed
 
 OVER = "no longer so"
+# What somebody does by writing a message says nothing about them: "User wants to know about the chat app".
+_TALK = re.compile(
+    r"^User (?:(?:wants|would like|needs) to (?:know|tell|ask|hear|be told)|asks?|is asking|mentions?|"
+    r"says|said|tells|told)\b"
+)
 # Of these only what holds now is worth keeping; a former job or home is part of a life.
 _PRESENT = frozenset({"habit", "likes", "dislikes", "tools", "building", "learning", "diet"})
 DUPLICATE = "said twice in one message"
@@ -217,7 +222,7 @@ def _reason_against(note: Note, text: str, portion: Portion) -> str:
         return frames.UNSAFE
     if note.hedged:
         return frames.HEDGED
-    if "in mind" in text:
+    if "in mind" in text or _TALK.search(text):
         return frames.REQUEST
     if " used to " in text and note.kind in _PRESENT:
         return OVER

@@ -311,3 +311,11 @@ def test_what_one_used_to_do_is_over_and_not_kept() -> None:
     found, _ = look("I used to run 5 km every morning.", "habit: User used to run 5 km every morning")
     assert not found.candidates
     assert found.endings == ["I used to run 5 km every morning."]
+
+
+def test_that_the_user_talks_about_something_is_no_fact() -> None:
+    found, _ = look(
+        "I dropped the chat app, it's over.", "goal: User wants to know about the chat app", "none"
+    )
+    assert not found.candidates
+    assert found.endings == ["I dropped the chat app, it's over."]
