@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import Any
 
@@ -12,9 +11,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    RuleBasedStateMachine,
     initialize,
-    invariant,
     rule,
     run_state_machine_as_test,
 )
@@ -31,18 +28,17 @@ from chat.models import (
     Conversation,
     Deletion,
     Entity,
-    ExtractionRun,
     Fact,
-    FactEvent,
     Job,
     Message,
     OwnerSettings,
     Tombstone,
 )
 
+from .sound_memory import CAP, PINS, PRUNE_FROM, SoundMemory, state
+
 pytestmark = pytest.mark.django_db
 
-CAP, PRUNE_FROM, PINS = 5, 3, 2
 TEXTS = {
     "User lives in Oslo": "home",
     "User lives in Bergen": "home",
@@ -57,14 +53,9 @@ TEXTS = {
 texts = st.sampled_from(list(TEXTS))
 picks = st.integers(0, 50)
 pauses = st.sampled_from([0, 3, 5, 9, 3600, 86400, 40 * 86400])
-KEPT = ("text", "category", "kind", "subject", "confidence", "mention_count", "pinned", "last_seen")
 
 
-def state(fact: Fact) -> dict[str, Any]:
-    return {name: getattr(fact, name) for name in KEPT}
-
-
-class Memory(RuleBasedStateMachine):
+class Memory(SoundMemory):
     """One owner's memory, driven through the verbs that every door calls."""
 
     owner: Any
@@ -245,64 +236,6 @@ class Memory(RuleBasedStateMachine):
         assert archive.purge(self.owner, timezone.now()) == len(gone)
         assert not Fact.objects.filter(pk__in=gone).exists()
 
-    # -- what must hold -------------------------------------------------------------------------------------
-
-    @invariant()
-    def memory_is_sound(self) -> None:
-        """Check every promise over one reading of the table."""
-        known = list(Fact.objects.all())
-        told = list(FactEvent.objects.values("fact_id", "before", "after", "reason"))
-        live = [fact for fact in known if facts.is_live(fact)]
-        self.check_caps(known, live)
-        self.check_that_nothing_stands_beside_its_contradiction_or_its_twin(live)
-        self.check_history(known, live, told)
-        self.check_chains(known, live)
-        if self.forgotten:
-            self.check_that_forgotten_words_are_nowhere(known, told)
-
-    def check_caps(self, known: list[Fact], live: list[Fact]) -> None:
-        assert len(live) <= CAP
-        pinned = [fact for fact in known if fact.pinned]
-        assert len(pinned) <= PINS
-        assert all(fact.superseded_at is None and fact.archived_at is None for fact in pinned)
-
-    def check_that_nothing_stands_beside_its_contradiction_or_its_twin(self, live: list[Fact]) -> None:
-        single = [(f.kind, f.subject) for f in live if KINDS[f.kind].single]
-        assert len(set(single)) == len(single)
-        assert len({normalise(f.text) for f in live}) == len(live)
-
-    def check_history(self, known: list[Fact], live: list[Fact], told: list[dict[str, Any]]) -> None:
-        assert {fact.pk for fact in known} == {event["fact_id"] for event in told}
-        said = {(event["fact_id"], event["after"].get("text")) for event in told}
-        assert {(fact.pk, fact.text) for fact in live} <= said
-
-    def check_chains(self, known: list[Fact], live: list[Fact]) -> None:
-        parents = {fact.pk: fact.supersedes_id for fact in known}
-        for start in parents:
-            seen: set[Any] = set()
-            at: Any = start
-            while at is not None:
-                assert at not in seen
-                seen.add(at)
-                at = parents[at]
-        assert not {fact.pk for fact in live} & set(parents.values())
-
-    def check_that_forgotten_words_are_nowhere(self, known: list[Fact], told: list[dict[str, Any]]) -> None:
-        kept = json.dumps(
-            [
-                *([fact.text, fact.quote] for fact in known),
-                *([event["before"], event["after"], event["reason"]] for event in told),
-                *ExtractionRun.objects.values_list("refused", "error"),
-                *Message.objects.exclude(note="").values_list("note"),
-                *Conversation.objects.values_list("memory_block", "memory_block_facts"),
-                *Job.objects.values_list("payload", "last_error"),
-                *Entity.objects.values_list("name", "key"),
-            ]
-        )
-        for text in self.forgotten:
-            assert f'"{text}"' not in kept
-            assert f": {text}" not in kept
-
     # -- bookkeeping ----------------------------------------------------------------------------------------
 
     def tick(self, seconds: float) -> None:
@@ -334,24 +267,6 @@ class Memory(RuleBasedStateMachine):
             pressed_at > message.created_at and (words is None or said in words)
             for pressed_at, words in self.barred.values()
         )
-
-    def check_undo(self, before: dict[Any, dict[str, Any]], live: dict[Any, Fact], undone: Any) -> None:
-        told = [*undone.returned, *undone.merged, *undone.superseded]
-        assert {fact.pk for fact in told} == set(before)
-        for pk, was in before.items():
-            fact = Fact.objects.get(pk=pk)
-            twin = next((f for f in live.values() if normalise(f.text) == normalise(was["text"])), None)
-            rivals = [f for f in live.values() if (f.kind, f.subject) == (fact.kind, fact.subject)]
-            if twin is not None:
-                assert not Fact.objects.filter(pk=twin.pk).exists()
-                assert fact.mention_count == was["mention_count"] + twin.mention_count
-            elif rivals and KINDS[fact.kind].single:
-                stays = [f for f in Fact.objects.live() if (f.kind, f.subject) == (fact.kind, fact.subject)]
-                assert len(stays) == 1
-                assert fact.text == was["text"]
-            else:
-                assert facts.is_live(fact)
-                assert state(fact) == was
 
     def expect_the_end(self) -> None:
         overdue = Deletion.objects.pending().filter(expires_at__lte=timezone.now() - deletions.GRACE)

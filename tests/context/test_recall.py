@@ -11,6 +11,7 @@ from chat.llm.embedder import Embedder
 from chat.llm.llama import LlamaProvider, default_threads
 from chat.llm.registry import registry
 from tests.context import recall
+from tests.weights_here import needed
 
 pytestmark = pytest.mark.django_db
 
@@ -26,18 +27,14 @@ SET_APART_AT_LEAST = 0.95
 @pytest.fixture(scope="session")
 def embedder() -> Embedder:
     """The real embedder; skipped only where its files are missing."""
-    entry = weights.entry_named("minilm-l6-int8")
-    if not weights.is_present(entry):
-        pytest.skip("the weights of minilm-l6-int8 are missing: `manage.py weights fetch minilm-l6-int8`")
+    entry = needed("minilm-l6-int8")
     return Embedder(*(weights.path_of(entry, file) for file in entry.files))
 
 
 @pytest.fixture(scope="session")
 def tokenizer() -> Iterator[LlamaProvider]:
     """A real tokenizer and template; skipped only where the file is missing."""
-    entry = weights.entry_named("smollm2-135m")
-    if not weights.is_present(entry):
-        pytest.skip("the weights of smollm2-135m are missing: `manage.py weights fetch smollm2-135m`")
+    entry = needed("smollm2-135m")
     errors: list[Exception] = []
     path = weights.path_of(entry, entry.files[0])
     provider = LlamaProvider(entry.name, path, window=4096, threads=default_threads(), on_error=errors.append)

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import pytest
 import pytest_asyncio
 from asgiref.testing import ApplicationCommunicator
 
@@ -76,3 +77,13 @@ async def socket() -> AsyncIterator[Callable[..., Socket]]:
     yield make
     for one in made:
         await one.leave()
+
+
+@pytest.fixture
+def known(make_fact):
+    """One fact on each shelf, the preference pinned."""
+    return {
+        "boat": make_fact("User is building a boat", category="project", kind="building"),
+        "chess": make_fact("User likes chess", pinned=True),
+        "oslo": make_fact("User lives in Oslo", category="identity", kind="home"),
+    }

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 
 import pytest
 
 from chat.actions import deletions
-from chat.actions import facts as actions
-from chat.models import Deletion, Fact
+from chat.models import Fact
+
+from .answers import text, triggers
 
 pytestmark = pytest.mark.django_db
 
 AT_LIST = {"hx-target": "memory-list"}
-
-
-@pytest.fixture
-def known(make_fact):
-    """One fact on each shelf, the preference pinned."""
-    return {
-        "boat": make_fact("User is building a boat", category="project", kind="building"),
-        "chess": make_fact("User likes chess", pinned=True),
-        "oslo": make_fact("User lives in Oslo", category="identity", kind="home"),
-    }
 
 
 @pytest.fixture
@@ -36,14 +26,6 @@ def seen(ours):
         return sorted((t for t, place in places.items() if place >= 0), key=lambda t: places[t])
 
     return shown
-
-
-def triggers(answer) -> dict:
-    return json.loads(answer.headers.get("HX-Trigger", "{}"))
-
-
-def text(answer) -> str:
-    return answer.content.decode()
 
 
 def test_cards_stand_by_project_preference_identity(known, seen):
@@ -203,123 +185,6 @@ class TestEdit:
         answer = ours_htmx.post(f"/memory/{known['oslo'].pk}/edit/", {"text": "User lives in Bergen"})
         assert answer.status_code == 409
         assert "being forgotten" in triggers(answer)["toast"]["text"]
-
-
-class TestPin:
-    """At most ten."""
-
-    def test_it_toggles_and_gives_the_list_in_its_new_order(self, ours_htmx, known):
-        address = f"/memory/{known['oslo'].pk}/pin/"
-        answer = ours_htmx.post(address)
-        assert (answer.status_code, triggers(answer)) == (200, {"memory-changed": {}})
-        assert Fact.objects.get(pk=known["oslo"].pk).pinned
-        ours_htmx.post(address)
-        assert not Fact.objects.get(pk=known["oslo"].pk).pinned
-
-    def test_the_list_stays_on_the_tab_that_was_open(self, ours_htmx, known):
-        answer = ours_htmx.post(f"/memory/{known['oslo'].pk}/pin/", {"tab": "identity"})
-        assert "User lives in Oslo" in text(answer)
-        assert "User likes chess" not in text(answer)
-
-    @pytest.fixture
-    def full(self, known, make_fact):
-        """Ten pinned memories; the one about chess was pinned first, whenever it was learned."""
-        actions.pin_fact(known["chess"], False)
-        actions.pin_fact(known["chess"], True)
-        for i in range(9):
-            actions.pin_fact(make_fact(f"User likes number {i}", first_seen="2020-01-01T00:00Z"), True)
-        return known
-
-    def test_the_eleventh_offers_to_unpin_the_oldest_on_its_card(self, ours_htmx, full):
-        answer = ours_htmx.post(f"/memory/{full['oslo'].pk}/pin/")
-        assert answer.status_code == 422
-        assert answer.headers["HX-Retarget"] == f"#fact-{full['oslo'].pk}"
-        assert "10 memories are pinned" in text(answer)
-        assert "Unpin the oldest, “User likes chess”?" in text(answer)
-        assert not Fact.objects.get(pk=full["oslo"].pk).pinned
-
-    def test_as_a_form_the_offer_stands_on_the_panel(self, ours, full):
-        answer = ours.post(f"/memory/{full['oslo'].pk}/pin/")
-        assert answer.status_code == 409
-        assert "<html" in text(answer)
-        assert text(answer).count("Unpin the oldest, “User likes chess”?") == 1
-
-    @pytest.mark.parametrize("client", ["ours", "ours_htmx"])
-    def test_taking_the_offer_unpins_that_one_and_pins_this(self, request, full, client):
-        page = request.getfixturevalue(client)
-        answer = page.post(f"/memory/{full['oslo'].pk}/pin/", {"instead": str(full["chess"].pk)})
-        assert answer.status_code in (200, 302)
-        assert Fact.objects.get(pk=full["oslo"].pk).pinned
-        assert not Fact.objects.get(pk=full["chess"].pk).pinned
-        assert Fact.objects.filter(pinned=True).count() == 10
-
-    def test_a_pin_that_is_on_its_way_out_cannot_make_room(self, ours_htmx, full, owner):
-        deletions.forget(owner, [full["chess"].pk])
-        assert "Unpin the oldest, “User likes number 0”?" in text(
-            ours_htmx.post(f"/memory/{full['oslo'].pk}/pin/")
-        )
-
-    def test_instead_of_another_persons_there_is_none(self, ours_htmx, full, other):
-        theirs = actions.add_fact(other, "I like their things")
-        answer = ours_htmx.post(f"/memory/{full['oslo'].pk}/pin/", {"instead": str(theirs.pk)})
-        assert answer.status_code == 404
-        assert ours_htmx.post(f"/memory/{full['oslo'].pk}/pin/", {"instead": "x"}).status_code == 404
-
-    def test_as_a_form_it_leads_back_to_the_panel(self, ours, known):
-        answer = ours.post(f"/memory/{known['oslo'].pk}/pin/")
-        assert (answer.status_code, answer.url) == (302, "/memory/")
-
-    def test_a_fact_on_its_way_out_answers_409(self, ours_htmx, known, owner):
-        deletions.forget(owner, [known["oslo"].pk])
-        assert ours_htmx.post(f"/memory/{known['oslo'].pk}/pin/").status_code == 409
-
-
-class TestForget:
-    """Gone at once, with four seconds to undo."""
-
-    def test_by_htmx_the_card_goes_and_the_toast_knows_its_deletion(self, ours_htmx, known):
-        answer = ours_htmx.post(f"/memory/{known['oslo'].pk}/delete/")
-        pk = str(Deletion.objects.get().pk)
-        told = {"id": pk, "text": "Forgot “User lives in Oslo”", "seconds": 4, "gone": 0, "all": False}
-        assert (answer.status_code, text(answer)) == (200, "")
-        assert triggers(answer) == {"memory-changed": {}, "forgot": told}
-
-    def test_as_a_form_the_next_page_offers_undo(self, ours, known):
-        answer = ours.post(f"/memory/{known['oslo'].pk}/delete/", follow=True)
-        assert answer.redirect_chain == [("/memory/", 302)]
-        assert f'action="/memory/undo/{Deletion.objects.get().pk}/"' in text(answer)
-
-    def test_a_second_press_answers_409(self, ours_htmx, known):
-        ours_htmx.post(f"/memory/{known['oslo'].pk}/delete/")
-        assert ours_htmx.post(f"/memory/{known['oslo'].pk}/delete/").status_code == 409
-        assert Deletion.objects.count() == 1
-
-    def test_undo_brings_the_card_back(self, ours_htmx, known):
-        ours_htmx.post(f"/memory/{known['oslo'].pk}/delete/")
-        answer = ours_htmx.post(f"/memory/undo/{Deletion.objects.get().pk}/")
-        assert (answer.status_code, triggers(answer)) == (204, {"memory-changed": {}})
-        assert Fact.objects.live().count() == 3
-
-    def test_undo_as_a_form_leads_back_to_the_panel(self, ours, known):
-        ours.post(f"/memory/{known['oslo'].pk}/delete/")
-        answer = ours.post(f"/memory/undo/{Deletion.objects.get().pk}/")
-        assert (answer.status_code, answer.url) == (302, "/memory/")
-
-    def test_undo_too_late_answers_409_with_a_toast(self, ours_htmx, known, clock):
-        ours_htmx.post(f"/memory/{known['oslo'].pk}/delete/")
-        clock(5)
-        answer = ours_htmx.post(f"/memory/undo/{Deletion.objects.get().pk}/")
-        assert answer.status_code == 409
-        assert "too late" in triggers(answer)["toast"]["text"]
-
-    def test_a_page_opened_meanwhile_still_offers_undo_until_the_deadline(
-        self, ours, ours_htmx, known, clock
-    ):
-        clock(0)
-        ours_htmx.post(f"/memory/{known['oslo'].pk}/delete/")
-        assert "Forgot “User lives in Oslo”" in text(ours.get("/"))
-        clock(5)
-        assert "Forgot “User" not in text(ours.get("/"))
 
 
 @pytest.mark.parametrize("address", ["", "edit/"])

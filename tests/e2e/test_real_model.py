@@ -11,6 +11,7 @@ from chat.llm import weights
 from chat.llm.llama import LlamaProvider, default_threads
 from chat.llm.registry import registry
 from chat.models import Message
+from tests.weights_here import needed
 
 from .hands import reply, say
 
@@ -20,9 +21,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.model]
 @pytest.fixture
 def smollm(live, monkeypatch):
     """SmolLM2-135M behind the running server; what it would read for memory afterwards is left for later."""
-    entry = weights.entry_named("smollm2-135m")
-    if not weights.is_present(entry):
-        pytest.skip("the weights of smollm2-135m are missing: `manage.py weights fetch smollm2-135m`")
+    entry = needed("smollm2-135m")
     monkeypatch.setattr("chat.actions.messages.LOOK_AFTER", timedelta(hours=1))
     errors = []
     path = weights.path_of(entry, entry.files[0])

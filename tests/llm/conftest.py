@@ -8,6 +8,7 @@ import pytest
 
 from chat.llm import weights
 from chat.llm.llama import LlamaProvider, default_threads
+from tests.weights_here import needed
 
 # Small, so that a test can fill all cells in seconds.
 WINDOW = 512
@@ -16,9 +17,7 @@ WINDOW = 512
 @pytest.fixture(scope="session")
 def llama() -> Iterator[LlamaProvider]:
     """SmolLM2-135M in this process; skipped only where its file is missing."""
-    entry = weights.entry_named("smollm2-135m")
-    if not weights.is_present(entry):
-        pytest.skip("the weights of smollm2-135m are missing: `manage.py weights fetch smollm2-135m`")
+    entry = needed("smollm2-135m")
     errors: list[Exception] = []
     provider = LlamaProvider(
         entry.name,

@@ -7,6 +7,7 @@ import pytest
 from chat.llm import weights
 from chat.llm.llama import LlamaProvider
 from chat.llm.types import ModelNotReady, Turn
+from tests.weights_here import needed
 
 pytestmark = pytest.mark.model
 
@@ -14,9 +15,7 @@ pytestmark = pytest.mark.model
 @pytest.fixture
 def closed():
     """SmolLM2-135M, loaded and closed again."""
-    entry = weights.entry_named("smollm2-135m")
-    if not weights.is_present(entry):
-        pytest.skip("the weights of smollm2-135m are missing: `manage.py weights fetch smollm2-135m`")
+    entry = needed("smollm2-135m")
     errors: list[Exception] = []
     path = weights.path_of(entry, entry.files[0])
     provider = LlamaProvider(entry.name, path, window=512, threads=1, on_error=errors.append)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chat.llm import weights
+from tests.weights_here import needed
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = "smollm2-135m"
@@ -45,8 +45,7 @@ RECALL = [
 @pytest.fixture
 def evaluate(tmp_path):
     """Run the command on some cases with the smallest model."""
-    if not weights.is_present(weights.entry_named(SMALL)):
-        pytest.skip(f"the weights of {SMALL} are missing: `manage.py weights fetch {SMALL}`")
+    needed(SMALL)
 
     def run(kind, cases, *options):
         file = tmp_path / "cases.jsonl"

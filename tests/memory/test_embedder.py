@@ -13,6 +13,7 @@ from chat.memory.extract import Candidate
 from chat.memory.kinds import KINDS
 from chat.memory.similar import cosine
 from chat.models import Fact
+from tests.weights_here import needed
 
 
 def test_missing_weights_are_an_os_error_at_the_first_use_not_before(tmp_path: Path) -> None:
@@ -29,9 +30,7 @@ def test_no_texts_give_no_rows_and_load_nothing(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def embedder() -> Embedder:
     """The real embedder; skipped only where its files are missing."""
-    entry = weights.entry_named("minilm-l6-int8")
-    if not weights.is_present(entry):
-        pytest.skip("the weights of minilm-l6-int8 are missing: `manage.py weights fetch minilm-l6-int8`")
+    entry = needed("minilm-l6-int8")
     model, tokenizer = (weights.path_of(entry, file) for file in entry.files)
     return Embedder(model, tokenizer)
 
