@@ -57,24 +57,26 @@ def look(message: Message) -> None:
         # Cleared after it was written: the model need not read it.
         _store(message, Extraction(), [], "", _Opinions(), 0.0)
         return
+    # What the user asked to remember waits behind no background work.
+    lane = Lane.INTERACTIVE if told.asks(message.content) else Lane.BACKGROUND
     embedder = registry.embedder()
     name = embedder.name if embedder else ""
     try:
         provider = registry.provider()
-        found = _read(provider, message)
+        found = _read(provider, message, lane)
         vectors: list[Any] = [None] * len(found.candidates)
         if embedder is not None and found.candidates:
             vectors = list(embedder.embed([c.text for c in found.candidates]))
         live = list(Fact.objects.for_owner(owner).live()) if found.candidates or found.endings else []
-        opinions = _consider(provider, found, vectors, live, name)
+        opinions = _consider(provider, found, vectors, live, name, lane)
     except (ModelNotReady, ExtractionCancelled) as reason:
         raise Postpone(timezone.now() + _AGAIN) from reason
     _store(message, found, vectors, name, opinions, time.monotonic() - started)
-    _account(owner.pk, "extract", found.usage, failed=bool(found.error))
-    _account(owner.pk, "consolidate", opinions.usage, failed=bool(opinions.failure))
+    _account(owner.pk, "extract", lane, found.usage, failed=bool(found.error))
+    _account(owner.pk, "consolidate", lane, opinions.usage, failed=bool(opinions.failure))
 
 
-def _read(provider: Provider, message: Message) -> Extraction:
+def _read(provider: Provider, message: Message, lane: Lane) -> Extraction:
     try:
         return extract(
             provider,
@@ -83,7 +85,7 @@ def _read(provider: Provider, message: Message) -> Extraction:
             today=_today(message),
             playing=_is_in_play(message),
             redacting=redacts(message.conversation.owner_id),
-            lane=Lane.INTERACTIVE if told.asks(message.content) else Lane.BACKGROUND,
+            lane=lane,
         )
     except PromptTooLong as reason:
         # It will never fit: say so once, and let the messages after it have their turn.
@@ -96,14 +98,15 @@ def _consider(
     vectors: Sequence[NDArray[np.float32] | None],
     live: Sequence[Fact],
     embedder: str,
+    lane: Lane,
 ) -> _Opinions:
     opinions = _Opinions()
     if not live:
         return opinions
     for candidate, vector in zip(found.candidates, vectors, strict=True):
-        opinions.candidates.append(consider(provider, candidate, vector, live, embedder))
+        opinions.candidates.append(consider(provider, candidate, vector, live, embedder, lane=lane))
     for sentence in found.endings:
-        opinions.endings.append(consider_ending(provider, sentence, live, found.candidates))
+        opinions.endings.append(consider_ending(provider, sentence, live, found.candidates, lane=lane))
     return opinions
 
 
@@ -130,9 +133,9 @@ def _store(
         raise Postpone(reason.until) from reason
 
 
-def _account(owner_id: int, purpose: str, usage: Usage | None, *, failed: bool) -> None:
+def _account(owner_id: int, purpose: str, lane: Lane, usage: Usage | None, *, failed: bool) -> None:
     if usage is not None and usage.prompt_tokens:
-        prompts.record_usage(owner_id, purpose, Lane.BACKGROUND, usage, "failed" if failed else "stop")
+        prompts.record_usage(owner_id, purpose, lane, usage, "failed" if failed else "stop")
 
 
 def _question_before(message: Message) -> str:

@@ -28,9 +28,11 @@ from chat.models import Fact
 SLOT = "consolidate"
 UNDECIDED = "The model did not say how a new memory stands to those known; it was stored beside them."
 _MAX_TOKENS = 12
-# Design §5 asks about ten; each costs some 15 tokens to read, and the sixth was never the right one.
+# Design §5 asks about ten; each costs some 15 tokens to read. Whether more would be decided better was not
+# measured.
 _NEAREST = 5
-# Cosine from which a fact of the same category may be about the same thing, where no word is shared.
+# Cosine from which a fact of the same category may be about the same thing, where no word is shared: between
+# a contradiction (0.49) and a paraphrase (0.77) as design §5 gives them for MiniLM.
 _NEAR = {"minilm-l6-int8": 0.55}
 _UNMEASURED = 0.7
 # Cosine from which the model may call a fact known although it has words that the known one lacks: MiniLM
@@ -79,6 +81,8 @@ def consider(
     live: Sequence[Fact],
     embedder_name: str,
     stop: StopFlag | None = None,
+    *,
+    lane: Lane = Lane.BACKGROUND,
 ) -> Verdict:
     """Return what the model makes of a candidate that the rules do not decide.
 
@@ -99,7 +103,7 @@ def consider(
         if _may_repeat(candidate, fact, similarity(vector, fact, embedder_name) or 0.0, alike):
             verbs.append("NOOP")
         allowed |= {f"{verb} {number}": number for verb in verbs}
-    return _ask(provider, _Question(candidate.quote, candidate.text, near, allowed), stop)
+    return _ask(provider, _Question(candidate.quote, candidate.text, near, allowed), stop, lane)
 
 
 def consider_ending(
@@ -108,6 +112,8 @@ def consider_ending(
     live: Sequence[Fact],
     spared: Sequence[Candidate],
     stop: StopFlag | None = None,
+    *,
+    lane: Lane = Lane.BACKGROUND,
 ) -> Verdict:
     """Return which fact a sentence that ends something ends; what the message says besides is `spared`."""
     about = matter(sentence)
@@ -121,7 +127,7 @@ def consider_ending(
     allowed = {
         f"{verb} {n}": n for n, fact in enumerate(near, 1) for verb in _verbs_of_ending(sentence, fact)
     }
-    return _ask(provider, _Question(sentence, "", near, allowed), stop)
+    return _ask(provider, _Question(sentence, "", near, allowed), stop, lane)
 
 
 def _nearest(
@@ -178,7 +184,7 @@ def _may_repeat(candidate: Candidate, fact: Fact, close: float, alike: float) ->
     )
 
 
-def _ask(provider: Provider, question: _Question, stop: StopFlag | None) -> Verdict:
+def _ask(provider: Provider, question: _Question, stop: StopFlag | None, lane: Lane) -> Verdict:
     verdict = Verdict()
     if not question.allowed:
         return verdict
@@ -187,7 +193,7 @@ def _ask(provider: Provider, question: _Question, stop: StopFlag | None) -> Verd
         completion = provider.complete(
             judge_prompt.turns([f.text for f in question.near], question.said, question.note),
             slot=SLOT,
-            lane=Lane.BACKGROUND,
+            lane=lane,
             max_tokens=_MAX_TOKENS,
             grammar=f"root ::= {choices}",
             stop=stop,

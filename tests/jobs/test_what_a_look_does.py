@@ -27,6 +27,7 @@ def test_what_the_user_asks_to_remember_is_read_at_once_and_marked_as_told(scrip
     fact = Fact.objects.get()
     assert (fact.text, fact.origin) == ("User takes blood thinners", "told")
     assert scripted.calls[-1].lane is Lane.INTERACTIVE
+    assert UsageRecord.objects.get(purpose="extract").lane == "interactive"
 
 
 def test_a_sentence_that_only_ends_something_ends_the_fact_and_stores_nothing(
