@@ -119,6 +119,8 @@ def test_the_panel_leads_to_the_graph_and_the_picture_says_what_it_shows(open_pa
     known(LIFE)
     page = open_page()
     open_panel(page).get_by_role("link", name="How it hangs together").click()
+    # With all its styles: until they are there both pictures show, the wide one and the narrow one.
+    page.wait_for_url("**/memory/graph/")
     picture = page.get_by_role("img", name=re.compile("You and what your memories speak of"))
     expect(picture).to_be_visible()
     expect(picture.locator("desc")).to_contain_text("Bergen")
