@@ -20,6 +20,7 @@ from chat.actions import archive, deletions, facts, fading, jobs, looks, revisio
 from chat.actions.messages import Refused
 from chat.jobs.runner import run_due
 from chat.memory import evict
+from chat.memory.consolidate import Action, Opinion
 from chat.memory.extract import Candidate, Extraction, Refusal
 from chat.memory.kinds import KINDS
 from chat.memory.similar import normalise
@@ -28,6 +29,7 @@ from chat.models import (
     Conversation,
     Deletion,
     Entity,
+    ExtractionRun,
     Fact,
     Job,
     Message,
@@ -52,6 +54,7 @@ TEXTS = {
 }
 texts = st.sampled_from(list(TEXTS))
 picks = st.integers(0, 50)
+opinions = st.sampled_from([Action.REINFORCE, Action.SUPERSEDE, Action.END])
 pauses = st.sampled_from([0, 3, 5, 9, 3600, 86400, 40 * 86400])
 
 
@@ -106,22 +109,60 @@ class Memory(SoundMemory):
     def look(self) -> None:
         self.talk.refresh_from_db()
         for message in Message.objects.unread_by_memory(self.talk):
-            text, kind = message.content, TEXTS[message.content]
-            candidate = Candidate(text, kind, KINDS[kind].category, "", False, f"They said: {text}")
-            found = Extraction([candidate], [Refusal(text, "said twice in one message")])
-            known = self.live_texts()
-            try:
-                run = looks.record_look(message, found, [None], "", 0.1)
-            except deletions.Undecided:
-                assert Deletion.objects.pending().filter(everything=True).exists()
+            if self.read(message) is None:
                 return
+
+    @rule(text=texts, action=opinions, pick=picks, meanwhile=st.none() | texts)
+    def say_what_the_model_weighs(self, text: str, action: Action, pick: int, meanwhile: str | None) -> None:
+        """Write what the model has an opinion about; `meanwhile` its fact is edited to that."""
+        self.look()
+        self.write(text)
+        if (message := self.unread()) and (fact := self.pick(Fact.objects.live(), pick)):
+            opinion = Opinion(action, fact.pk, fact.version, "the model said so")
+            if meanwhile:
+                self.edit(pick, meanwhile)
+            self.read(message, opinions=[opinion])
+
+    @rule(text=texts, pick=picks, meanwhile=st.none() | texts)
+    def say_that_something_is_over(self, text: str, pick: int, meanwhile: str | None) -> None:
+        self.look()
+        self.write(text)
+        if (message := self.unread()) and (fact := self.pick(Fact.objects.live(), pick)):
+            ending = Opinion(Action.END, fact.pk, fact.version, "the user said that it is over")
+            if meanwhile:
+                self.edit(pick, meanwhile)
+            unchanged = Fact.objects.live().filter(pk=fact.pk, version=fact.version).exists()
+            run = looks.record_look(message, Extraction(), [], "", 0.1, endings=[ending])
             assert run is not None
-            assert (run.stored + run.reinforced == 0) is self.is_barred(message)
-            if run.stored or run.reinforced:
-                self.taught(text)
-            else:
-                assert self.live_texts() == known
-                assert all(line["text"] == "" for line in run.refused)
+            over = unchanged and not self.is_barred(message)
+            assert run.ended == over
+            assert not (over and Fact.objects.live().filter(pk=fact.pk).exists())
+
+    def unread(self) -> Message | None:
+        """Return the one message that memory has not looked at and may; None while a clear is undecided."""
+        self.talk.refresh_from_db()
+        waiting = list(Message.objects.unread_by_memory(self.talk))
+        return waiting[0] if len(waiting) == 1 else None
+
+    def read(self, message: Message, **thought: Any) -> ExtractionRun | None:
+        """Store what the message says; None while a clear-all can still be undone."""
+        text, kind = message.content, TEXTS[message.content]
+        candidate = Candidate(text, kind, KINDS[kind].category, "", False, f"They said: {text}")
+        found = Extraction([candidate], [Refusal(text, "said twice in one message")])
+        known = self.live_texts()
+        try:
+            run = looks.record_look(message, found, [None], "", 0.1, **thought)
+        except deletions.Undecided:
+            assert Deletion.objects.pending().filter(everything=True).exists()
+            return None
+        assert run is not None
+        assert (run.stored + run.reinforced + run.ended == 0) is self.is_barred(message)
+        if run.stored or run.reinforced:
+            self.taught(text)
+        elif not run.ended:
+            assert self.live_texts() == known
+            assert all(line["text"] == "" for line in run.refused)
+        return run
 
     @rule(text=texts)
     def add_by_hand(self, text: str) -> None:

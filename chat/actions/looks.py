@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 from django.db import transaction
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from chat.memory import confidence
 from chat.memory.consolidate import Action, Decision, Opinion, decide
-from chat.memory.extract import Candidate, Extraction, Refusal
+from chat.memory.extract import DUPLICATE, Candidate, Extraction, Refusal
 from chat.models import Conversation, ExtractionRun, Fact, FactEventKind, Message, Origin
 
 from . import archive, events, graph
@@ -72,6 +73,7 @@ class _Look:
         self.refused = [self.gate.cover(refusal) for refusal in extraction.refused]
         self.live = list(Fact.objects.for_owner(self.owner).live())
         self.known = {fact.pk for fact in self.live}
+        self.heard: set[UUID] = set()
         self.run = ExtractionRun(
             message=message,
             read=extraction.usage is not None,
@@ -87,8 +89,7 @@ class _Look:
         decision = decide(candidate, vector, self.live, self.embedder_name, opinion)
         target = decision.target
         if target is not None and decision.action is Action.REINFORCE:
-            reinforce(target, "memory", decision.reason, source=self.message)
-            self.run.reinforced += 1
+            self._hear_again(target, candidate, decision.reason)
         elif target is not None and decision.action is Action.END:
             self._over(target, decision.reason)
         else:
@@ -116,10 +117,20 @@ class _Look:
         record(fact, FactEventKind.ADD, "memory", reason=decision.reason, source=self.message)
         graph.follow(fact)
         self.live.append(fact)
+        self.heard.add(fact.pk)
         self.run.stored += 1
         if decision.target is not None:
             self.live.remove(decision.target)
             supersede(decision.target, fact, "memory", decision.reason, source=self.message)
+
+    def _hear_again(self, fact: Fact, candidate: Candidate, reason: str) -> None:
+        # "My wife is Ximena, we're married" says one thing twice: one message mentions a fact once.
+        if fact.pk in self.heard:
+            self.refused.append(self.gate.cover(Refusal(candidate.text, DUPLICATE)))
+            return
+        reinforce(fact, "memory", reason, source=self.message)
+        self.heard.add(fact.pk)
+        self.run.reinforced += 1
 
     def _over(self, fact: Fact, reason: str) -> None:
         self.live.remove(fact)

@@ -53,6 +53,21 @@ def test_an_older_message_than_the_watermark_is_not_applied(talk, owner):
     assert not Fact.objects.exists()
 
 
+def test_one_message_mentions_a_fact_once_however_often_it_says_it(talk, make_fact):
+    known = make_fact("User likes chess")
+    asked, _ = talk("Chess is what I like. I like chess!")
+    run = look(asked, candidate("User likes chess"), candidate("User likes chess."))
+    known.refresh_from_db()
+    assert (run.reinforced, known.mention_count) == (1, 2)
+    assert [refused["reason"] for refused in run.refused] == ["said twice in one message"]
+
+
+def test_what_a_message_taught_is_not_said_again_by_the_same_message(talk):
+    asked, _ = talk("Chess is what I like. I like chess!")
+    look(asked, candidate("User likes chess"), candidate("User likes chess."))
+    assert Fact.objects.get().mention_count == 1
+
+
 def test_what_is_said_again_is_reinforced_with_its_source(talk, make_fact):
     known = make_fact("User likes chess")
     asked, _ = talk("I like chess!")
