@@ -23,7 +23,7 @@ _ENDS = _any(
     r"finished|completed|died|passed away|put to sleep|put (?:[\w']+ ){1,4}down|broke up|split up|"
     r"divorced|separated|retired|"
     r"resigned|fired|laid off|done with|is (?:over|done|finished|dead|history)|it's over|used to|"
-    r"went off|lost interest)\b",
+    r"went off|lost interest|passed (?:my|the|his|her|their) (?:[\w-]+ ){0,2}(?:test|exams?))\b",
     r"\b(?:i|we|i've|we've|user|user's) (?:have |has |had )?left (?!-?handed)\w",
     r"\b(?:nicht mehr|kein\w* (?:\w+ )?mehr|aufgehört|aufgegeben|verkauft|gestorben|getrennt|geschieden|"
     r"gekündigt|abgesagt|abgebrochen|beendet|vorbei|fertig mit|an den nagel gehängt|abgeschlossen)\b",

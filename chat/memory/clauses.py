@@ -36,7 +36,8 @@ _TAKES_BACK = re.compile(r"(?:just kidding|kidding|not|nicht|jk)[.!]*", re.I)
 _ANEW = re.compile(
     r",?\s+(?:and|but|so)\s+(?=(?:i|i'm|i've|my|we|we're|our|please)\b)|,\s+(?=(?:i|i'm|i've|my|we|"
     r"please)\b)|"
-    r",?\s+(?:und|aber)\s+(?=(?:ich|mein\w*|wir|bitte)\b)|,?\s+(?:et|mais)\s+(?=(?:je|mon|ma|mes|nous)\b|j')|"
+    r",?\s+(?:und|aber)\s+(?=(?:ich|mein\w*|wir|bitte)\b)|,?\s+(?:et|mais)\s+(?=(?:je|on|mon|ma|mes|"
+    r"nous)\b|j')|"
     r",?\s+(?:y|pero)\s+(?=(?:yo|me|mi|mis|estoy|soy|tengo)\b)|,?\s+(?:e|ma)\s+(?=(?:io|mi|mio|mia|sto|"
     r"sono|ho)\b)|"
     r",?\s+(?:e|mas)\s+(?=(?:eu|meu|minha|estou|sou|tenho)\b)",

@@ -22,6 +22,7 @@ from chat.memory.similar import (
     contains,
     core,
     cosine,
+    names,
     negated,
     normalise,
     numbers,
@@ -46,6 +47,9 @@ _FROM_TO = re.compile(
     r"(?:to|zum|zur|zu|auf|à|au|a|para|al) ",
     re.I,
 )
+# The value of these is a name or a number, however the sentence around it is put: "is due on 12 April",
+# "must be handed in by 12 April". A marriage and an engagement to one person are two values.
+_NAMED_VALUE = frozenset({"age", "home", "origin", "employer", "deadline"})
 _TASTES = frozenset({"likes", "dislikes"})
 
 
@@ -184,6 +188,13 @@ def _is_other_value(candidate: Candidate, fact: Fact) -> bool:
     return KINDS[candidate.kind].single and same_place
 
 
+def _is_same_value(candidate: Candidate, fact: Fact) -> bool:
+    if candidate.kind not in _NAMED_VALUE or fact.kind != candidate.kind or fact.subject != candidate.subject:
+        return False
+    value = names(candidate.text) | numbers(candidate.text)
+    return bool(value) and same_numbers_names_negation(candidate.text, fact.text)
+
+
 def similarity(vector: NDArray[np.float32] | None, fact: Fact, embedder_name: str) -> float | None:
     """Return the cosine with a stored fact, or None when its vector is missing or another embedder's."""
     if vector is None or not fact.embedding or fact.embedder != embedder_name:
@@ -197,6 +208,8 @@ def _repeats(
     if ends(candidate.text) != ends(fact.text):
         return False
     if fact.kind == candidate.kind and says_the_same(candidate.text, fact.text):
+        return True
+    if _is_same_value(candidate, fact):
         return True
     close = similarity(vector, fact, embedder_name)
     if close is None or not same_numbers_names_negation(candidate.text, fact.text):

@@ -19,7 +19,8 @@ from chat.memory.reader import Note, Portion, Reading, read, total
 from chat.memory.secrets import holds_secret, redact
 from chat.memory.similar import content, normalise, says_the_same
 from chat.memory.subjects import subject_of
-from chat.memory.wording import named, split, tidy, unnamed
+from chat.memory.third_person import third_person
+from chat.memory.wording import named, plainly, spelled_out, split, tidy, unnamed
 
 OVER = "no longer so"
 # What somebody does by writing a message says nothing about them: "User wants to know about the chat app".
@@ -146,7 +147,7 @@ def _weigh(note: Note, portion: Portion, result: Extraction) -> None:
     """Put one note among the candidates or among the refused."""
     text = tidy(note.text, portion.said)
     text = redact(text) if portion.redacting else text
-    text = unnamed(named(text), portion.said)
+    text = third_person(unnamed(named(spelled_out(text, portion.said)), portion.said), portion.said)
     first, *more = split(text)
     _weigh_sentence(note, first, portion, result)
     for text in more:
@@ -156,11 +157,12 @@ def _weigh(note: Note, portion: Portion, result: Extraction) -> None:
 
 
 def _weigh_sentence(note: Note, text: str, portion: Portion, result: Extraction) -> None:
+    noted, text = text, plainly(text)
     kind = settle_kind(note.kind, text)
     if KINDS[kind].single and " used to " in text:
         # A former home is no home: it must not take the present one's place.
         kind = FALLBACK
-    reason = _reason_against(note, text, portion)
+    reason = _reason_against(note, noted, portion)
     if not reason and _said_before(text, kind, result.candidates):
         reason = DUPLICATE
     if reason:

@@ -69,11 +69,14 @@ _HEDGE = _any(
 _DATED = _any(
     r"\b(?:due|deadline|launch\w*|release\w*|ships?|shipping|deliver\w*|submission|exam|audit|inspection|"
     r"hearing|slipped|pushed|postponed|delayed|rescheduled|extended|(?:brought|moved) (?:forward|back|to)|"
-    r"verschoben|vorverlegt|verlängert|fällig|abgabe|repoussée?|avancée?|reportée?|aplaz\w+|adelant\w+|"
+    r"(?:has|have|had|needs?) to be \w+ (?:by|before)|must be \w+ (?:by|before)|"
+    r"(?:handed|sent) in (?:by|before|on)|verschoben|vorverlegt|verlängert|fällig|abgabe|repoussée?|"
+    r"avancée?|reportée?|aplaz\w+|adelant\w+|"
     r"rinviat[oa]|anticipat[oa]|adiad[oa]|antecipad[oa])\b|推迟|延期|提前|截止"
 )
 _REQUEST = _any(
-    r"^(?:(?:please|kindly|now|then|ok|okay|hey|hi|also|bitte|por favor|per favore|s'il te plaît|请)[, ]+)*"
+    r"^(?:(?:please|kindly|now|then|ok|okay|hey|hi|and|also|bitte|por favor|per favore|s'il te plaît|请)"
+    r"[, ]+)*"
     r"(?:write|draft|compose|summari[sz]e|translate|explain|describe|give me|list|make|create|generate|"
     r"suggest|recommend|tell (?:me|her|him|them|my|the|everyone)|"
     r"show|help|fix|find|compare|plan|convert|check|rewrite|rephrase|calculate|compute|design|build me|"
@@ -82,7 +85,8 @@ _REQUEST = _any(
     r"name (?:a|some|three|five)|what about|how about|"
     r"schreib|antworte|nenn|erklär|übersetze|fasse|gib mir|zeig|hilf|nenne|empfiehl|mach mir|erstelle|"
     r"écris|réponds|répondez|explique|traduis|résume|donne|montre|aide|"
-    r"propose|escribe|responde|llámame|explica|traduce|resume|dame|muestra|ayúdame|recomienda|hazme|"
+    r"propose|escribe|responde|recomiéndame|dime|cuéntame|búscame|enséñame|explícame|llámame|explica|"
+    r"traduce|resume|dame|muestra|ayúdame|recomienda|hazme|"
     r"scrivi|rispondi|spiega|traduci|riassumi|dammi|mostra|aiutami|"
     r"consiglia|fammi|escreva|responda|explique|traduza|resuma|me dê|mostre|me ajude|sugira|recomende|"
     r"faça)e?\b",
@@ -198,6 +202,7 @@ _PLAIN = _any(
     r"(?:married|divorced|engaged|promoted|hired|fired)\b",
     r"\bi(?:'d)? (?:want|prefer|need|like|would like)\b.{0,40}"
     r"\b(?:answers?|repl(?:y|ies)|responses?|bullet points?|explanations?)\b",
+    r"\b(?:answers?|repl(?:y|ies)|responses?|explanations?)\b.{0,20}\bwhat i (?:want|like|prefer|need)\b",
     r"\bich (?:bin|heiße|wohne|lebe|arbeite|lerne|mag|liebe|hasse|spiele|spreche|esse|trinke|komme aus|"
     r"studiere)\b|\bmein name\b",
     r"\bje (?:suis|travaille|vis|habite|déteste|préfère|joue|parle|mange|bois|prépare|ne mange|"

@@ -47,7 +47,8 @@ _AT_HOME = re.compile(
 # Said to be remembered for an evening, or not at all.
 _FOR_NOW = re.compile(
     r"\b(?:tonight|this evening|right now|ce soir|heute abend|esta noche|stasera|hoje à noite)\b|今晚|"
-    r"^User (?:mistyped|misspoke|made a typo)",
+    r"^User (?:mistyped|misspoke|made a typo|unpacked)|"
+    r"^User (?:had|ate|drank|cooked|made|skipped) .*\bfor (?:breakfast|brunch|lunch|dinner|supper)\b",
     re.I,
 )
 # "User's partner isn't": what it is not was left out.
@@ -56,6 +57,8 @@ _DENIES_AFTER = re.compile(r"\b(?:nicht|pas)\b", re.I)
 # How many words before the thing itself a denial may stand, and after it in German and French.
 _DENIAL_BEFORE, _DENIAL_AFTER = 3, 4
 
+# German writes nouns as it writes names: "Ich bin 38" comes back as "38 Jahre alt".
+_OF_THE_AGE = frozenset({"jahr", "jahre"})
 # A paraphrase keeps at least half of its content words; below that the model brought them along.
 _SHARE_SAID = 0.5
 
@@ -132,7 +135,7 @@ def _unsaid_name(fact: str, message: str) -> str:
     said = {stem(w) for w in tokens(message)}
     whole = normalise(message)
     for name in sorted(names(fact)):
-        if name in MONTHS_AND_DAYS:
+        if name in MONTHS_AND_DAYS or name in _OF_THE_AGE:
             continue
         if stem(name) not in said and normalise(name) not in whole:
             return f"“{name}” is {NOT_SAID}"

@@ -24,7 +24,7 @@ _MONTH = (
     r"oct(?:ober)?|nov(?:ember)?|"
     r"dec(?:ember)?|monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 )
-
+_DAY = r"mon|tues|wednes|thurs|fri|satur|sun"
 _RELATIVE = (
     r"wife|husband|partner|daughters?|sons?|kids?|child(?:ren)?|twins?|mother|father|mom|mum|dad|parents?|"
     r"sisters?|brothers?|siblings?|cousins?|aunt|uncle|niece|nephew|grand\w+|fiancée?|frau|mann|"
@@ -77,8 +77,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "age",
-        r"\b(?:years old|turned \d+|turns \d+|^user's birthday|is \d{1,3}$)|\bjahre alt\b|\bans$|\baños$|"
-        r"\banni$|\banos$|\d岁",
+        r"\b(?:years old|turned \d+|turns \d+|^user's birthday|is \d{1,3}$)|\bjahre alt\b|"
+        r"\b(?:a|tiene|ha|tem) \d{1,3} (?:ans|años|anni|anos)$|\d岁",
     ),
     (
         "deadline",
@@ -88,14 +88,26 @@ _RULES: tuple[tuple[str, str], ...] = (
         rf"\bdeadline\b|\bdue (?:on|by|in)\b|截止",
     ),
     (
+        # Many, unlike a diet: who eats no pork may eat no beef either.
+        "habit",
+        r"\b(?:eats? no\b|isst (?:[\w ]+ )?(?:kein\w*|nie|nicht)\b|"
+        r"ne mange (?:pas|jamais|plus)|n[ou] come|non mangia|não come)|"
+        rf"\b(?:plays?|swims?|runs|goes|trains?|cycles|rows|bakes|sings|does|practises|"
+        rf"practices) (?!.*\bby\b).*"
+        rf"\b(?:(?:on|every|each) (?:{_DAY})days?|(?:{_DAY})day (?:mornings?|evenings?|nights?|"
+        rf"afternoons?))\b",
+    ),
+    (
         "diet",
-        r"\b(?:vegetarian|vegan|pescatarian|halal|kosher|eats? (?:no|only|meat|fish|nothing)|"
-        r"gluten[- ]free|keto|vegetarisch|végétarien\w*|vegetarian[oa]|vegetariano|vegan[oa])\b|素食|吃素|"
+        r"\b(?:vegetarian|vegan|pescatarian|halal|kosher|eats? (?:only|meat|fish|nothing)|"
+        r"gluten[- ]free|keto|vegetarier(?:in)?|veganer(?:in)?|vegetarisch|végétarien\w*|vegetarian[oa]|"
+        r"vegetariano|vegan[oa])\b|素食|吃素|"
         r"清真",
     ),
     (
         "health",
-        r"\b(?:allerg\w+|intoleran\w+|diabet\w+|asthma\w*|adhd|autis\w+|dyslexi\w+|migraines?|"
+        r"\b(?:allerg\w+|intol[eé]?r\w+|intolleran\w+|diabet\w+|asthma\w*|adhd|autis\w+|dyslexi\w+|"
+        r"migraines?|"
         r"epilep\w+|depress\w+|anxiety|coeliac|celiac|insulin|diagnosed|disease|celíac[oa]|celiac[oa]|"
         r"cœliaque|céliaque|zöliakie|eyesight|glaucoma|vertigo|tinnitus|illness|disabilit\w+|"
         r"surgery|medication|medicine|wheelchair|hearing aid|pacemaker|blood thinners?|dialysis|deaf|"
@@ -123,7 +135,9 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "home",
-        r"\b(?:lives?|living|resides?|based|moved)(?: [\w-]+){0,2} (?:in|to|near|at|from|outside|by)\b|"
+        r"\b(?:lives?|living|resides?|based)(?: [\w-]+){0,2} (?:in|to|near|at|from|outside|by)\b|"
+        r"\bmoved(?: (?:back|house|home|here|away|out|over|in|again|recently|just|with [\w' ]+?))* "
+        r"(?:in|to|into|near|from|outside)\b|"
         r"^nutzer(?:in)? (?:wohnt|"
         r"lebt)\b|\bnach \w+ (?:um)?(?:gezogen|zieht)\b|\bzieht nach\b|"
         r"\bdéménag\w+ (?:à|en|au|dans)\b|\bmud(?:ó|ado|ou|ou-se) (?:a|para)\b|\btrasferit[oa] a\b|"
@@ -154,7 +168,8 @@ _RULES: tuple[tuple[str, str], ...] = (
         r"(?:looks? after|maintains?|runs|manages) (?:a |an |the |their )?[\w' ]{0,30}(?:website|blog|"
         r"podcast|channel|newsletter)|"
         r"restaurando|restauriert|restaure|restaurant une?|producing|"
-        r"launching|running a|baut|schreibt|entwickelt|construit|écrit|"
+        r"launching|running a|coding|(?:code|programme|programmiert|programa) "
+        r"(?:un|une|ein|eine|einen|uno|una|um|uma)\b|baut|schreibt|entwickelt|construit|écrit|"
         r"développe|construyendo|escribiendo|desarrollando|costruendo|scrivendo|sviluppando|"
         r"construindo|escrevendo|desenvolvendo)\b|在写|在做|在开发|正在",
     ),
@@ -167,13 +182,17 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         "tools",
         (
+            r"\bon (?:all )?(?:my|their|the|both) (?:machines?|laptops?|computers?|pcs?|servers?|phones?)\b|"
+            r"\b(?:moved|switched|migrated|ported) (?:everything|it all|all) (?:over )?to\b|"
             r"\b(?:runs? [\w .+-]{2,30} on (?:\w+ )?(?:their|all|a|the)|uses?|using|works? with|"
             r"plays? (?:around )?with|benutzt|nutzt|utilise|utiliza|usa)\b|使用"
         ),
     ),
     (
         "dislikes",
-        r"\b(?:dislikes?|hates?|can't stand|cannot stand|avoids?|detests?|hasst|mag kein\w*|déteste|"
+        r"\b(?:dislikes?|hates?|(?:doesn't|does not|don't) (?:really |much )?(?:like|enjoy|care for)|"
+        r"not a (?:big |great )?fan of|(?:isn't|is not|not) (?:keen on|into|fond of)|can't stand|"
+        r"cannot stand|avoids?|detests?|hasst|mag kein\w*|déteste|"
         r"n'aime pas|odia|detesta|no le gusta|non (?:gli|le) piace|não gosta)\b|讨厌|不喜欢",
     ),
     (
@@ -204,7 +223,8 @@ _RULES: tuple[tuple[str, str], ...] = (
         r"\b(?:drinks?|trinkt|boit|bebe|beve)\b|"
         r"\b(?:every|each|usually|often|always|mornings?|evenings?|weekends?|daily|weekly|gave up|quit|"
         r"anymore|any more|no longer|switched to|doesn't (?:eat|drink|smoke)|"
-        r"stopped|jeden|chaque|cada|ogni)\b|每天|每周",
+        r"stopped|jeden|chaque|cada|ogni|tous les|toutes les|todos los|todas las|todo dia|todos os|"
+        r"todas as|tutti i|tutte le)\b|每天|每周",
     ),
 )
 _COMPILED = tuple((kind, re.compile(pattern, re.I)) for kind, pattern in _RULES)
@@ -229,6 +249,8 @@ FALLBACK = "event"
 # One value each: "User's app is called Rainbook", taken for a name, would replace the user's own.
 _UNLESS_BORNE_OUT = {"name": FALLBACK, "age": FALLBACK, "relationship": "family"}
 
+_PLACES = frozenset({"home", "employer"})
+
 
 # "User is coeliac", "O usuário é…": what somebody is or has is no taste, whatever the model says.
 _IS_OR_HAS = re.compile(
@@ -249,6 +271,9 @@ def settle_kind(proposed: str, text: str) -> str:
     if seen == proposed:
         return proposed
     if not seen and proposed in ("likes", "dislikes") and _IS_OR_HAS.search(text):
+        return FALLBACK
+    if not seen and text.startswith("User") and proposed in _PLACES:
+        # "User is not going back" must not take the employer's place; in other languages the rules know less.
         return FALLBACK
     if not seen:
         return _UNLESS_BORNE_OUT.get(proposed, proposed)

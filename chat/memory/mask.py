@@ -21,6 +21,12 @@ _FORWARDED = re.compile(
     r"am .{6,80} schrieb.*:|le .{6,80} a écrit ?:)",
     re.I | re.M,
 )
+# A letter shown to be worked on; one that opens the message is more likely the user's own manner.
+_LETTER = re.compile(
+    r"\n[ \t]*(?:dear|sehr geehrter?|liebe[rs]?|chère?|estimad[oa]|querid[oa]|gentile|egregi[oa]|car[oa]|"
+    r"prezad[oa]|尊敬的|亲爱的)[ \t]*[^\n]{1,50}[,:!，：][ \t]*\n",
+    re.I,
+)
 _QUOTES = re.compile(
     r"\"[^\"]+\"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|「[^」]+」|『[^』]+』|(?<![\w])['‘](?=\S).{12,}?(?<=\S)['’](?!\w)",
     re.S,
@@ -62,6 +68,18 @@ _COURTESY = (
     r"继续|/\w+.*"
 )
 _ONLY_COURTESY = re.compile(rf"(?:(?:{_COURTESY})[\s,.!?…:)(~。！，-]*)+", re.I)
+# "I'm colour-blind" is all there is to say; "I'm back" says nothing.
+_SHORT_SELF = re.compile(
+    r"(?:i'm|i’m|ich bin|je suis|soy|sono|sou) (?!back\b|here\b|done\b|sorry\b|good\b|fine\b|ok\b|okay\b|"
+    r"ready\b|"
+    r"tired\b|bored\b|hungry\b|sure\b|lost\b|confused\b|stuck\b|late\b|busy\b|home\b|happy\b|sad\b|in\b|"
+    r"out\b|"
+    r"glad\b|da\b|müde\b|fertig\b|désolée?\b|prête?\b|listo\b|lista\b|pronto\b|pronta\b|io\b|"
+    r"yo\b)[^\W\d_][\w-]+[.!]*",
+    re.I,
+)
+# Two words that say how to answer.
+_ADDRESS = re.compile(r"\b(?:duz|siez|tutoie|tutoyez|vouvoie|tutéame|tutea|dammi del)\b", re.I)
 _WORDLIKE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 
@@ -94,14 +112,16 @@ def is_worth_reading(masked: str, question: str = "") -> bool:
     said = masked.replace(HIDDEN, " ").strip()
     if not said or _ONLY_COURTESY.fullmatch(said):
         return False
+    if _ADDRESS.search(said) or _SHORT_SELF.fullmatch(said):
+        return True
     return count_words(said) >= (1 if question.rstrip().endswith(("?", "？")) else 3)
 
 
 def _cut_mail(text: str) -> str:
-    """Hide a pasted mail: from its first two header lines, or its "wrote:" line, to the end."""
+    """Hide a pasted mail: from its first two header lines, its "wrote:" or its "Dear …" line, to the end."""
     forwarded = _FORWARDED.search(text)
     headers = list(_HEADER.finditer(text))
-    starts = [forwarded.start()] if forwarded else []
+    starts = [found.start() for found in (forwarded, _LETTER.search(text)) if found]
     if len(headers) >= 2:
         starts.append(headers[0].start())
     return text[: min(starts)] + HIDDEN if starts else text

@@ -92,6 +92,8 @@ def names(text: str) -> frozenset[str]:
     opening = True
     for word in tokens(text):
         bare = word.removesuffix("'s").removesuffix("’s")
+        if bare[-1] == "s" and bare[:-1].casefold() in lexicon.MONTHS_AND_DAYS:
+            bare = bare[:-1]  # on Wednesdays, every Wednesday
         inner_capital = any(c.isupper() for c in bare[1:])
         if (bare[0].isupper() and not opening) or inner_capital:
             found.add(bare.casefold())

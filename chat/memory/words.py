@@ -53,20 +53,21 @@ FUNCTION = (
     )
 )
 
+# Without those that are ordinary words in another of our languages: "due", "once", "elf", "sei".
 NUMBERS = {
     word: str(value)
     for value, row in {
         1: "one",
-        2: "two zwei deux dos due dois duas 两 二",
+        2: "two zwei deux dos dois duas 两 二",
         3: "three drei trois tres tre três 三",
         4: "four vier quatre cuatro quattro quatro 四",
         5: "five fünf cinq cinco cinque 五",
-        6: "six sechs seis sei 六",
+        6: "six sechs seis 六",
         7: "seven sieben sept siete sette sete 七",
         8: "eight acht huit ocho otto oito 八",
         9: "nine neun neuf nueve nove 九",
         10: "ten zehn dix diez dieci dez 十",
-        11: "eleven elf onze once undici",
+        11: "eleven onze undici",
         12: "twelve zwölf douze doce dodici doze",
     }.items()
     for word in row.split()
