@@ -164,7 +164,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         "building",
         r"\b(?:is |are )?(?:building|writing|making|developing|creating|designing|rewriting|migrating|"
-        r"restor(?:es|ing) (?:a|an|the|their|our)|renovating|working on|"
+        r"restor(?:es|ing) (?:a|an|the|their|our)|renovating|repairing|refurbishing|"
+        r"organi[sz]ing|curating|composing|recording an?|filming an?|working on|"
         r"(?:looks? after|maintains?|runs|manages) (?:a |an |the |their )?[\w' ]{0,30}(?:website|blog|"
         r"podcast|channel|newsletter)|"
         r"restaurando|restauriert|restaure|restaurant une?|producing|"
@@ -280,6 +281,8 @@ def settle_kind(proposed: str, text: str) -> str:
     if proposed == FALLBACK:
         # A date bears it out, and may stand in any sentence.
         return seen
+    if (proposed, seen) == ("likes", "dislikes"):
+        return seen  # "doesn't like" has "like" in it
     borne_out = any(kind == proposed and pattern.search(text) for kind, pattern in _COMPILED)
     return proposed if borne_out and seen not in _SURE else seen
 

@@ -110,6 +110,7 @@ SCAFFOLD = _set(
     "love loves enjoy enjoys adore adores dislike dislikes hate hates detests avoid avoids based music "
     "deadline due must done finished finish submitted submit delivered opens starts abgabe fällig muss "
     "encanta encantan gustan fascina apasiona piacciono adora gostam kocht "
+    "every each keen fond doesn't don't handed "
     "fan really can can't cannot stand bien beaucoup vraiment mucho gern gerne kann leiden "
     "mag liebt hasst aime adore déteste gusta ama odia piace gosta odeia "
     "住 叫 名 字 岁 职 业 想 要"

@@ -44,6 +44,8 @@ def known(text: str, kind: str = "", vector: NDArray[np.float32] | None = None) 
     [
         ("User lives in Copenhagen", "User lives in London"),
         ("User works at Spotify", "User works at Klarna"),
+        ("User's visa form is due on 12 April", "User's visa form is due on 20 April"),
+        ("User is engaged to Mirela", "User is married to Mirela"),
         ("User is 33 years old", "User is 34 years old"),
         ("The Phoenix launch is on November 1", "User's Phoenix launch slipped to December 10"),
         ("User is vegetarian", "User is vegan"),
@@ -69,6 +71,10 @@ def test_another_value_replaces_the_one_that_was_held(old: str, new: str) -> Non
         ("User likes jazz", "User loves jazz"),
         ("User prefers short answers", "User wants answers short"),
         ("User works as a nurse", "User is a nurse"),
+        ("User's visa form is due on 12 April", "User's visa form must be handed in by 12 April"),
+        ("User plays hockey on Wednesdays", "User plays hockey every Wednesday"),
+        ("User can't stand horror films", "User doesn't like horror films"),
+        ("User is 63 years old", "User turned 63"),
     ],
 )
 def test_the_same_thing_in_other_words_reinforces(old: str, new: str) -> None:

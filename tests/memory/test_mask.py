@@ -22,6 +22,8 @@ from chat.memory.mask import HIDDEN, is_worth_reading, mask
         ("Write to petra@riga.example please", "petra"),
         ("From: Petra <p@x.example>\nSubject: Flat\nI live in Riga", "Riga"),
         ("Any idea?\n\nOn Monday, 2 March Petra wrote:\nI live in Riga", "Riga"),
+        ("Shorten this, please.\n\nDear Ms Amadi,\nI live in Riga.\nKind regards,\nPetra", "Riga"),
+        ("Kürzer bitte:\nSehr geehrte Frau Amadi,\nich wohne in Riga.\nPetra", "Riga"),
         ("It says\nTraceback (most recent call last):\nValueError: Riga", "Riga"),
         ("2026-01-02 10:00:01 ERROR city=Riga", "Riga"),
     ],
@@ -35,6 +37,7 @@ def test_what_is_shown_is_hidden(shown: str, hidden: str) -> None:
     [
         "I'm Petra and I don't live in Riga, it's my sister's town.",
         'I play "Moon River" on the cello.',
+        "Dear all,\nI live in Riga.\nPetra",
         "My rule: no meetings before ten.",
         "J'habite à Riga et j'aime l'hiver.",
     ],
@@ -76,6 +79,16 @@ def test_courtesies_and_commands_are_not_worth_reading(said: str) -> None:
 def test_under_three_words_only_an_answer_is_worth_reading() -> None:
     assert not is_worth_reading("In Toledo")
     assert is_worth_reading("In Toledo", question="Where do you live?")
+
+
+@pytest.mark.parametrize("said", ["I'm colour-blind.", "i'm vegan", "Tutoie-moi stp", "Soy celíaca."])
+def test_two_words_may_say_what_somebody_is_or_how_to_speak_to_them(said: str) -> None:
+    assert is_worth_reading(said)
+
+
+@pytest.mark.parametrize("said", ["I'm back", "I'm done!", "I'm hungry", "In Toledo"])
+def test_two_words_about_the_moment_are_not_worth_reading(said: str) -> None:
+    assert not is_worth_reading(said)
 
 
 def test_a_bare_yes_is_not_worth_reading_even_as_an_answer() -> None:

@@ -37,10 +37,14 @@ def test_an_answer_to_how_to_write_is_never_nothing() -> None:
     [
         ("Ich bin Imkerin.", "name: Nutzer heißt Imkerin", "Nutzer ist Imkerin"),
         ("Ich heiße Karin.", "name: Nutzer heißt Karin", "Nutzer heißt Karin"),
+        ("Ich bin die Resi, Wirtin in Aussee.", "job: Nutzer ist Resi", "Nutzer heißt Resi"),
+        ("Ich bin der Neue im Team.", "job: Nutzer ist Neue", "Nutzer ist Neue"),
+        ("Soy enfermera en un hospital.", "name: La usuaria se llama enfermera", "La usuaria es enfermera"),
+        ("me llamo ana", "name: La usuaria se llama ana", "La usuaria se llama ana"),
         ("Ich bin Peter.", "name: Nutzer heißt Peter", "Nutzer heißt Peter"),
     ],
 )
-def test_a_german_trade_is_not_taken_for_a_name(said: str, note: str, text: str) -> None:
+def test_a_trade_is_not_taken_for_a_name_nor_a_name_for_a_trade(said: str, note: str, text: str) -> None:
     found, _ = look(said, note)
     assert [c.text for c in found.candidates] == [text]
 
@@ -60,6 +64,27 @@ def test_to_be_called_a_name_is_said_once() -> None:
 def test_a_former_home_never_takes_the_place_of_the_present_one() -> None:
     found, _ = look("I used to live in Plovdiv.", "home: User used to live in Plovdiv")
     assert [(c.kind, c.category) for c in found.candidates] == [("event", "identity")]
+
+
+@pytest.mark.parametrize(
+    "note", ["dislikes: User hates them", "dislikes: User used to love olives but now hates them"]
+)
+def test_what_them_means_is_taken_from_the_first_half_of_a_change_of_mind(note: str) -> None:
+    found, _ = look("I used to love olives but now I hate them.", note)
+    assert [(c.kind, c.text) for c in found.candidates] == [("dislikes", "User hates olives")]
+
+
+def test_an_allergy_said_in_a_roundabout_way_is_the_allergy() -> None:
+    found, _ = look(
+        "I can't eat walnuts because I'm allergic to them.",
+        "dislikes: User can't eat walnuts because they are allergic to them",
+    )
+    assert [(c.kind, c.text) for c in found.candidates] == [("health", "User is allergic to walnuts")]
+
+
+def test_an_age_in_german_may_be_said_without_its_noun() -> None:
+    found, _ = look("Ich bin jetzt schon 38.", "age: Nutzer ist 38 Jahre alt")
+    assert [c.kind for c in found.candidates] == ["age"]
 
 
 def test_what_one_used_to_do_is_over_and_not_kept() -> None:

@@ -43,6 +43,8 @@ def test_numbers_names_and_negation_set_sentences_apart(a: str, b: str) -> None:
     [
         ("User has two dogs", "User has 2 dogs"),
         ("User lives in Oslo", "User is based in Oslo"),
+        ("User's report is due on 11 November", "User's report deadline is 11 November"),
+        ("User plays hockey on Wednesdays", "User plays hockey every Wednesday"),
         ("User earned 20,000 points", "User earned 20000 points"),
     ],
 )
