@@ -1,6 +1,6 @@
 """Nouns: one file a noun, reads as QuerySet methods, no business logic."""
 
-from .app import App
+from .app import App, Strategy
 from .conversation import Conversation, MemoryMode
 from .deletion import Deletion, DeletionState, Tombstone
 from .extraction_run import ExtractionRun
@@ -10,6 +10,7 @@ from .graph import Entity, EntityType, Relationship
 from .job import Job, UsageRecord
 from .message import Message, MessageState, PromptReport, Role
 from .owner import ApiToken, OwnerSettings
+from .topic import Topic, TopicArchive
 
 __all__ = [
     "ApiToken",
@@ -33,6 +34,9 @@ __all__ = [
     "PromptReport",
     "Relationship",
     "Role",
+    "Strategy",
     "Tombstone",
+    "Topic",
+    "TopicArchive",
     "UsageRecord",
 ]

@@ -6,8 +6,18 @@ from typing import ClassVar
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from .base import OwnedModel, OwnedQuerySet
+
+
+class Strategy(models.TextChoices):
+    """What a conversation keeps in its prompt when it outgrows the window (seed 001; design §6)."""
+
+    HYBRID = "hybrid", _("summary, marked and newest messages")
+    SUMMARIZATION = "summarization", _("summary and the last twenty messages")
+    SIMPLE = "simple", _("newest messages only")
+    TOPICS = "topics", _("by topic")
 
 
 class AppQuerySet(OwnedQuerySet["App"]):
@@ -20,6 +30,7 @@ class App(OwnedModel):
     slug = models.SlugField(max_length=60)
     name = models.CharField(max_length=80)
     persona = models.TextField(blank=True)
+    strategy = models.CharField(max_length=16, choices=Strategy, default=Strategy.HYBRID)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = AppQuerySet.as_manager()

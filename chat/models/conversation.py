@@ -8,7 +8,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from .app import App
+from .app import App, Strategy
 from .base import OwnedModel, OwnedQuerySet
 
 
@@ -34,6 +34,10 @@ class Conversation(OwnedModel):
     app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="conversations")
     title = models.CharField(max_length=120, blank=True)
     system_prompt = models.TextField(blank=True)
+    # Empty means "as the app has it".
+    strategy = models.CharField(max_length=16, choices=Strategy, blank=True)
+    metadata = models.JSONField(default=dict, blank=True)
+    pinned = models.BooleanField(default=False)
     memory_mode = models.CharField(max_length=10, choices=MemoryMode, default=MemoryMode.ON)
     # The block is rendered once and replayed word for word: a changed word would cost a re-read
     # of the whole conversation (design §6). None means "build it with the next prompt". Beside it, the
@@ -42,6 +46,13 @@ class Conversation(OwnedModel):
     memory_block_facts = models.JSONField(default=dict, blank=True)
     # Messages between the first exchange and this place no longer go to the model (design §6, stage 1).
     trimmed_through = models.PositiveIntegerField(default=0)
+    # What the background has summed up so far, and through which message. It enters the prompt only when the
+    # prompt is compacted; `prompt_summary` is what stands there until the next time, word for word.
+    summary = models.TextField(blank=True)
+    summarised_through = models.PositiveIntegerField(default=0)
+    prompt_summary = models.TextField(blank=True)
+    # The next compaction, worked out and read in advance; None when nothing is prepared.
+    prepared = models.JSONField(null=True, blank=True)
     extracted_through = models.PositiveIntegerField(default=0)
     # Up to this place messages are read though the model is busy: a backlog, or a page that was left.
     flushed_through = models.PositiveIntegerField(default=0)
@@ -53,6 +64,11 @@ class Conversation(OwnedModel):
 
     class Meta:
         indexes: ClassVar = [models.Index(fields=["owner", "-updated_at"], name="conversation_recent")]
+
+    @property
+    def manner(self) -> str:
+        """The strategy in force: its own, or else its app's."""
+        return self.strategy or self.app.strategy
 
     @property
     def is_flushed(self) -> bool:

@@ -68,6 +68,18 @@ class Message(UUIDModel):
     replaced_by = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="replaces"
     )
+    # The user's mark: kept in the prompt when it is compacted.
+    flagged = models.BooleanField(default=False)
+    topic = models.ForeignKey(
+        "chat.Topic", null=True, blank=True, on_delete=models.SET_NULL, related_name="messages"
+    )
+    # Where the content lies while it is packed (seed 002); the row stays, its content is empty meanwhile.
+    archive = models.ForeignKey(
+        "chat.TopicArchive", null=True, blank=True, on_delete=models.RESTRICT, related_name="messages"
+    )
+    tool_calls = models.JSONField(null=True, blank=True)
+    tool_call_id = models.CharField(max_length=120, blank=True)
+    name = models.CharField(max_length=120, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = MessageQuerySet.as_manager()
@@ -100,6 +112,12 @@ class PromptReport(models.Model):
     sections = models.JSONField(default=dict)
     facts = models.JSONField(default=list)
     cut_messages = models.PositiveIntegerField(default=0)
+    # How the prompt was compacted for this reply: 0 not at all, 1–3 by which stage (design §6).
+    stage = models.PositiveSmallIntegerField(default=0)
+    # Facts that had a claim and found no room.
+    left_out = models.JSONField(default=list)
+    # The message alone was larger than the window: its middle was left out.
+    shortened = models.BooleanField(default=False)
     prompt_tokens = models.PositiveIntegerField(default=0)
     cached_tokens = models.PositiveIntegerField(default=0)
     completion_tokens = models.PositiveIntegerField(default=0)

@@ -38,6 +38,7 @@ from chat.llm import weights  # noqa: E402
 from chat.llm.llama import LlamaProvider  # noqa: E402
 from chat.llm.registry import registry  # noqa: E402
 from chat.llm.types import Completion  # noqa: E402
+from chat.llm.weights.entries import DEFAULT  # noqa: E402
 from chat.memory.asking import forget_texts  # noqa: E402
 from chat.memory.consolidate import decide  # noqa: E402
 from chat.memory.extract import Candidate, Extraction  # noqa: E402
@@ -285,8 +286,8 @@ def first_turn(owner: Any, question: str) -> tuple[Conversation, Message]:
 
 
 def tokenizer() -> LlamaProvider:
-    """Return the small model, of which only tokenizer and template are used."""
-    entry = weights.entry_named("smollm2-135m")
+    """Return the default model, of which only tokenizer and template are used."""
+    entry = weights.entry_named(DEFAULT)
     path = weights.require(entry)
     provider = LlamaProvider(entry.name, path, window=8192, threads=1, on_error=print)
     provider.engine.start()
