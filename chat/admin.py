@@ -22,6 +22,8 @@ from .models import (
     PromptReport,
     Relationship,
     Tombstone,
+    Topic,
+    TopicArchive,
     UsageRecord,
 )
 
@@ -90,6 +92,31 @@ class PromptReportAdmin(ReadOnly):
         "cut_messages",
     )
     list_select_related = ("reply",)
+
+
+@admin.register(Topic)
+class TopicAdmin(ReadOnly):
+    list_display = (
+        "title",
+        "conversation",
+        "importance",
+        "access_count",
+        "message_count",
+        "last_active_at",
+        "retired_at",
+    )
+    search_fields = ("title", "summary")
+    list_select_related = ("conversation",)
+    date_hierarchy = "last_active_at"
+    exclude = ("embedding",)
+
+
+@admin.register(TopicArchive)
+class TopicArchiveAdmin(ReadOnly):
+    list_display = ("topic", "count", "sha256", "created_at")
+    list_select_related = ("topic",)
+    date_hierarchy = "created_at"
+    exclude = ("data",)
 
 
 class EventInline(AnyInline):

@@ -14,7 +14,7 @@ from chat.actions.owners import create_token
 from chat.actions.prompts import record_prompt, record_usage
 from chat.context.prompt import build
 from chat.llm.types import Lane, Usage
-from chat.models import ExtractionRun, OwnerSettings
+from chat.models import ExtractionRun, OwnerSettings, Topic, TopicArchive
 
 pytestmark = pytest.mark.django_db
 MODELS = list(apps.get_app_config("chat").get_models())
@@ -33,6 +33,8 @@ def filled(owner, scripted):
     gone = deletions.forget(owner, [add_fact(owner, "I love coffee").pk])
     assert deletions.finish(gone.pk, gone.expires_at + deletions.GRACE)
     ExtractionRun.objects.create(message=asked, stored=1)
+    topic = Topic.objects.create(conversation=asked.conversation, title="I love hiking.")
+    TopicArchive.objects.create(topic=topic, data=b"packed", count=1, sha256="0" * 64)
     create_token(owner, "script")
 
 
