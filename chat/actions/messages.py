@@ -12,7 +12,7 @@ from django.utils import timezone
 from chat.memory import told
 from chat.models import App, Conversation, MemoryMode, Message, MessageState, Role
 
-from . import events, jobs
+from . import events, jobs, topics
 from .owners import default_app
 
 MAX_CHARACTERS = 200_000
@@ -136,6 +136,7 @@ def finish_reply(reply: Message, text: str, state: MessageState, failure: str = 
     """Save a reply's last text and how it ended; memory looks once it has been quiet since."""
     with transaction.atomic():
         Message.objects.filter(pk=reply.pk).update(content=text, state=state, failure=failure[:300])
+        topics.join(reply)
         _touch(reply.conversation)
         if Message.objects.unread_by_memory(reply.conversation).exists():
             ask_for_look(reply.conversation)

@@ -21,6 +21,7 @@ from chat.memory.extract import Extraction, extract
 from chat.memory.judge import Verdict, consider, consider_ending
 from chat.memory.reader import ExtractionCancelled, total
 from chat.models import Fact, Message, Role
+from chat.topics.contents import with_contents
 
 from .registry import Postpone
 
@@ -141,15 +142,15 @@ def _account(owner_id: int, purpose: str, lane: Lane, usage: Usage | None, *, fa
 def _question_before(message: Message) -> str:
     """Return the assistant's turn that a short answer answers; context, never a source (design §4)."""
     before = Message.objects.filter(conversation=message.conversation).shown().filter(seq__lt=message.seq)
-    last = before.last()
-    return last.content if last is not None and last.role == Role.ASSISTANT else ""
+    last = with_contents(before.reverse()[:1])
+    return last[0].content if last and last[0].role == Role.ASSISTANT else ""
 
 
 def _is_in_play(message: Message) -> bool:
     """Tell whether an earlier message began a role-play that none has ended since."""
     earlier = Message.objects.filter(conversation=message.conversation, role=Role.USER).shown()
-    newest = earlier.filter(seq__lt=message.seq).order_by("-seq").values_list("content", flat=True)
-    return play.goes_on(list(newest[:_PLAY_MESSAGES])[::-1])
+    newest = with_contents(earlier.filter(seq__lt=message.seq).reverse()[:_PLAY_MESSAGES])
+    return play.goes_on([m.content for m in newest[::-1]])
 
 
 def _today(message: Message) -> date:

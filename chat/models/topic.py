@@ -21,6 +21,14 @@ class TopicQuerySet(OwnedQuerySet["Topic"]):
         """Return those that are matched and may stand in a prompt, the last active first."""
         return self.filter(retired_at__isnull=True).order_by("-last_active_at")
 
+    def with_counts(self) -> TopicQuerySet:
+        """Return each with how many of its messages are `live` and `packed`, as the chat shows them."""
+        shown = models.Q(messages__replaced_by__isnull=True) & models.Q(messages__isnull=False)
+        return self.annotate(
+            live=models.Count("messages", filter=shown & models.Q(messages__archive__isnull=True)),
+            packed=models.Count("messages", filter=shown & models.Q(messages__archive__isnull=False)),
+        )
+
 
 class Topic(UUIDModel):
     """What several messages of one conversation are about."""

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 from chat.generation.hub import hub
 from chat.generation.markdown import blocks
 from chat.models import Fact, Message, MessageState, PromptReport, Role
+from chat.topics.contents import with_contents
 
 
 @dataclass(slots=True)
@@ -39,8 +40,8 @@ class Article:
 
 
 def articles(rows: Iterable[Message]) -> list[Article]:
-    """Return the articles of messages of one conversation, in three queries however many there are."""
-    messages = list(rows)
+    """Return the articles of messages of one conversation, in four queries however many there are."""
+    messages = with_contents(rows)
     if not messages:
         return []
     reports = {r.reply_id: r for r in PromptReport.objects.filter(reply__in=[m.pk for m in messages])}

@@ -1,0 +1,120 @@
+"""Cold storage of a topic's older messages: what may be packed, packing, and bringing back (design §7).
+
+A prompt reads its messages word for word again and again; only what none replays any more may be packed.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count
+from django.utils import timezone
+
+from chat.context.budget import KEEP_FIRST
+from chat.models import Conversation, Message, MessageState, Topic, TopicArchive
+from chat.models.message import MessageQuerySet
+from chat.topics.contents import lost, read
+from chat.topics.pack import CorruptArchive
+from chat.topics.pack import pack as packed
+from chat.topics.pack import unpack as unpacked
+
+logger = logging.getLogger(__name__)
+
+# Seed 002, "Configuration": max_messages_per_topic, recent_message_keep.
+MOST_LIVE = 12
+KEPT = 4
+
+
+def active_topic(conversation_id: Any) -> Any:
+    """Return the key of the topic that was spoken of last, None before there is one."""
+    placed = Message.objects.filter(conversation=conversation_id, topic__isnull=False)
+    return placed.order_by("-seq").values_list("topic", flat=True).first()
+
+
+def packable(conversation: Conversation) -> MessageQuerySet:
+    """Return the messages whose contents nobody needs as they stand, oldest first.
+
+    Trimmed out of the prompt and not of the first exchange, which never is; read by memory; not marked by the
+    user; finished.
+    """
+    shown = Message.objects.filter(conversation=conversation).shown()
+    said = shown.exclude(content="", archive__isnull=True)
+    first = list(said.values_list("pk", flat=True)[:KEEP_FIRST])
+    through = min(conversation.trimmed_through, conversation.extracted_through)
+    live = shown.filter(topic__isnull=False, archive__isnull=True, flagged=False, seq__lte=through)
+    return live.exclude(pk__in=first).exclude(content="").exclude(state=MessageState.STREAMING)
+
+
+def waiting(conversation: Conversation, active: Any) -> list[Any]:
+    """Return the keys of the topics, but for the active one, with more than `MOST_LIVE` messages to pack."""
+    if min(conversation.trimmed_through, conversation.extracted_through) <= MOST_LIVE:
+        return []
+    counts = packable(conversation).exclude(topic=active).order_by().values("topic").annotate(n=Count("pk"))
+    return [row["topic"] for row in counts if row["n"] > MOST_LIVE]
+
+
+def to_pack(topic: Topic) -> list[Message]:
+    """Return what packing a topic would move now, oldest first: nothing while it is the active one."""
+    conversation = Conversation.objects.get(pk=topic.conversation_id)
+    if active_topic(conversation.pk) == topic.pk:
+        return []
+    live = Message.objects.filter(topic=topic, archive__isnull=True).shown().exclude(content="")
+    keys = list(live.values_list("pk", flat=True))
+    if len(keys) <= MOST_LIVE:
+        return []
+    return list(packable(conversation).filter(topic=topic).exclude(pk__in=keys[-KEPT:]))
+
+
+def pack(topic: Topic, summary: str = "") -> int:
+    """Move the contents of a topic's older messages into its archive, and return how many.
+
+    They join what was packed before: one archive a topic. `summary` takes the place of the topic's own, which
+    stays where there is none. One transaction; the model has been asked before it.
+    """
+    with transaction.atomic():
+        Conversation.objects.select_for_update().get(pk=topic.conversation_id)
+        rows = to_pack(topic)
+        if not rows:
+            return 0
+        contents = {m.seq: m.content for m in rows}
+        whole = []
+        for archive in topic.archives.all():
+            # A damaged one stays beside the new one: somebody may mend it.
+            if older := read(archive):
+                contents |= older
+                whole.append(archive.pk)
+        stored = packed(contents)
+        new = TopicArchive.objects.create(
+            topic=topic,
+            data=stored.data,
+            sha256=stored.sha256,
+            count=len(contents),
+            created_at=timezone.now(),
+        )
+        Message.objects.filter(archive__in=whole).update(archive=new)
+        Message.objects.filter(pk__in=[m.pk for m in rows]).update(archive=new, content="")
+        TopicArchive.objects.filter(pk__in=whole).delete()
+        if summary:
+            Topic.objects.filter(pk=topic.pk).update(summary=summary)
+    return len(rows)
+
+
+def unpack(topic: Topic) -> int:
+    """Put a topic's packed contents back where they were, and return how many; a damaged archive stays."""
+    with transaction.atomic():
+        restored = []
+        for archive in topic.archives.all():
+            try:
+                contents = unpacked(bytes(archive.data), archive.sha256)
+            except CorruptArchive as damage:
+                logger.error("an archive is damaged: %s", damage, extra={"archive": str(archive.pk)})
+                continue
+            rows = list(archive.messages.only("seq"))
+            for m in rows:
+                m.content, m.archive = contents.get(m.seq) or lost(), None
+            Message.objects.bulk_update(rows, ["content", "archive"])
+            archive.delete()
+            restored += rows
+    return len(restored)

@@ -1,0 +1,130 @@
+"""The topics of a conversation: which one a message joins, what it counts, when it retires (design §7)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+from django.db.models.functions import Substr
+from django.utils import timezone
+
+from chat.models import Conversation, Message, Role, Topic
+from chat.topics import decay, match
+from chat.topics.match import Candidate, Vector
+
+from . import jobs, storage
+
+_TITLE = 80  # seed 002, "Data Structures"
+_COUNTED = ("last_active_at", "access_count")
+# What the words of topics without a vector are taken from: enough of the newest messages to compare with.
+_WORDS_FROM_MESSAGES, _WORDS_FROM_CHARACTERS = 200, 600
+
+
+def assign(message: Message, vector: Vector | None, embedder: str) -> Topic:
+    """Find or open the topic of a user's message, and return it with all that it holds live again.
+
+    `vector` is the message's, made before and outside (None without an embedder, or where it cannot read the
+    language). In one short transaction: the topic counts an access and becomes the active one, others may
+    retire, and the work of packing is asked for. A message that has a topic keeps it.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        conversation = Conversation.objects.select_for_update().get(pk=message.conversation_id)
+        placed = Topic.objects.filter(messages=message).first()
+        if placed is not None:
+            return placed
+        topics = list(Topic.objects.filter(conversation=conversation).current())
+        active = storage.active_topic(conversation.pk)
+        candidates = _candidates(topics, vector, embedder)
+        chosen = match.choose(message.content, vector, embedder, candidates, active)
+        topic = next((t for t in topics if t.pk == chosen), None)
+        if topic is None:
+            topic = Topic(conversation=conversation, created_at=now)
+            topics.append(topic)
+        _touch(topic, message, vector, embedder, now)
+        Message.objects.filter(pk=message.pk).update(topic=topic)
+        _count(topic)
+        storage.unpack(topic)
+        _retire(topics, topic.pk, now)
+        for key in storage.waiting(conversation, topic.pk):
+            jobs.enqueue("pack_topic", {"topic": str(key)}, key=f"pack_topic:{key}")
+    return topic
+
+
+def join(reply: Message) -> None:
+    """Put a reply into the topic of what it answers; in the caller's transaction."""
+    earlier = Message.objects.filter(conversation=reply.conversation_id, role=Role.USER, seq__lt=reply.seq)
+    asked = earlier.select_related("topic").order_by("-seq").first()
+    if asked is not None and asked.topic is not None:
+        Message.objects.filter(pk=reply.pk).update(topic=asked.topic)
+        _count(asked.topic)
+
+
+def set_importance(topic: Topic, value: float) -> None:
+    """Set how much a topic matters, 0–1: with less it retires sooner (seed 002, "Topic Decay")."""
+    if not 0 <= value <= 1:
+        raise ValueError("Importance is a number from 0 to 1.")
+    Topic.objects.filter(pk=topic.pk).update(importance=value)
+    topic.importance = value
+
+
+def retire(conversation: Conversation, now: datetime) -> int:
+    """Let the topics go that must, and return how many; their messages stay readable."""
+    with transaction.atomic():
+        topics = list(Topic.objects.select_for_update().filter(conversation=conversation).current())
+        return _retire(topics, storage.active_topic(conversation.pk), now)
+
+
+def _touch(topic: Topic, message: Message, vector: Vector | None, embedder: str, now: datetime) -> None:
+    """Count an access; the vector is a running mean, since one message alone is too particular (match.py)."""
+    before = _vector_of(topic, embedder)
+    if vector is not None and not match.is_short(message.content):
+        topic.embedding = match.moved(before, vector, topic.access_count).astype(np.float32).tobytes()
+        topic.embedder = embedder
+    if match.is_short(topic.title):
+        # It began with a greeting; what it is about is said now.
+        topic.title = " ".join(message.content.split())[:_TITLE]
+    topic.last_active_at = now
+    topic.access_count += 1
+    changing = None if topic._state.adding else ("embedding", "embedder", "title", *_COUNTED)
+    topic.save(update_fields=changing)
+
+
+def _count(topic: Topic) -> None:
+    topic.message_count = Message.objects.filter(topic=topic).shown().count()
+    Topic.objects.filter(pk=topic.pk).update(message_count=topic.message_count)
+
+
+def _retire(topics: Sequence[Topic], active: Any, now: datetime) -> int:
+    standings = [decay.Standing(t.pk, t.importance, t.access_count, t.last_active_at) for t in topics]
+    gone = decay.retiring(standings, active, now)
+    return Topic.objects.filter(pk__in=gone).update(retired_at=now) if gone else 0
+
+
+def _vector_of(topic: Topic, embedder: str) -> Vector | None:
+    if topic.embedding is None or topic.embedder != embedder:
+        return None
+    return np.frombuffer(bytes(topic.embedding), dtype=np.float32)
+
+
+def _candidates(topics: Sequence[Topic], vector: Vector | None, embedder: str) -> list[Candidate[Any]]:
+    vectors = {t.pk: _vector_of(t, embedder) if vector is not None else None for t in topics}
+    words = _words([t for t in topics if vectors[t.pk] is None])
+    return [Candidate(t.pk, vectors[t.pk], words.get(t.pk, frozenset())) for t in topics]
+
+
+def _words(topics: Sequence[Topic]) -> dict[Any, frozenset[str]]:
+    """Return the words of topics in which more than small talk was said: of questions, replies, summary."""
+    if not topics:
+        return {}
+    told = {t.pk: [t.title, t.summary] for t in topics if not match.is_short(t.title)}
+    newest = Message.objects.filter(topic__in=told, archive__isnull=True).order_by("-seq")
+    pieces = newest.annotate(head=Substr("content", 1, _WORDS_FROM_CHARACTERS)).values_list("topic", "head")
+    said: dict[Any, list[str]] = defaultdict(list, told)
+    for key, head in pieces[:_WORDS_FROM_MESSAGES]:
+        said[key].append(head)
+    return {key: match.words(" ".join(texts)) for key, texts in said.items()}

@@ -1,0 +1,58 @@
+"""Conversations about several things, and vectors that say which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chat.actions import topics
+from chat.actions.owners import default_app
+from chat.models import Conversation, Message, Topic
+
+SUBJECTS = {"bread": 0, "boats": 1, "taxes": 2}
+
+
+def about(subject: str | int) -> Any:
+    """Return a vector of unit length that is like no other subject's."""
+    vector = np.zeros(400, dtype=np.float32)
+    vector[SUBJECTS[subject] if isinstance(subject, str) else subject] = 1
+    return vector
+
+
+@pytest.fixture
+def conversation(owner: Any) -> Conversation:
+    """A conversation without messages."""
+    return Conversation.objects.create(owner=owner, app=default_app(owner))
+
+
+@pytest.fixture
+def exchange(conversation: Conversation) -> Callable[..., Topic]:
+    """Returns a writer of a question about a subject and its reply, both put into their topic."""
+
+    def write(subject: str | int, text: str = "", answer: str = "") -> Topic:
+        seq = Message.objects.filter(conversation=conversation).count() + 1
+        text = text or f"Question {seq} about {subject}: how is it done properly?"
+        asked = Message.objects.create(conversation=conversation, seq=seq, role="user", content=text)
+        topic = topics.assign(asked, about(subject), "minilm-l6-int8")
+        reply = Message.objects.create(
+            conversation=conversation, seq=seq + 1, role="assistant", content=answer or f"Answer {seq + 1}."
+        )
+        topics.join(reply)
+        topic.refresh_from_db()
+        return topic
+
+    return write
+
+
+@pytest.fixture
+def left_behind(conversation: Conversation) -> Callable[[], None]:
+    """Returns what lets no prompt replay what was said so far, and memory have read it."""
+
+    def leave() -> None:
+        last = Message.objects.filter(conversation=conversation).count()
+        Conversation.objects.filter(pk=conversation.pk).update(trimmed_through=last, extracted_through=last)
+
+    return leave
