@@ -44,21 +44,45 @@ def send_message(owner: Any, text: str, conversation: Conversation | None = None
             conversation = conversation or _new_conversation(owner, default_app(owner), text)
             asked = _append(conversation, Role.USER, text)
             reply = _append(conversation, Role.ASSISTANT, "", state=MessageState.STREAMING)
-            _touch(conversation, ended_at=None)
-            end_when_idle(conversation.pk)
-            if conversation.memory_mode == MemoryMode.ON:
-                if told.asks(text):
-                    # Asked for, so it waits for no idleness (design §5, "When").
-                    flush(conversation.pk)
-                else:
-                    ask_for_look(conversation)
-            else:
-                # Not even later, when memory is on again: it was off when this was said.
-                Conversation.objects.filter(pk=conversation.pk).update(extracted_through=asked.seq)
+            _heard(conversation, asked)
             events.tell(owner.pk, "messages", conversation=str(conversation.pk))
     except IntegrityError as error:
         raise Busy("The reply is still being written. Stop it, or wait for its end.") from error
     return asked, reply
+
+
+def add_message(conversation: Conversation, role: str, text: str, **fields: Any) -> Message:
+    """Save a message that somebody else's program exchanged; no reply is begun.
+
+    `fields` are `tool_calls`, `tool_call_id`, `name` and `created_at` (aware). Memory reads what the user
+    said here as it does on the page.
+    """
+    text = text.replace("\x00", "")
+    if len(text) > MAX_CHARACTERS:
+        raise Refused(f"This message is longer than {MAX_CHARACTERS:,} characters. Send it in parts.")
+    with transaction.atomic():
+        message = _append(conversation, Role(role), text, **fields)
+        if message.role == Role.USER and text.strip():
+            Conversation.objects.filter(pk=conversation.pk, title="").update(title=title_of(text))
+            _heard(conversation, message)
+        else:
+            _touch(conversation)
+        events.tell(conversation.owner_id, "messages", conversation=str(conversation.pk))
+    return message
+
+
+def _heard(conversation: Conversation, asked: Message) -> None:
+    """Open the conversation again and let memory know of a message; in the caller's transaction."""
+    _touch(conversation, ended_at=None)
+    end_when_idle(conversation.pk)
+    if conversation.memory_mode != MemoryMode.ON:
+        # Not even later, when memory is on again: it was off when this was said.
+        Conversation.objects.filter(pk=conversation.pk).update(extracted_through=asked.seq)
+    elif told.asks(asked.content):
+        # Asked for, so it waits for no idleness (design §5, "When").
+        flush(conversation.pk)
+    else:
+        ask_for_look(conversation)
 
 
 def ask_for_look(conversation: Conversation) -> None:
@@ -149,20 +173,22 @@ def stop_stale_replies() -> int:
     )
 
 
-def _new_conversation(owner: Any, app: App, text: str) -> Conversation:
+def title_of(text: str) -> str:
+    """Return what a conversation is called by its first message, until it has a better title."""
     first_line = next(line for line in text.splitlines() if line.strip())
-    title = first_line if len(first_line) <= 60 else first_line[:59].rsplit(" ", 1)[0] + "…"
-    return Conversation.objects.create(owner=owner, app=app, title=title)
+    return first_line if len(first_line) <= 60 else first_line[:59].rsplit(" ", 1)[0] + "…"
 
 
-def _append(
-    conversation: Conversation, role: Role, content: str, state: MessageState = MessageState.COMPLETE
-) -> Message:
+def _new_conversation(owner: Any, app: App, text: str) -> Conversation:
+    return Conversation.objects.create(owner=owner, app=app, title=title_of(text))
+
+
+def _append(conversation: Conversation, role: Role, content: str, **fields: Any) -> Message:
     # The lock orders two tabs on PostgreSQL; SQLite's BEGIN IMMEDIATE has done so already.
     Conversation.objects.select_for_update().get(pk=conversation.pk)
     last = Message.objects.filter(conversation=conversation).aggregate(n=Max("seq"))["n"] or 0
     return Message.objects.create(
-        conversation=conversation, seq=last + 1, role=role, content=content, state=state
+        conversation=conversation, seq=last + 1, role=role, content=content, **fields
     )
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, ClassVar
 
-from django.db import models
+from django.db import OperationalError, models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .base import OwnedQuerySet, UUIDModel
 from .conversation import Conversation, MemoryMode
+
+logger = logging.getLogger(__name__)
 
 
 class Role(models.TextChoices):
@@ -39,6 +42,23 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
         """Return the current branch in order: a replaced message is kept, not shown."""
         return self.filter(replaced_by__isnull=True).order_by("seq")
 
+    def readable(self) -> list[Message]:
+        """Return them all; a row that is damaged is logged and left out (seed 001, "Corrupted data")."""
+        try:
+            return list(self)
+        except (TypeError, ValueError, OperationalError) as error:
+            if not _is_damage(error):
+                raise
+        found: list[Message] = []
+        for seq in self.values_list("seq", flat=True):
+            try:
+                found.extend(self.filter(seq=seq))
+            except (TypeError, ValueError, OperationalError) as error:
+                if not _is_damage(error):
+                    raise
+                logger.error("the message in place %s cannot be read and is left out: %s", seq, error)
+        return found
+
     def unread_by_memory(self, conversation: Conversation) -> MessageQuerySet:
         """Return the user's messages that extraction has not looked at yet, oldest first."""
         return self.filter(
@@ -52,6 +72,11 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
             conversation__memory_mode=MemoryMode.ON,
             seq__gt=models.F("conversation__extracted_through"),
         )
+
+
+def _is_damage(error: Exception) -> bool:
+    # SQLite tells of text that is none by an operational error; the others have to do with locks and disks.
+    return not isinstance(error, OperationalError) or "decode" in str(error)
 
 
 class Message(UUIDModel):

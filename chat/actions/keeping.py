@@ -1,0 +1,61 @@
+"""Which conversations there are: beginning one, deleting one, pruning old ones."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from chat.models import Conversation, Job, Message, MessageState
+
+from . import jobs
+from .owners import default_app
+
+
+def begin(owner: Any, key: Any = None, **fields: Any) -> Conversation:
+    """Make an empty conversation in the owner's first app; `fields` are columns of its own.
+
+    With a key that a conversation of this owner has already, that one is returned as it is.
+    """
+    fields = {"app": default_app(owner), **fields}
+    if key is None:
+        return Conversation.objects.create(owner=owner, **fields)
+    return Conversation.objects.get_or_create(pk=key, owner=owner, defaults=fields)[0]
+
+
+def delete(conversation: Conversation) -> None:
+    """Remove a conversation with its messages, topics and archives, for good.
+
+    What was learned in it stays, without the way back to it (design §5). Another process that writes a reply
+    in it at this moment writes into nothing.
+    """
+    with transaction.atomic():
+        _delete(conversation)
+
+
+def prune(owner: Any, before: datetime) -> int:
+    """Delete the owner's conversations that were last written in before a moment; returns how many.
+
+    Pinned ones stay, and those with flagged messages. One transaction each, so that nobody waits for all.
+    """
+    kept = Message.objects.filter(Q(flagged=True) | Q(state=MessageState.STREAMING))
+    old = Conversation.objects.for_owner(owner).filter(updated_at__lt=before, pinned=False)
+    old = old.exclude(messages__in=kept)
+    count = 0
+    for key in list(old.values_list("pk", flat=True)):
+        with transaction.atomic():
+            # Somebody may have written in it, or flagged something, since the list was made.
+            if (conversation := old.select_for_update().filter(pk=key).first()) is not None:
+                _delete(conversation)
+                count += 1
+    return count
+
+
+def _delete(conversation: Conversation) -> None:
+    key = str(conversation.pk)
+    Job.objects.filter(dedupe_key__in=[f"extract:{key}", f"end_idle:{key}"]).delete()
+    Conversation.objects.filter(pk=conversation.pk).delete()
+    # What the model has read of it is in its caches still.
+    jobs.enqueue("free_caches", {"conversations": [key]})

@@ -1,0 +1,36 @@
+"""What goes in and out of the Python door; imports no Django, so that it may be imported before set-up."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, field_validator
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Message(BaseModel):
+    """One message of a session (seed 001): what was said, or which tools were called and what they gave.
+
+    `content` None becomes the empty text. A time without a zone is taken as this machine's local time.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str = ""
+    tool_calls: list[dict[str, Any]] | None = None
+    tool_call_id: str | None = Field(default=None, max_length=120)
+    name: str | None = Field(default=None, max_length=120)
+    created_at: datetime = Field(default_factory=_now)
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _no_content_is_empty(cls, value: Any) -> Any:
+        return "" if value is None else value
+
+    @field_validator("created_at")
+    @classmethod
+    def _with_a_zone(cls, value: datetime) -> datetime:
+        return value.astimezone() if value.tzinfo is None else value

@@ -1,0 +1,143 @@
+"""The session methods of seed 001 over the rooms: a session is a conversation of one owner."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+from django.db.models import Count, Q
+from django.utils import timezone
+from pydantic import ValidationError
+
+from chat.actions import keeping, messages
+from chat.models import Conversation, MessageState
+from chat.models import Message as Row
+from chat.models.conversation import ConversationQuerySet
+
+from .counting import counter
+from .recent import newest_that_fit
+from .schema import Message
+
+logger = logging.getLogger(__name__)
+
+
+class Sessions:
+    """One owner's sessions; every query begins with that owner. Safe in any thread, not in an event loop."""
+
+    def __init__(self, owner: Any, strategy: str) -> None:
+        self.owner = owner
+        self.strategy = strategy
+
+    def create(self, system_prompt: str, metadata: dict[str, Any]) -> str:
+        """Begin a session and return its id."""
+        made = keeping.begin(
+            self.owner, system_prompt=system_prompt, metadata=metadata, strategy=self.strategy
+        )
+        return str(made.pk)
+
+    def find(self, session_id: str) -> Conversation | None:
+        """Return the conversation that this id means, None when there is none yet."""
+        # What only a page needs stays away: a session whose metadata is damaged can still be read.
+        mine = self._mine().defer("metadata", "memory_block_facts", "prepared")
+        return mine.filter(pk__in=self._keys(session_id)).order_by("created_at").first()
+
+    def resolve(self, session_id: str) -> Conversation:
+        """Return the conversation that this id means; an unknown id begins one that it means from now on."""
+        found = self.find(session_id)
+        if found is None:
+            key = self._keys(session_id)[-1]
+            logger.warning("session %s is unknown; a new one was begun as %s", session_id, key)
+            found = keeping.begin(self.owner, key, strategy=self.strategy)
+        return found
+
+    def load(self, session_id: str) -> list[Message]:
+        """Return all that was said, in order."""
+        return list(_readable(self.resolve(session_id)))
+
+    def save(self, session_id: str, message: Message) -> str:
+        """Add a message and return the id of the session that it is in."""
+        conversation = self.resolve(session_id)
+        fields = message.model_dump(include={"tool_calls", "created_at"})
+        fields.update(tool_call_id=message.tool_call_id or "", name=message.name or "")
+        try:
+            messages.add_message(conversation, message.role, message.content, **fields)
+        except messages.Refused as reason:
+            raise ValueError(str(reason)) from reason
+        return str(conversation.pk)
+
+    def recent(self, session_id: str, max_tokens: int) -> list[Message]:
+        """Return the newest messages that fit, in time order."""
+        return newest_that_fit(self.load(session_id), max_tokens, counter().of)
+
+    def listed(self, limit: int) -> list[dict[str, Any]]:
+        """Return the sessions last written in, the newest first."""
+        shown = Count("messages", filter=Q(messages__replaced_by__isnull=True))
+        rows = self._mine().newest_first().annotate(message_count=shown)
+        found: list[dict[str, Any]] = []
+        for key in rows.values_list("pk", flat=True)[: max(0, limit)]:
+            try:
+                found.extend(_entry(row) for row in rows.filter(pk=key))
+            except (TypeError, ValueError) as error:
+                logger.error("session %s cannot be read and is left out: %s", key, error)
+        return found
+
+    def delete(self, session_id: str) -> None:
+        """Remove a session for good; an unknown one is gone already."""
+        if (found := self.find(session_id)) is not None:
+            keeping.delete(found)
+
+    def prune(self, days: int) -> int:
+        """Delete what was not written in for so many days; returns how many sessions."""
+        return keeping.prune(self.owner, timezone.now() - timedelta(days=days))
+
+    def _mine(self) -> ConversationQuerySet:
+        return Conversation.objects.for_owner(self.owner).select_related("app")
+
+    def _keys(self, session_id: str) -> list[UUID]:
+        """Return the keys that an id may mean; the last is the one a session of that name is begun with.
+
+        Made from the owner and the id, so that any text serves as an id, the same one means the same session
+        in every process, and nobody meets another owner's.
+        """
+        try:
+            key = UUID(session_id)
+        except ValueError:
+            return [uuid5(NAMESPACE_OID, f"memoryapp:{self.owner.pk}:{session_id}")]
+        return [key, uuid5(NAMESPACE_OID, f"memoryapp:{self.owner.pk}:{key}")]
+
+
+def _entry(row: Any) -> dict[str, Any]:
+    metadata = row.metadata
+    if not isinstance(metadata, dict):
+        # Django hands on as text what is no JSON.
+        logger.error("the metadata of session %s cannot be read and is left out", row.pk)
+        metadata = {}
+    return {
+        "id": str(row.pk),
+        "title": row.title,
+        "system_prompt": row.system_prompt,
+        "metadata": metadata,
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+        "message_count": row.message_count,
+    }
+
+
+def _readable(conversation: Conversation) -> Iterator[Message]:
+    """Return what was said; a reply that is still being written, or failed without a word, was not."""
+    rows = Row.objects.filter(conversation=conversation).shown().exclude(state=MessageState.STREAMING)
+    for row in rows.exclude(state=MessageState.FAILED, content="").readable():
+        try:
+            yield Message(
+                role=row.role,
+                content=row.content,
+                tool_calls=row.tool_calls,
+                tool_call_id=row.tool_call_id or None,
+                name=row.name or None,
+                created_at=row.created_at,
+            )
+        except ValidationError as error:
+            logger.error("message %s cannot be read and is left out: %s", row.pk, error)

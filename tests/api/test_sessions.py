@@ -1,0 +1,315 @@
+"""A session is a conversation: what a program saves is there again, on the page too, for its owner alone."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from chat.actions.messages import finish_reply, send_message
+from chat.api import MemoryManager, Message
+from chat.llm.scripted import ScriptedProvider
+from chat.models import App, Conversation, Job, MemoryMode
+from chat.models import Message as Row
+
+pytestmark = pytest.mark.django_db
+
+CALL = {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'}}
+
+
+@pytest.fixture
+def manager(owner):
+    return MemoryManager()
+
+
+def said(*texts: str) -> list[Message]:
+    return [Message(role="user" if i % 2 == 0 else "assistant", content=t) for i, t in enumerate(texts)]
+
+
+def save(manager: MemoryManager, session: str, *messages: Message) -> None:
+    for message in messages:
+        manager.save_message(session, message)
+
+
+def contents(messages: list[Message]) -> list[str]:
+    return [message.content for message in messages]
+
+
+def test_what_was_saved_is_loaded_again_in_order_and_in_full(manager):
+    session = manager.create_session("You are a calculator.", {"user": "maya", "tags": ["sums"]})
+    exchange = [
+        Message(role="user", content="1 + 2? \n "),
+        Message(role="assistant", content=None, tool_calls=[CALL]),
+        Message(role="tool", content="3", tool_call_id="call_1", name="add"),
+        Message(role="assistant", content="It is 3."),
+    ]
+    save(manager, session, *exchange)
+    assert manager.load_session(session) == exchange
+
+
+def test_a_session_is_a_conversation_of_the_page(manager, ours):
+    session = manager.create_session()
+    save(manager, session, *said("How deep is the Rhine?", "About five metres."))
+    page = ours.get(f"/c/{session}/").content.decode()
+    assert "<title>How deep is the Rhine?" in page
+    assert "About five metres." in page
+
+
+def test_what_the_page_said_is_in_the_session_but_no_reply_that_is_still_being_written(manager, talk):
+    asked, reply = talk("Hello")
+    assert contents(manager.load_session(str(asked.conversation_id))) == ["Hello"]
+    finish_reply(reply, "Good day.", "complete")
+    assert contents(manager.load_session(str(asked.conversation_id))) == ["Hello", "Good day."]
+
+
+def test_a_reply_that_failed_without_a_word_was_not_said(manager, talk):
+    asked, reply = talk("Hello")
+    finish_reply(reply, "", "failed", "No model.")
+    assert contents(manager.load_session(str(asked.conversation_id))) == ["Hello"]
+
+
+def test_memory_reads_what_a_user_said_and_nothing_else(manager):
+    session = manager.create_session()
+    save(
+        manager, session, Message(role="system", content="I live in Rome."), *said("I live in Oslo.", "Nice.")
+    )
+    conversation = Conversation.objects.get(pk=session)
+    assert [m.content for m in Row.objects.unread_by_memory(conversation)] == ["I live in Oslo."]
+    assert Job.objects.filter(kind="extract", payload={"conversation": session}).count() == 1
+
+
+def test_where_memory_is_off_nothing_is_read_later(manager):
+    session = manager.create_session()
+    Conversation.objects.filter(pk=session).update(memory_mode=MemoryMode.OFF)
+    save(manager, session, *said("I live in Oslo."))
+    assert not Row.objects.unread_by_memory(Conversation.objects.get(pk=session)).exists()
+
+
+def test_sessions_are_listed_with_their_metadata_the_last_written_in_first(manager):
+    first = manager.create_session("Be brief.", {"tags": ["a"]})
+    second = manager.create_session()
+    save(manager, first, *said("Hello", "Hi"))
+    listed = manager.list_sessions()
+    assert [entry["id"] for entry in listed] == [first, second]
+    assert listed[0]["metadata"] == {"tags": ["a"]}
+    assert (listed[0]["system_prompt"], listed[0]["title"]) == ("Be brief.", "Hello")
+    assert listed[0]["message_count"] == 2
+    assert [entry["id"] for entry in manager.list_sessions(limit=1)] == [first]
+
+
+class TestUnknownSession:
+    """Any id is a session."""
+
+    @pytest.mark.parametrize("name", ["user123", "", "00000000-0000-4000-8000-000000000000", "Ü 🙂"])
+    def test_an_unknown_id_begins_a_session_that_it_means_from_then_on(self, manager, name, owner):
+        assert manager.session_id(name) == ""
+        used = manager.save_message(name, said("Hello")[0])
+        assert manager.save_message(name, said("Again")[0]) == used
+        assert manager.session_id(name) == used
+        assert contents(MemoryManager().load_session(name)) == ["Hello", "Again"]
+        assert contents(manager.load_session(used)) == ["Hello", "Again"]
+        assert Conversation.objects.for_owner(owner).count() == 1
+
+    def test_loading_an_unknown_session_begins_it_and_says_so(self, manager, caplog):
+        assert manager.load_session("user123") == []
+        assert manager.session_id("user123") in caplog.text
+        assert len(manager.list_sessions()) == 1
+
+    def test_a_deleted_session_begins_anew(self, manager):
+        session = manager.create_session()
+        save(manager, session, *said("Hello"))
+        manager.delete_session(session)
+        used = manager.save_message(session, said("Again")[0])
+        assert contents(manager.load_session(session)) == contents(manager.load_session(used)) == ["Again"]
+
+    def test_deleting_one_does_nothing(self, manager):
+        manager.delete_session("user123")
+        manager.delete_session(str(uuid4()))
+        assert manager.list_sessions() == []
+
+
+class TestOwner:
+    """Every query begins with the owner."""
+
+    def test_another_owners_session_does_not_exist(self, manager, owner, other):
+        asked, _ = send_message(other, "A secret")
+        theirs = str(asked.conversation_id)
+        assert manager.session_id(theirs) == ""
+        manager.delete_session(theirs)
+        used = manager.save_message(theirs, said("Mine")[0])
+        assert used != theirs
+        assert contents(manager.load_session(theirs)) == ["Mine"]
+        assert contents(MemoryManager(owner=other).load_session(theirs)) == ["A secret"]
+        assert [entry["id"] for entry in manager.list_sessions()] == [used]
+
+    def test_the_same_name_means_another_session_for_another_owner(self, manager, other):
+        theirs = MemoryManager(owner=other.username)
+        assert manager.save_message("user123", said("Mine")[0]) != theirs.save_message(
+            "user123", said("T")[0]
+        )
+        assert contents(manager.load_session("user123")) == ["Mine"]
+
+    def test_pruning_leaves_other_owners_alone(self, manager, other):
+        MemoryManager(owner=other).create_session()
+        Conversation.objects.update(updated_at=timezone.now() - timedelta(days=99))
+        assert manager.prune_old_sessions() == 0
+
+    def test_an_unknown_owner_is_refused_in_words(self, owner):
+        with pytest.raises(ValueError, match="There is no user called 'nobody'"):
+            MemoryManager(owner="nobody")
+
+    def test_a_server_must_be_told_whose_memory_it_is(self, server_mode, other):
+        with pytest.raises(ValueError, match="owner="):
+            MemoryManager()
+        assert MemoryManager(owner=other).list_sessions() == []
+
+
+class TestSettings:
+    """The constructor's arguments."""
+
+    def test_a_manager_that_is_not_enabled_does_nothing(self, owner, tmp_path):
+        manager = MemoryManager(tmp_path / "none", enabled=False, auto_prune_days=0)
+        assert manager.create_session("x", {}) == manager.save_message("s", said("Hello")[0]) == ""
+        assert manager.load_session("s") == manager.get_recent_messages("s") == []
+        assert manager.list_sessions() == []
+        assert manager.prune_old_sessions(0) == 0
+        manager.delete_session("s")
+        assert manager.session_id("s") == manager.token_counter == ""
+        assert not (tmp_path / "none").exists()
+        assert not Conversation.objects.exists()
+
+    def test_the_strategy_is_for_sessions_it_begins(self, owner):
+        manager = MemoryManager(strategy="simple")
+        begun, named = manager.create_session(), manager.save_message("user123", said("Hello")[0])
+        assert {Conversation.objects.get(pk=pk).manner for pk in (begun, named)} == {"simple"}
+        App.objects.update(strategy="topics")
+        assert Conversation.objects.get(pk=MemoryManager().create_session()).manner == "topics"
+
+    def test_an_unknown_strategy_is_refused(self, owner):
+        with pytest.raises(ValueError, match="hybrid, summarization, simple, topics"):
+            MemoryManager(strategy="best")
+
+    def test_old_sessions_go_at_the_start_when_that_is_asked_for(self, manager):
+        old, new = manager.create_session(), manager.create_session()
+        Conversation.objects.filter(pk=old).update(updated_at=timezone.now() - timedelta(days=31))
+        MemoryManager()
+        assert len(manager.list_sessions()) == 2
+        MemoryManager(auto_prune_days=30)
+        assert [entry["id"] for entry in manager.list_sessions()] == [new]
+
+    def test_one_process_has_one_data_folder(self, owner, settings, tmp_path):
+        assert MemoryManager(settings.DATA_DIR).list_sessions() == []
+        with pytest.raises(ValueError, match="cannot use"):
+            MemoryManager(tmp_path)
+        (tmp_path / "memory.db").touch()
+        with pytest.raises(ValueError, match="is a file"):
+            MemoryManager(tmp_path / "memory.db")
+
+
+class TestRecent:
+    """The newest messages that fit."""
+
+    def test_without_a_model_four_characters_are_a_token_and_it_says_so(self, manager):
+        session = manager.create_session()
+        save(manager, session, *said("a" * 40, "b" * 40, "c" * 40))
+        assert manager.token_counter == "4 characters a token"
+        assert [c[0] for c in contents(manager.get_recent_messages(session, 20))] == ["b", "c"]
+        assert contents(manager.get_recent_messages(session, 9)) == []
+
+    def test_with_a_model_its_own_tokenizer_counts(self, manager, scripted: ScriptedProvider):
+        session = manager.create_session()
+        save(manager, session, *said("a" * 40, "b" * 40, "c" * 40))
+        assert manager.token_counter == scripted.name
+        each = scripted.count_text("a" * 40) + 8
+        assert len(manager.get_recent_messages(session, 2 * each)) == 2
+        assert len(manager.get_recent_messages(session, 2 * each - 1)) == 1
+
+    def test_the_limit_is_the_managers_unless_another_is_given(self, owner):
+        manager = MemoryManager(max_history_tokens=10)
+        session = manager.create_session()
+        save(manager, session, *said("a" * 40, "b" * 40))
+        assert len(manager.get_recent_messages(session)) == 1
+        assert len(manager.get_recent_messages(session, 4096)) == 2
+
+    def test_a_call_of_a_tool_and_its_result_go_together(self, manager):
+        session = manager.create_session()
+        save(
+            manager,
+            session,
+            Message(role="user", content="1 + 2?"),
+            Message(role="assistant", tool_calls=[CALL]),
+            Message(role="tool", content="3" * 40, tool_call_id="call_1"),
+            Message(role="assistant", content="It is 3."),
+        )
+        assert contents(manager.get_recent_messages(session, 15)) == ["It is 3."]
+        assert len(manager.get_recent_messages(session, 60)) == 4
+
+
+def damage(table: str, column: str, value: str | bytes, where: str) -> None:
+    """Write what no program of ours would write, past all checks of the database."""
+    written = "CAST(%s AS TEXT)" if isinstance(value, bytes) else "%s"
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA ignore_check_constraints = ON")
+        cursor.execute(f"UPDATE chat_{table} SET {column} = {written} WHERE {where}", [value])  # noqa: S608
+        cursor.execute("PRAGMA ignore_check_constraints = OFF")
+
+
+class TestDamage:
+    """A damaged row is logged, and the session goes on without it."""
+
+    @pytest.fixture
+    def session(self, manager):
+        session = manager.create_session()
+        save(manager, session, *said("One", "Two", "Three"))
+        return session
+
+    @pytest.mark.parametrize(
+        ("column", "value"),
+        [
+            ("tool_calls", '{"id": '),
+            ("tool_calls", '"no list"'),
+            ("role", "'robot'"),
+            ("content", b"\xff\xfe"),
+            ("created_at", "2026-13-45 00:00:00"),
+            ("created_at", "yesterday"),
+            ("topic_id", "no key"),
+        ],
+    )
+    def test_one_message(self, manager, session, caplog, column, value):
+        damage("message", column, value, "content = 'Two'")
+        with caplog.at_level(logging.ERROR):
+            assert contents(manager.load_session(session)) == ["One", "Three"]
+        assert "cannot be read and is left out" in caplog.text
+        assert manager.save_message(session, said("Four")[0]) == session
+        assert contents(manager.load_session(session)) == ["One", "Three", "Four"]
+        manager.delete_session(session)
+        assert not Row.objects.exists()
+
+    def test_one_sessions_metadata(self, manager, session, caplog):
+        damage("conversation", "metadata", "{", "title = 'One'")
+        assert [(entry["id"], entry["metadata"]) for entry in manager.list_sessions()] == [(session, {})]
+        assert "metadata" in caplog.text
+        assert contents(manager.load_session(session)) == ["One", "Two", "Three"]
+
+    def test_one_sessions_dates(self, manager, session, caplog):
+        whole = manager.create_session()
+        damage("conversation", "ended_at", "2026-13-45 00:00:00", "title = 'One'")
+        assert [entry["id"] for entry in manager.list_sessions()] == [whole]
+        assert f"session {session} cannot be read" in caplog.text
+
+
+def test_a_message_that_is_too_long_is_refused_in_words_and_not_saved(manager):
+    session = manager.create_session()
+    with pytest.raises(ValueError, match="Send it in parts"):
+        manager.save_message(session, Message(role="user", content="a" * 200_001))
+    assert manager.load_session(session) == []
+
+
+def test_a_time_without_a_zone_is_local_time():
+    local = Message(role="user", created_at="2026-03-01 12:00:00").created_at
+    assert local.tzinfo is not None
+    assert local.hour == 12
