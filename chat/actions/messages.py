@@ -66,6 +66,7 @@ def add_message(conversation: Conversation, role: str, text: str, **fields: Any)
             Conversation.objects.filter(pk=conversation.pk, title="").update(title=title_of(text))
             _heard(conversation, message)
         else:
+            topics.join(message)
             _touch(conversation)
         events.tell(conversation.owner_id, "messages", conversation=str(conversation.pk))
     return message

@@ -1,4 +1,4 @@
-"""`MemoryManager`: sessions (seed 001) for programs that want memory and no web.
+"""`MemoryManager`: sessions (seed 001) and topics (seed 002) for programs that want memory and no web.
 
 Imports no model before a manager is made, so a plain script needs nothing but this import.
 """
@@ -90,10 +90,16 @@ class MemoryManager:
         return patiently(lambda: sessions.load(session_id))
 
     def save_message(self, session_id: str, message: Message) -> str:
-        """Add a message to a session and return that session's id; memory reads what a user said."""
+        """Add a message to a session and return that session's id.
+
+        Memory reads what a user said, and it joins one of the session's topics or opens one.
+        """
         if (sessions := self._sessions) is None:
             return ""
-        return patiently(lambda: sessions.save(session_id, message))
+        row = patiently(lambda: sessions.save(session_id, message))
+        # Apart, so that a lock met here does not save the message twice.
+        patiently(lambda: sessions.place(row))
+        return str(row.conversation_id)
 
     def get_recent_messages(self, session_id: str, max_tokens: int | None = None) -> list[Message]:
         """Return the newest messages within `max_tokens` (else `max_history_tokens`), in time order.
@@ -125,3 +131,55 @@ class MemoryManager:
         if (sessions := self._sessions) is None:
             return 0
         return patiently(lambda: sessions.prune(days))
+
+    def add_user_message(
+        self, conversation_id: str, text: str, importance: float | None = None
+    ) -> dict[str, Any]:
+        """Save what a user said and return the figures of the topic that it is about, as `get_topic_stats`.
+
+        With `importance` (0–1) that topic matters so much from now on: less retires sooner.
+        """
+        if importance is not None and not 0 <= importance <= 1:
+            raise ValueError("Importance is a number from 0 to 1.")
+        session = self.save_message(conversation_id, Message(role="user", content=text))
+        if (sessions := self._sessions) is None:
+            return {}
+        from . import topics
+
+        if importance is not None:
+            patiently(lambda: topics.weigh(sessions.resolve(session), importance))
+        return self.get_topic_stats(session)
+
+    def add_assistant_message(self, conversation_id: str, text: str) -> str:
+        """Save an answer in the topic of what it answers, and return the session's id."""
+        return self.save_message(conversation_id, Message(role="assistant", content=text))
+
+    def get_topic_context(self, conversation_id: str) -> list[dict[str, str]]:
+        """Return the current topic for a prompt: its summary as a system message, its recent messages."""
+        if (sessions := self._sessions) is None:
+            return []
+        from . import topics
+
+        return patiently(lambda: topics.context(sessions.resolve(conversation_id)))
+
+    def get_full_topic_history(
+        self, conversation_id: str, include_compressed: bool = True
+    ) -> list[dict[str, Any]]:
+        """Return all that was said, in time order: role, content, timestamp (Unix seconds), topic_id.
+
+        Without `include_compressed` what was packed away is left out; reading it unpacks nothing.
+        """
+        if (sessions := self._sessions) is None:
+            return []
+        from . import topics
+
+        return patiently(lambda: topics.history(sessions.resolve(conversation_id), packed=include_compressed))
+
+    def get_topic_stats(self, conversation_id: str) -> dict[str, Any]:
+        """Return the seed's figures for the current topic, ages in seconds; empty before there is one."""
+        if (sessions := self._sessions) is None:
+            return {}
+        from . import topics
+
+        topic = patiently(lambda: topics.active(sessions.resolve(conversation_id)))
+        return {} if topic is None else {**topics.stats(topic)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import NAMESPACE_OID, UUID, uuid5
@@ -12,10 +12,12 @@ from django.db.models import Count, Q
 from django.utils import timezone
 from pydantic import ValidationError
 
-from chat.actions import keeping, messages
-from chat.models import Conversation, MessageState
+from chat.actions import keeping, messages, topics
+from chat.generation.placing import embedded
+from chat.models import Conversation, MessageState, Role
 from chat.models import Message as Row
 from chat.models.conversation import ConversationQuerySet
+from chat.topics.contents import lost, with_contents
 
 from .counting import counter
 from .recent import newest_that_fit
@@ -55,18 +57,22 @@ class Sessions:
 
     def load(self, session_id: str) -> list[Message]:
         """Return all that was said, in order."""
-        return list(_readable(self.resolve(session_id)))
+        return list(as_messages(said(self.resolve(session_id))))
 
-    def save(self, session_id: str, message: Message) -> str:
-        """Add a message and return the id of the session that it is in."""
+    def save(self, session_id: str, message: Message) -> Row:
+        """Add a message; its row names the session that it is in."""
         conversation = self.resolve(session_id)
         fields = message.model_dump(include={"tool_calls", "created_at"})
         fields.update(tool_call_id=message.tool_call_id or "", name=message.name or "")
         try:
-            messages.add_message(conversation, message.role, message.content, **fields)
+            return messages.add_message(conversation, message.role, message.content, **fields)
         except messages.Refused as reason:
             raise ValueError(str(reason)) from reason
-        return str(conversation.pk)
+
+    def place(self, row: Row) -> None:
+        """Put what a user said into its topic: by vectors where there is an embedder here, else by words."""
+        if row.role == Role.USER and row.content.strip():
+            topics.assign(row, *embedded(row.content))
 
     def recent(self, session_id: str, max_tokens: int) -> list[Message]:
         """Return the newest messages that fit, in time order."""
@@ -126,10 +132,20 @@ def _entry(row: Any) -> dict[str, Any]:
     }
 
 
-def _readable(conversation: Conversation) -> Iterator[Message]:
-    """Return what was said; a reply that is still being written, or failed without a word, was not."""
+def said(conversation: Conversation) -> list[Row]:
+    """Return what was said, in order, packed messages too; what is damaged is logged and left out.
+
+    A reply that is still being written, or failed without a word, was not said.
+    """
     rows = Row.objects.filter(conversation=conversation).shown().exclude(state=MessageState.STREAMING)
-    for row in rows.exclude(state=MessageState.FAILED, content="").readable():
+    whole = with_contents(rows.exclude(state=MessageState.FAILED, content="").readable())
+    # What an archive did not give back has been logged, and nobody said the sentence in its place.
+    return [row for row in whole if row.archive_id is None or row.content != lost()]
+
+
+def as_messages(rows: Iterable[Row]) -> Iterator[Message]:
+    """Return rows as a program sees them; a damaged one is logged and left out."""
+    for row in rows:
         try:
             yield Message(
                 role=row.role,
