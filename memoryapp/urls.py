@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import path
 
-from chat.views import chats, forgetting, graph, health, memory, origins, replies
+from chat.views import chats, forgetting, graph, health, memory, origins, replies, topics
 
 urlpatterns = [
     path("", chats.home, name="home"),
@@ -16,6 +16,8 @@ urlpatterns = [
     path("c/<uuid:pk>/care/", health.care, name="care"),
     path("c/<uuid:pk>/end/", health.end, name="end"),
     path("c/<uuid:pk>/memory/", health.memory_mode, name="memory_mode"),
+    path("c/<uuid:pk>/topics/", topics.topics, name="topics"),
+    path("topics/<uuid:pk>/importance/", topics.importance, name="topic_importance"),
     path("send/", chats.send, name="send"),
     path("m/<uuid:pk>/", replies.message, name="message"),
     path("m/<uuid:pk>/stop/", replies.stop, name="stop"),

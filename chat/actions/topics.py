@@ -18,7 +18,7 @@ from chat.topics.match import Candidate, Vector
 
 from . import jobs, storage
 
-_TITLE = 80  # seed 002, "Data Structures"
+TITLE = 80  # seed 002, "Data Structures"
 _COUNTED = ("last_active_at", "access_count")
 # What the words of topics without a vector are taken from: enough of the newest messages to compare with.
 _WORDS_FROM_MESSAGES, _WORDS_FROM_CHARACTERS = 200, 600
@@ -87,7 +87,7 @@ def _touch(topic: Topic, message: Message, vector: Vector | None, embedder: str,
         topic.embedder = embedder
     if match.is_short(topic.title):
         # It began with a greeting; what it is about is said now.
-        topic.title = " ".join(message.content.split())[:_TITLE]
+        topic.title = " ".join(message.content.split())[:TITLE]
     topic.last_active_at = now
     topic.access_count += 1
     changing = None if topic._state.adding else ("embedding", "embedder", "title", *_COUNTED)

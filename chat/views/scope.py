@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django_htmx.middleware import HtmxDetails
 
-from chat.models import Conversation, Deletion, Fact, FactEvent, Message
+from chat.models import Conversation, Deletion, Fact, FactEvent, Message, Topic
 
 
 class HtmxHttpRequest(HttpRequest):
@@ -30,6 +30,11 @@ def own_message(request: HtmxHttpRequest, pk: UUID) -> Message:
     """Return a message of the user's conversations, or answer 404."""
     rows = Message.objects.for_owner(request.user).select_related("conversation__app", "conversation__owner")
     return get_object_or_404(rows, pk=pk)
+
+
+def own_topic(request: HtmxHttpRequest, pk: UUID) -> Topic:
+    """Return a topic of the user's conversations, or answer 404."""
+    return get_object_or_404(Topic.objects.for_owner(request.user).select_related("conversation"), pk=pk)
 
 
 def own_fact(request: HtmxHttpRequest, pk: UUID) -> Fact:

@@ -15,7 +15,8 @@ from django.utils import timezone
 from chat.actions import deletions
 from chat.actions.facts import add_fact
 from chat.actions.messages import finish_reply, send_message
-from chat.models import Conversation, Fact, Message
+from chat.actions.topics import assign
+from chat.models import Conversation, Fact, Message, Topic
 from memoryapp.urls import urlpatterns
 
 ORIGIN = "http://testserver"
@@ -31,17 +32,19 @@ class Things:
     fact: Fact
     deletion: Any
     put_away: Fact
+    topic: Topic
 
     @classmethod
     def of(cls, user: Any, mark: str) -> Things:
         """Make one of each, recognisable by a mark in its text."""
         asked, reply = send_message(user, f"Message {mark}")
+        topic = assign(asked, None, "")
         finish_reply(reply, f"Reply {mark}", "complete")
         gone = add_fact(user, f"Forgotten {mark}")
         fact = add_fact(user, f"Fact {mark}")
         away = add_fact(user, f"Faded {mark}")
         Fact.objects.filter(pk=away.pk).update(archived_at=timezone.now())
-        return cls(asked.conversation, asked, reply, fact, deletions.forget(user, [gone.pk]), away)
+        return cls(asked.conversation, asked, reply, fact, deletions.forget(user, [gone.pk]), away, topic)
 
 
 Address = Callable[[Things], str]
@@ -66,6 +69,10 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
     "care": [("GET", lambda t: reverse("care", args=[t.conversation.pk]), {})],
     "end": [("POST", lambda t: reverse("end", args=[t.conversation.pk]), {})],
     "memory_mode": [("POST", lambda t: reverse("memory_mode", args=[t.conversation.pk]), {"mode": "off"})],
+    "topics": [("GET", lambda t: reverse("topics", args=[t.conversation.pk]), {})],
+    "topic_importance": [
+        ("POST", lambda t: reverse("topic_importance", args=[t.topic.pk]), {"importance": "0.25"})
+    ],
     "origin": [("GET", lambda t: reverse("origin", args=[t.fact.pk]), {})],
     "restore": [("POST", lambda t: reverse("restore", args=[t.fact.pk, t.fact.events.first().pk]), {})],
     "bring_back": [("POST", lambda t: reverse("bring_back", args=[t.put_away.pk]), {})],
@@ -108,6 +115,7 @@ def state() -> list[Any]:
         list(Message.objects.order_by("pk").values()),
         list(Fact.objects.order_by("pk").values()),
         list(Conversation.objects.order_by("pk").values()),
+        list(Topic.objects.order_by("pk").values()),
     ]
 
 

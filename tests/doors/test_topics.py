@@ -1,0 +1,133 @@
+"""The page of a conversation's topics."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db.models import F
+from django.urls import reverse
+from django.utils import timezone
+
+from chat.actions import topics
+from chat.actions.messages import finish_reply
+from chat.models import Message, Topic, TopicArchive
+from chat.topics.overview import stats_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def topic(talk):
+    asked, reply = talk("How do I keep the crust of a loaf crisp overnight?")
+    found = topics.assign(asked, None, "")
+    finish_reply(reply, "In a paper bag.", "complete")
+    return found
+
+
+@pytest.fixture
+def older(topic):
+    """A topic that was left two days ago, its messages packed."""
+    now = timezone.now()
+    found = Topic.objects.create(
+        conversation=topic.conversation,
+        title="Boats",
+        access_count=12,
+        message_count=3,
+        last_active_at=now - timedelta(days=2),
+        created_at=now - timedelta(days=3),
+    )
+    archive = TopicArchive.objects.create(topic=found, data=b"", count=2, sha256="")
+    Message.objects.filter(topic=topic).update(seq=F("seq") + 100)
+    for seq, packed in ((1, archive), (2, archive), (3, None)):
+        Message.objects.create(
+            conversation=topic.conversation, seq=seq, role="user", content="", archive=packed, topic=found
+        )
+    return found
+
+
+def page_of(client, topic):
+    return client.get(reverse("topics", args=[topic.conversation_id])).content.decode()
+
+
+def test_a_chat_without_topics_says_so(ours, talk):
+    asked, _ = talk("Hello")
+    page = ours.get(reverse("topics", args=[asked.conversation_id])).content.decode()
+    assert "No topics yet." in page
+
+
+def test_a_topic_shows_where_it_begins_how_long_it_is_and_that_one_is_in_it(ours, topic):
+    page = page_of(ours, topic)
+    first = Message.objects.filter(topic=topic).earliest("seq")
+    assert f"/c/{topic.conversation_id}/#m-{first.pk}" in page
+    assert "crust of a loaf" in page
+    assert "2 messages" in page
+    assert "You are here" in page
+    assert "short-term" in page
+    assert " packed" not in page.partition('<li class="topic"')[2]
+
+
+def test_a_title_that_was_cut_says_so(ours, topic):
+    Topic.objects.filter(pk=topic.pk).update(title="b" * 80)
+    assert "b" * 80 + "…" in page_of(ours, topic)
+
+
+def test_an_older_topic_shows_its_age_and_what_is_packed(ours, older):
+    page = page_of(ours, older)
+    assert "last active 2\xa0days ago" in page or "last active 2 days ago" in page
+    assert "3 messages, 2 packed" in page
+    assert "long-term" in page
+    assert "Counts half after 4 days" in page
+
+
+def test_retired_topics_stand_below_without_a_control(ours, topic, older):
+    Topic.objects.filter(pk=older.pk).update(retired_at=timezone.now())
+    current, retired = page_of(ours, topic).split('id="retired"')
+    assert "Boats" in retired
+    assert "Boats" not in current
+    assert "topic_importance" not in retired
+    assert reverse("topic_importance", args=[older.pk]) not in retired
+
+
+def test_importance_is_set_by_a_plain_form(ours, topic):
+    answer = ours.post(reverse("topic_importance", args=[topic.pk]), {"importance": "0.5"}, follow=True)
+    assert Topic.objects.get().importance == 0.5
+    assert 'value="0.5" id="topic-' in answer.content.decode()
+
+
+def test_through_htmx_the_row_alone_comes_back(ours_htmx, topic):
+    answer = ours_htmx.post(reverse("topic_importance", args=[topic.pk]), {"importance": "0.25"})
+    row = answer.content.decode()
+    assert row.strip().startswith("<li")
+    pressed = row.partition('aria-pressed="true"')[2]
+    assert pressed.startswith(">Low<")
+
+
+@pytest.mark.parametrize("value", ["", "much", "1.5", "-1", "nan", "inf"])
+def test_importance_is_one_of_what_is_offered(ours_htmx, topic, value):
+    answer = ours_htmx.post(reverse("topic_importance", args=[topic.pk]), {"importance": value})
+    assert answer.status_code == 422
+    assert Topic.objects.get().importance == 1.0
+
+
+def test_the_menu_of_a_chat_leads_there(ours, topic):
+    page = ours.get(reverse("conversation", args=[topic.conversation_id])).content.decode()
+    assert reverse("topics", args=[topic.conversation_id]) in page
+
+
+def test_the_stats_of_a_topic_are_the_seeds(older):
+    now = older.last_active_at + timedelta(seconds=120)
+    assert stats_of(older, now) == {
+        "topic_id": str(older.pk),
+        "topic_title": "Boats",
+        "active_messages": 1,
+        "compressed_messages": 2,
+        "total_messages": 3,
+        "has_summary": False,
+        "importance_score": 1.0,
+        "access_count": 12,
+        "memory_type": "long-term",
+        "half_life_days": 4.0,
+        "age_seconds": 86400 + 120,
+        "inactive_seconds": 120,
+    }
