@@ -47,12 +47,16 @@ def set_memory_mode(conversation: Conversation, mode: str) -> None:
             return
         if MemoryMode.OFF in (mode, fresh.memory_mode):
             # What the prompt begins with depends on it.
-            fresh.memory_block, fresh.memory_block_facts = None, {}
+            fresh.memory_block, fresh.memory_block_facts, fresh.prepared = None, {}, None
         fresh.memory_mode = mode
         if mode != MemoryMode.ON:
             last = Message.objects.filter(conversation=fresh).aggregate(n=Max("seq"))["n"] or 0
             fresh.extracted_through = max(last, fresh.extracted_through)
-        fresh.save(update_fields=["memory_mode", "extracted_through", "memory_block", "memory_block_facts"])
+        fresh.save(
+            update_fields=[
+                *("memory_mode", "extracted_through", "memory_block", "memory_block_facts", "prepared")
+            ]
+        )
         events.tell(fresh.owner_id, "chat", conversation=str(fresh.pk))
 
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from chat.context import budget
 from chat.llm.types import Lane, Usage
 from chat.models import Conversation, Fact, MemoryMode, Message, PromptReport, UsageRecord
 
+from . import jobs
 from .owners import zone_of
 
 if TYPE_CHECKING:
+    from chat.context.prepared import Prepared
     from chat.context.prompt import Prompt
+
+# After memory has looked at the last message: that is shorter work.
+_PREPARE_AFTER = timedelta(seconds=3)
 
 
 def record_prompt(
@@ -27,9 +33,14 @@ def record_prompt(
     with transaction.atomic():
         Conversation.objects.filter(pk=conversation.pk).update(
             # A block that was not built must be, once memory is on again.
-            memory_block=None if off else prompt.block,
-            memory_block_facts=prompt.block_facts,
-            trimmed_through=prompt.trimmed_through,
+            memory_block=None if off else prompt.block.text,
+            memory_block_facts=prompt.block.facts,
+            trimmed_through=prompt.shape.trimmed_through,
+            kept=list(prompt.shape.kept),
+            cuts={str(seq): keep for seq, keep in prompt.shape.cuts.items()},
+            prompt_summary=prompt.shape.summary,
+            # What was made ready has been used, or does not fit any more.
+            **({"prepared": None} if prompt.stage else {}),
         )
         Message.objects.filter(pk=asked.pk).update(note=prompt.note)
         PromptReport.objects.update_or_create(
@@ -38,6 +49,9 @@ def record_prompt(
                 "sections": prompt.sections,
                 "facts": prompt.facts,
                 "cut_messages": prompt.cut_messages,
+                "stage": prompt.stage,
+                "left_out": prompt.left_out,
+                "shortened": prompt.shortened,
                 "prompt_tokens": prompt.tokens,
                 "window": window,
             },
@@ -64,6 +78,43 @@ def record_usage(owner_id: int, purpose: str, lane: Lane, usage: Usage, outcome:
         seconds=round(usage.seconds, 3),
         outcome=outcome,
     )
+
+
+def ask_to_prepare(conversation_id: Any, tokens: int, window: int) -> None:
+    """Have the next compaction made ready, where a prompt of so many tokens is near to it."""
+    if budget.may_need_summary(tokens, window):
+        with transaction.atomic():
+            jobs.enqueue(
+                "prepare",
+                {"conversation": str(conversation_id), "tokens": tokens, "window": window},
+                key=f"prepare:{conversation_id}",
+                run_after=timezone.now() + _PREPARE_AFTER,
+            )
+
+
+def record_summary(conversation_id: Any, summary: str, after: int, through: int) -> bool:
+    """Keep what was summed up of the messages from `after` on; False when another did so meanwhile."""
+    kept = Conversation.objects.filter(pk=conversation_id, summarised_through=after)
+    return bool(kept.update(summary=summary, summarised_through=through))
+
+
+def record_prepared(conversation: Conversation, ready: Prepared) -> bool:
+    """Keep the next compaction; False when something that it was made from has changed meanwhile.
+
+    A fact that was forgotten while the prompt was being read must not come back with it.
+    """
+    with transaction.atomic():
+        fresh = Conversation.objects.select_for_update().get(pk=conversation.pk)
+        known = Fact.objects.for_owner(conversation.owner).live().filter(pk__in=ready.block.facts)
+        same = (fresh.trimmed_through, fresh.memory_mode) == (
+            conversation.trimmed_through,
+            conversation.memory_mode,
+        )
+        if not same or known.count() != len(ready.block.facts):
+            return False
+        fresh.prepared = ready.as_json()
+        fresh.save(update_fields=["prepared"])
+    return True
 
 
 def record_reply_cost(reply: Message, usage: Usage) -> None:

@@ -118,18 +118,22 @@ def _wipe_notes_and_blocks(owner: Any, gone: _Gone) -> None:
     }
     Conversation.objects.filter(pk__in=blocks).update(memory_block=None, memory_block_facts={})
     gone.conversations.update(map(str, blocks))
+    # Made in advance, so made again: cheaper than to look into each.
+    mine.filter(prepared__isnull=False).update(prepared=None)
 
 
 def _wipe_reports(owner: Any, gone: _Gone) -> None:
-    told = PromptReport.objects.for_owner(owner).exclude(facts=[])
-    reports = told.annotate(listed=Cast("facts", TextField()))
-    touched = []
-    for report in _may_hold(reports, "listed", gone.keys):
-        facts = [key for key in report.facts if key not in gone.keys]
-        if len(facts) < len(report.facts):
-            report.facts = facts
-            touched.append(report)
-    _save(touched, "facts")
+    told = PromptReport.objects.for_owner(owner).exclude(facts=[], left_out=[])
+    for field in ("facts", "left_out"):
+        reports = told.annotate(listed=Cast(field, TextField()))
+        touched = []
+        for report in _may_hold(reports, "listed", gone.keys):
+            listed = getattr(report, field)
+            kept = [key for key in listed if key not in gone.keys]
+            if len(kept) < len(listed):
+                setattr(report, field, kept)
+                touched.append(report)
+        _save(touched, field)
 
 
 def _wipe_looks(owner: Any, gone: _Gone) -> None:

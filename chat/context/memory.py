@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from chat.llm.registry import registry
 from chat.llm.types import Provider
+from chat.memory import rank
 from chat.memory.asking import read
 from chat.memory.lines import said_by
 from chat.models import Conversation, MemoryMode, Message
@@ -57,6 +58,22 @@ class Memory:
             self.known.facts, self.known.relevance, self.budget, self.count, self.price, self.now
         )
         return block.render(chosen), {str(f.id): f.version for f in chosen}
+
+    def small_block(self) -> tuple[str, dict[str, int]]:
+        """Return the block of a crowded prompt: no identity, the surer half of preferences (seed 004)."""
+        chosen = rank.dearest(
+            block.choose(
+                self.known.facts, self.known.relevance, self.budget, self.count, self.price, self.now
+            )
+        )
+        return block.render(chosen), {str(f.id): f.version for f in chosen}
+
+    def left_out(self, block_facts: Mapping[str, int], noted: Collection[str]) -> list[str]:
+        """Return the ids of facts that hold for every turn and found no room, in no order that matters."""
+        if self.conversation.memory_mode == MemoryMode.OFF:
+            return []
+        said = {*block_facts, *noted}
+        return [str(f.id) for f in self.known.facts if rank.holds_always(f) and str(f.id) not in said]
 
     def note(self, block_text: str, kept: Sequence[Message]) -> tuple[str, list[str]]:
         """Return this turn's note and its facts; `kept` are the messages before it in the prompt."""

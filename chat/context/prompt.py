@@ -1,20 +1,26 @@
-"""One turn's prompt: persona, memory block, history, turn note, the user's message (design §6).
+"""One turn's prompt: persona, memory block, summary, history, turn note, the user's message (design §6).
 
-Reads models and counts tokens; writes nothing. What must be kept (block, note, trimming) is in the result
-and is saved through `actions.prompts`. Calls the tokenizer, so run it in a worker thread.
+Reads models and counts tokens; writes nothing. What must be kept (block, note, shape) is in the result and is
+saved through `actions.prompts`. Calls the tokenizer, so run it in a worker thread.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from django.db.models import Q
 
 from chat.llm.types import Provider, Turn
 from chat.memory.lines import without_lines
 from chat.models import Conversation, MemoryMode, Message
 
-from .assembly import Assembly
+from . import prepared
+from .assembly import Assembly, Shape
 from .budget import memory_budget, must_compact, reserve
+from .compaction import Block, Frame, compact
 from .memory import Memory
+from .strategies import summarises
 
 DEFAULT_PERSONA = (
     "You are a helpful assistant in a private chat that runs on the user's own computer. "
@@ -29,20 +35,25 @@ class Prompt:
     """What goes to the model for one reply, and what was decided on the way."""
 
     turns: list[Turn]
-    block: str
-    block_facts: dict[str, int]
+    block: Block
     note: str
     note_facts: list[str]
-    trimmed_through: int
+    shape: Shape
     cut_messages: int
     tokens: int
     max_tokens: int
-    sections: dict[str, int] = field(default_factory=dict)
+    # How far compaction went for this very prompt: 0 not at all, 1 to 3 by its stages.
+    stage: int = 0
+    # The user's own message did not fit as it is.
+    shortened: bool = False
+    # Facts for every turn that found no room in the block.
+    left_out: list[str] = field(default_factory=list)
+    sections: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def facts(self) -> list[str]:
         """Return the ids of all facts that the model was given, in order."""
-        return list(dict.fromkeys([*self.block_facts, *self.note_facts]))
+        return list(dict.fromkeys([*self.block.facts, *self.note_facts]))
 
 
 def build(conversation: Conversation, message: Message, provider: Provider) -> Prompt:
@@ -50,45 +61,52 @@ def build(conversation: Conversation, message: Message, provider: Provider) -> P
 
     Embeds the message where there is an embedder, so call it outside any transaction.
     """
-    window = provider.context_window
-    persona = conversation.system_prompt or conversation.app.persona or DEFAULT_PERSONA
-    memory = Memory.of(conversation, message, provider, memory_budget(window, provider.count_text(persona)))
-    history = _history(conversation, message, memory.gone)
-    text, block_facts = memory.block()
-    assembly = Assembly(provider, _system(persona, text), history, "", message.content)
-    trimmed = conversation.trimmed_through
-    assembly.note, noted = memory.note(text, assembly.kept(trimmed))
-    turns = assembly.turns(trimmed)
-    tokens = provider.count_tokens(turns)
-    if must_compact(tokens, window):
-        # All is read again now, so the block may change too: it takes up what the trimmed messages said.
-        text, block_facts = memory.fresh_block()
-        assembly.system = _system(persona, text)
-        turns, trimmed = assembly.fit(trimmed)
-        assembly.note, noted = memory.note(text, assembly.kept(trimmed))
-        turns, trimmed = assembly.fit(trimmed)
-        tokens = provider.count_tokens(turns)
-    return Prompt(
-        turns=turns,
-        block=text,
-        block_facts=block_facts,
-        note=assembly.note,
-        note_facts=noted,
-        trimmed_through=trimmed,
-        cut_messages=len(history) + 2 - len(turns),
-        tokens=tokens,
-        max_tokens=max(16, min(reserve(window), window - tokens)),
-        sections=_sections(provider, persona, text, assembly.note, message.content, tokens),
-    )
+    memory = memory_for(conversation, message, provider)
+    assembly = assemble(conversation, message, provider, memory)
+    block = Block(*memory.block())
+    assembly.block = block.text
+    assembly.note, noted = memory.note(block.text, assembly.kept())
+    stage = 0
+    if must_compact(assembly.tokens(), provider.context_window):
+        ready = prepared.adopt(conversation, assembly, memory)
+        if ready is None or must_compact(assembly.tokens(), provider.context_window):
+            ready = compact(assembly, memory, frame(conversation, message))
+        block, stage = ready
+        assembly.note, noted = memory.note(block.text, assembly.kept())
+    return _prompt(assembly, memory, block, noted, stage)
 
 
-def _system(persona: str, memory: str) -> Turn:
-    return Turn("system", f"{persona}\n\n{memory}" if memory else persona)
+def memory_for(conversation: Conversation, message: Message, provider: Provider) -> Memory:
+    """Return what is known as it matters to a message; embeds it."""
+    room = memory_budget(provider.context_window, provider.count_text(persona_of(conversation)))
+    return Memory.of(conversation, message, provider, room)
 
 
-def _history(conversation: Conversation, message: Message, gone: set[str]) -> list[Message]:
-    """Return the earlier messages, their notes without what is forgotten; these rows are not to be saved."""
-    earlier = Message.objects.filter(conversation=conversation).shown().filter(seq__lt=message.seq)
+def assemble(conversation: Conversation, message: Message, provider: Provider, memory: Memory) -> Assembly:
+    """Return the prompt's pieces in the shape that the last prompt had, as yet without block and note."""
+    shape = Shape.of(conversation)
+    history = history_of(conversation, message.seq, shape, memory.gone)
+    return Assembly(provider, persona_of(conversation), "", history, "", message, shape)
+
+
+def frame(conversation: Conversation, message: Message) -> Frame:
+    """Return what a compaction of this conversation starts from."""
+    strategy = conversation.manner
+    return Frame(strategy, conversation.summary if summarises(strategy) else "", message.topic_id)
+
+
+def persona_of(conversation: Conversation) -> str:
+    """Return what the assistant is told about itself in this conversation."""
+    return conversation.system_prompt or conversation.app.persona or DEFAULT_PERSONA
+
+
+def history_of(conversation: Conversation, before: int, shape: Shape, gone: set[str]) -> list[Message]:
+    """Return the earlier messages that may stand in a prompt, their notes without what is forgotten.
+
+    That is what stands there now and what was marked since; these rows are not to be saved.
+    """
+    wanted = Q(seq__gt=shape.trimmed_through) | Q(seq__in=shape.kept) | Q(flagged=True)
+    earlier = Message.objects.filter(wanted, conversation=conversation).shown().filter(seq__lt=before)
     # A failed reply without text says nothing; a stopped one is what the user saw, so it stays.
     history = [m for m in earlier if m.content]
     for m in history:
@@ -99,15 +117,36 @@ def _history(conversation: Conversation, message: Message, gone: set[str]) -> li
     return history
 
 
-def _sections(
-    provider: Provider, persona: str, memory: str, own_note: str, text: str, total: int
-) -> dict[str, int]:
-    count = provider.count_text
+def _prompt(assembly: Assembly, memory: Memory, block: Block, noted: list[str], stage: int) -> Prompt:
+    provider, message = assembly.provider, assembly.message
+    window = provider.context_window
+    turns = assembly.turns()
+    tokens = provider.count_tokens(turns)
+    whole = Message.objects.filter(conversation=message.conversation_id).shown()
+    return Prompt(
+        turns=turns,
+        block=block,
+        note=assembly.note,
+        note_facts=noted,
+        shape=assembly.shape,
+        cut_messages=max(0, whole.filter(seq__lt=message.seq).exclude(content="").count() + 2 - len(turns)),
+        tokens=tokens,
+        max_tokens=max(16, min(reserve(window), window - tokens)),
+        stage=stage,
+        shortened=message.seq in assembly.shape.cuts,
+        left_out=memory.left_out(block.facts, noted),
+        sections=_sections(assembly, tokens),
+    )
+
+
+def _sections(assembly: Assembly, total: int) -> dict[str, int]:
+    count = assembly.provider.count_text
     parts = {
-        "persona": count(persona),
-        "memory": count(memory),
-        "note": count(own_note),
-        "message": count(text),
+        "persona": count(assembly.persona),
+        "memory": count(assembly.block),
+        "summary": count(assembly.shape.summary),
+        "note": count(assembly.note),
+        "message": max(0, assembly.size(assembly.message) - count(assembly.note)),
     }
     # What is left are earlier messages and the template around them all.
     return {**parts, "history": max(0, total - sum(parts.values()))}

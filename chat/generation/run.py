@@ -152,6 +152,8 @@ class _Run:
         finally:
             self._flush()
             self._account(row, stream.usage, outcome)
+            spent = prompt.tokens + stream.usage.completion_tokens
+            prompts.ask_to_prepare(row.conversation_id, spent, provider.context_window)
         if stream.finish == "cancelled":
             return MessageState.STOPPED, _STOPPED
         return MessageState.COMPLETE, ""

@@ -20,6 +20,7 @@ from chat.models import Conversation, Fact, MemoryMode, Message
 
 from . import schedule
 from .look import look
+from .prepare import prepare
 from .registry import Postpone, handles
 from .warm import background_prompts
 
@@ -70,6 +71,12 @@ def settle_fact(payload: dict[str, Any]) -> None:
         vector=vector,
         embedder=embedder.name if embedder else "",
     )
+
+
+@handles("prepare", slow=True)
+def prepare_prompt(payload: dict[str, Any]) -> None:
+    """Make a conversation's next compaction ready, so that nobody waits for it."""
+    prepare(payload)
 
 
 @handles("reindex")

@@ -19,15 +19,19 @@ Handler = Callable[[dict[str, Any]], None]
 HANDLERS: dict[str, Handler] = {}
 # Work that may take a model's time has a thread of its own, so that a deadline never waits for it.
 QUICK: set[str] = set()
+# Work that may take it for a minute has another, so that a look at a message does not wait for it.
+SLOW: set[str] = set()
 
 
-def handles(kind: str, *, quick: bool = False) -> Callable[[Handler], Handler]:
+def handles(kind: str, *, quick: bool = False, slow: bool = False) -> Callable[[Handler], Handler]:
     """Register a function as the handler of a kind of job; `quick` ones never call a model."""
 
     def register(handler: Handler) -> Handler:
         HANDLERS[kind] = handler
         if quick:
             QUICK.add(kind)
+        if slow:
+            SLOW.add(kind)
         return handler
 
     return register

@@ -1,4 +1,4 @@
-"""Runs durable jobs in two threads of this process: quick ones, and those that use the model."""
+"""Runs durable jobs in threads of this process: quick ones, those that use the model, and slow ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chat.actions import jobs
 from chat.models import Job
 
 from . import handlers  # noqa: F401 - importing it registers the handlers
-from .registry import HANDLERS, QUICK, Postpone
+from .registry import HANDLERS, QUICK, SLOW, Postpone
 
 logger = logging.getLogger(__name__)
 
@@ -23,17 +23,17 @@ POLL_SECONDS = 5.0
 
 
 class JobRunner:
-    """Owns the two threads; `start` and `stop` are called by the process that holds the engine."""
+    """Owns the threads; `start` and `stop` are called by the process that holds the engine."""
 
     def __init__(self) -> None:
         self._stopping = False
-        self._wake = [threading.Event(), threading.Event()]
+        self._wake = [threading.Event(), threading.Event(), threading.Event()]
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
         """Begin to look for due jobs."""
         jobs.on_enqueue(self._look_again)
-        lanes = (("quick", QUICK), ("model", HANDLERS.keys() - QUICK))
+        lanes = (("quick", QUICK), ("model", HANDLERS.keys() - QUICK - SLOW), ("slow", SLOW))
         for wake, (name, kinds) in zip(self._wake, lanes, strict=True):
             thread = threading.Thread(
                 target=self._loop, args=(frozenset(kinds), wake), name=f"jobs-{name}", daemon=True

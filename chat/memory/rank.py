@@ -79,6 +79,18 @@ def for_account(facts: Iterable[F], said: Iterable[UUID], now: datetime) -> list
     return sorted(facts, key=lambda f: (f.id in known, not f.pinned, SHELVES[f.category], *_rest(f, {}, now)))
 
 
+def dearest(facts: Iterable[F]) -> list[F]:
+    """Return what stays of a block in a crowded prompt (seed 004, "Stage 2").
+
+    That is what is pinned, the project facts, and the surer half of the preferences.
+    """
+    chosen = list(facts)
+    preferences = [f for f in chosen if f.category == "preference" and not f.pinned]
+    surest = sorted(preferences, key=lambda f: (f.kind not in ANSWER_KINDS, -f.confidence, f.id))
+    kept = {f.id for f in surest[: (len(surest) + 1) // 2]}
+    return [f for f in chosen if f.pinned or f.category == "project" or f.id in kept]
+
+
 def in_fixed_order(facts: Iterable[F]) -> list[F]:
     """Return facts in the order in which they are rendered: category, pinned, id."""
     return sorted(facts, key=lambda f: (SHELVES[f.category], not f.pinned, f.id))

@@ -15,6 +15,16 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AddField(
+            model_name="conversation",
+            name="kept",
+            field=models.JSONField(blank=True, default=list),
+        ),
+        migrations.AddField(
+            model_name="conversation",
+            name="cuts",
+            field=models.JSONField(blank=True, default=dict),
+        ),
+        migrations.AddField(
             model_name='app',
             name='strategy',
             field=models.CharField(choices=[('hybrid', 'summary, marked and newest messages'), ('summarization', 'summary and the last twenty messages'), ('simple', 'newest messages only'), ('topics', 'by topic')], default='hybrid', max_length=16),

@@ -44,8 +44,12 @@ class Conversation(OwnedModel):
     # facts in it with their versions: when one has gone or changed, the block is built anew.
     memory_block = models.TextField(null=True, blank=True)  # noqa: DJ001 - "" is a built, empty block
     memory_block_facts = models.JSONField(default=dict, blank=True)
-    # Messages between the first exchange and this place no longer go to the model (design §6, stage 1).
+    # Messages up to this place no longer go to the model (design §6, stage 1) but for those kept, by `seq`;
+    # of those in `cuts` so many characters go, their middle left out. The same at every turn until the next
+    # compaction, or the model would read them again.
     trimmed_through = models.PositiveIntegerField(default=0)
+    kept = models.JSONField(default=list, blank=True)
+    cuts = models.JSONField(default=dict, blank=True)
     # What the background has summed up so far, and through which message. It enters the prompt only when the
     # prompt is compacted; `prompt_summary` is what stands there until the next time, word for word.
     summary = models.TextField(blank=True)

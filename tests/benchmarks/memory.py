@@ -34,11 +34,9 @@ from chat.context.budget import memory_budget  # noqa: E402
 from chat.context.known import prototypes, weigh  # noqa: E402
 from chat.context.memory import Memory  # noqa: E402
 from chat.context.prompt import DEFAULT_PERSONA, build  # noqa: E402
-from chat.llm import weights  # noqa: E402
 from chat.llm.llama import LlamaProvider  # noqa: E402
 from chat.llm.registry import registry  # noqa: E402
 from chat.llm.types import Completion  # noqa: E402
-from chat.llm.weights.entries import DEFAULT  # noqa: E402
 from chat.memory.asking import forget_texts  # noqa: E402
 from chat.memory.consolidate import decide  # noqa: E402
 from chat.memory.extract import Candidate, Extraction  # noqa: E402
@@ -46,6 +44,7 @@ from chat.memory.judge import consider  # noqa: E402
 from chat.memory.relevance import sights  # noqa: E402
 from chat.models import Conversation, Fact, Message  # noqa: E402
 from tests.benchmarks import talk  # noqa: E402
+from tests.benchmarks.counting import tokenizer  # noqa: E402
 
 ONE_OWNERS_FACTS = 150
 OWNERS, FACTS_AN_OWNER = 1000, 100
@@ -283,17 +282,6 @@ def first_turn(owner: Any, question: str) -> tuple[Conversation, Message]:
     return conversation, Message.objects.create(
         conversation=conversation, seq=1, role="user", content=question
     )
-
-
-def tokenizer() -> LlamaProvider:
-    """Return the default model, of which only tokenizer and template are used."""
-    entry = weights.entry_named(DEFAULT)
-    path = weights.require(entry)
-    provider = LlamaProvider(entry.name, path, window=8192, threads=1, on_error=print)
-    provider.engine.start()
-    if not provider.engine.ready.wait(120):
-        raise RuntimeError("the model did not load")
-    return provider
 
 
 if __name__ == "__main__":

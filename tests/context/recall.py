@@ -62,7 +62,7 @@ def run(owner: Any, case: dict[str, Any], provider: Provider, embedder: Embedder
     conversation = Conversation.objects.create(owner=owner, app=default_app(owner))
     message = Message.objects.create(conversation=conversation, seq=1, role="user", content=case["message"])
     prompt = build(conversation, message, provider)
-    said = f"{prompt.block}\n{prompt.note}"
+    said = f"{prompt.block.text}\n{prompt.note}"
     return Outcome(
         case["id"],
         [s for s in case["in_prompt"] if not contains(said, s)],

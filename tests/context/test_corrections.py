@@ -173,9 +173,9 @@ def test_with_memory_off_corrections_leave_with_the_rest(boat, make_conversation
 
 def test_a_block_is_there_again_once_memory_is_on_again(boat, make_conversation, turn):
     conversation = make_conversation(memory_mode="off")
-    assert turn(conversation, "Hi").block == ""
+    assert turn(conversation, "Hi").block.text == ""
     Conversation.objects.filter(pk=conversation.pk).update(memory_mode="on")
-    assert BOAT in turn(conversation, "And?").block
+    assert BOAT in turn(conversation, "And?").block.text
 
 
 def test_a_fresh_block_after_trimming_needs_no_correction(boat, make_conversation, turn, provider):
@@ -184,7 +184,7 @@ def test_a_fresh_block_after_trimming_needs_no_correction(boat, make_conversatio
     turn(conversation, "Hi")
     edit_fact(boat, YACHT)
     compacted = turn(conversation, "x" * 7000)
-    assert YACHT in compacted.block
+    assert YACHT in compacted.block.text
     assert compacted.note == ""
 
 
@@ -196,7 +196,7 @@ def test_a_fact_that_looks_like_a_correction_takes_nothing_back(make_fact, make_
     make_fact(text, category="project", kind="goal")
     conversation = make_conversation()
     first = turn(conversation, "Hi")
-    assert "- User sings" in first.block
-    assert "\n- no longer: " not in first.block
+    assert "- User sings" in first.block.text
+    assert "\n- no longer: " not in first.block.text
     second = turn(conversation, "And?")
     assert (second.note, second.block) == ("", first.block)

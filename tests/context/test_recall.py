@@ -57,7 +57,9 @@ def test_vectors_and_a_real_tokenizer_change_none_of_it(owner, tokenizer, embedd
     outcomes = [recall.run(owner, case, tokenizer, embedder) for case in OWN]
     assert {o.case for o in outcomes if not o.correct} == MISSED
     for outcome in outcomes:
-        assert tokenizer.count_text(outcome.prompt.block) + tokenizer.count_text(outcome.prompt.note) <= 500
+        assert (
+            tokenizer.count_text(outcome.prompt.block.text) + tokenizer.count_text(outcome.prompt.note) <= 500
+        )
 
 
 def test_cases_that_were_set_apart_still_come_out_right(owner, scripted):

@@ -8,18 +8,11 @@ from hypothesis import strategies as st
 
 from chat.context.budget import reserve
 from chat.context.prompt import build
-from chat.context.trim import CUT_MARK, cut_middle, newest_that_fit
+from chat.context.trim import CUT_MARK, cut_middle
 
 pytestmark = pytest.mark.django_db
 
 sizes = st.integers(1, 400) | st.integers(1, 9000) | st.just(200_000)
-
-
-@given(st.lists(st.integers(0, 100), max_size=20), st.integers(-50, 500))
-def test_the_newest_that_fit_are_kept_and_one_more_would_not(amounts, room):
-    start = newest_that_fit(amounts, room)
-    assert sum(amounts[start:]) <= max(room, 0)
-    assert start == 0 or sum(amounts[start - 1 :]) > room
 
 
 @given(st.text(max_size=600), st.integers(200, 500))
@@ -52,7 +45,7 @@ def test_a_short_conversation_goes_whole(make_conversation, say, provider):
     conversation = make_conversation(["One", "1", "Two", "2"])
     prompt = build(conversation, say(conversation, "Three"), provider)
     assert [t.content for t in prompt.turns[1:]] == ["One", "1", "Two", "2", "Three"]
-    assert (prompt.cut_messages, prompt.trimmed_through) == (0, 0)
+    assert (prompt.cut_messages, prompt.shape.trimmed_through) == (0, 0)
 
 
 def test_the_first_exchange_and_the_newest_messages_are_kept(make_conversation, say, provider):
@@ -80,7 +73,7 @@ def test_trimming_goes_to_half_the_window_and_does_not_run_again_next_turn(make_
     conversation = make_conversation(["x" * 300] * 50)
     first = turn(conversation, "Go on", "y" * 300)
     second = turn(conversation, "Go on", "y" * 300)
-    assert 0 < first.trimmed_through == second.trimmed_through
+    assert 0 < first.shape.trimmed_through == second.shape.trimmed_through
     assert first.tokens <= 4096 // 2
 
 
@@ -97,21 +90,46 @@ def test_a_single_message_longer_than_the_window_is_cut_in_its_middle_with_a_vis
     assert prompt.tokens > 2048 // 2
 
 
-def test_after_an_oversized_message_the_conversation_goes_on(make_conversation, turn, provider):
+def test_after_an_oversized_message_the_conversation_goes_on_and_repeats_it_as_it_was_cut(
+    make_conversation, turn, provider
+):
     provider.context_window = 2048
     conversation = make_conversation()
-    turn(conversation, "x" * 50_000)
+    first = turn(conversation, "x" * 50_000)
     second = turn(conversation, "Short")
-    third = turn(conversation, "Short too")
-    assert second.tokens < 1024
-    assert third.trimmed_through == second.trimmed_through
+    assert first.shortened
+    assert not second.shortened
+    assert second.turns[: len(first.turns)] == first.turns
+    assert turn(conversation, "Short too").stage == 0
+
+
+def test_beside_a_huge_message_what_was_said_just_before_stays(make_conversation, turn, provider):
+    provider.context_window = 2048
+    conversation = make_conversation()
+    turn(conversation, "My train leaves at nine.", "Then leave at eight.")
+    prompt = turn(conversation, "x" * 50_000)
+    assert "Then leave at eight." in [t.content for t in prompt.turns]
 
 
 def test_a_huge_first_exchange_is_not_kept_for_ever(make_conversation, say, provider):
     provider.context_window = 2048
-    conversation = make_conversation(["first " + "x" * 5000, "y" * 300, "z" * 3000, "w" * 300])
+    conversation = make_conversation(["first " + "x" * 5000, "y" * 300, *["z" * 500, "w" * 300] * 5])
     prompt = build(conversation, say(conversation, "Last"), provider)
     assert not any(t.content.startswith("first") for t in prompt.turns)
+
+
+def test_the_last_six_messages_are_shortened_from_the_oldest_on_before_any_is_lost(
+    make_conversation, say, provider
+):
+    provider.context_window = 2048
+    conversation = make_conversation([f"{n} " + "x" * 1500 for n in range(12)])
+    prompt = build(conversation, say(conversation, "Last"), provider)
+    sent = [t.content for t in prompt.turns[1:-1]]
+    assert [text.split(" ")[0] for text in sent] == ["6", "7", "8", "9", "10", "11"]
+    lengths = [len(text) for text in sent]
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1]
+    assert (prompt.stage, prompt.tokens <= 1024) == (3, True)
 
 
 def test_when_all_is_read_anew_the_block_takes_up_what_was_learned_since(
@@ -119,7 +137,7 @@ def test_when_all_is_read_anew_the_block_takes_up_what_was_learned_since(
 ):
     provider.context_window = 4096
     conversation = make_conversation()
-    assert turn(conversation, "Hi").block == ""
+    assert turn(conversation, "Hi").block.text == ""
     make_fact("User is building a boat", category="project", kind="building")
-    assert turn(conversation, "Still here").block == ""
-    assert "a boat" in turn(conversation, "x" * 15_000).block
+    assert turn(conversation, "Still here").block.text == ""
+    assert "a boat" in turn(conversation, "x" * 15_000).block.text

@@ -82,7 +82,7 @@ class Pipeline:
             conversation=conversation, seq=1, role=Role.USER, content=case.message
         )
         prompt = build(conversation, message, self.registry.provider())
-        return Outcome(prompt=f"{prompt.block}\n{prompt.note}".strip())
+        return Outcome(prompt=f"{prompt.block.text}\n{prompt.note}".strip())
 
     def _know(self, owner: Any, text: str, *, pinned: bool) -> None:
         """Store a fact, classified as one that was added by hand, past consolidation."""

@@ -1,0 +1,83 @@
+"""Makes the next compaction of a conversation ready: sums up what will be left out, reads the next prompt."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from chat.actions import prompts
+from chat.context import budget, preparation, prepared, summary
+from chat.context.strategies import summarises
+from chat.llm.llama import LlamaProvider
+from chat.llm.registry import registry
+from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError, Turn
+from chat.models import Conversation, Message
+
+from .registry import Postpone
+
+logger = logging.getLogger(__name__)
+
+_AGAIN = timedelta(seconds=1)
+
+
+def prepare(payload: dict[str, Any]) -> None:
+    """Sum up from 60 % of the window on, and read the next prompt from 70 % on; raises Postpone."""
+    conversation = (
+        Conversation.objects.select_related("owner", "app").filter(pk=payload["conversation"]).first()
+    )
+    if conversation is None:
+        return
+    try:
+        provider = registry.provider()
+        ready = preparation.prepare(conversation, provider)
+        if ready is None:
+            return
+        leaving = ready[0].shape.trimmed_through
+        if summarises(conversation.manner) and _sum_up(provider, conversation, leaving):
+            conversation.refresh_from_db()
+            ready = preparation.prepare(conversation, provider) or ready
+        if budget.must_prepare(payload["tokens"], payload["window"]):
+            _read_in_advance(provider, conversation, *ready)
+    except ModelNotReady as reason:
+        raise Postpone(timezone.now() + _AGAIN) from reason
+
+
+def _sum_up(provider: Provider, conversation: Conversation, through: int) -> bool:
+    """Continue the summary through that message; a model that fails leaves it to trimming alone."""
+    leaving = Message.objects.filter(
+        conversation=conversation, seq__gt=conversation.summarised_through, seq__lte=through
+    ).shown()
+    text, after = conversation.summary, conversation.summarised_through
+    for portion in summary.portions(provider, [m for m in leaving if m.content]):
+        try:
+            text, usage = summary.summarise(provider, text, portion)
+        except summary.SummaryFailed:
+            logger.warning("no summary was made", extra={"conversation": str(conversation.pk)})
+            break
+        prompts.record_usage(conversation.owner_id, "summary", Lane.BACKGROUND, usage, "stop")
+        if not prompts.record_summary(conversation.pk, text, after, portion[-1].seq):
+            break
+        after = portion[-1].seq
+    return after > conversation.summarised_through
+
+
+def _read_in_advance(
+    provider: Provider, conversation: Conversation, ready: prepared.Prepared, turns: list[Turn]
+) -> None:
+    """Keep the next compaction, and let the model read it message by message while nobody wants anything."""
+    if not prompts.record_prepared(conversation, ready) or not isinstance(provider, LlamaProvider):
+        return
+    try:
+        # Growing bit by bit: between two of them a look at a message has its turn.
+        for end in range(1, len(turns)):
+            if turns[end].role == "user":
+                provider.warm([*turns[:end], Turn("user", "")], slot=prepared.slot_of(conversation.pk))
+    except ModelNotReady:
+        raise
+    except ProviderError:
+        logger.warning(
+            "the next prompt was not read in advance", extra={"conversation": str(conversation.pk)}
+        )
