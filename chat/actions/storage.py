@@ -12,7 +12,6 @@ from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
 
-from chat.context.budget import KEEP_FIRST
 from chat.models import Conversation, Message, MessageState, Topic, TopicArchive
 from chat.models.message import MessageQuerySet
 from chat.topics.contents import lost, read
@@ -36,15 +35,12 @@ def active_topic(conversation_id: Any) -> Any:
 def packable(conversation: Conversation) -> MessageQuerySet:
     """Return the messages whose contents nobody needs as they stand, oldest first.
 
-    Trimmed out of the prompt and not of the first exchange, which never is; read by memory; not marked by the
-    user; finished.
+    Left out of the prompt; read by memory; not marked by the user; finished.
     """
     shown = Message.objects.filter(conversation=conversation).shown()
-    said = shown.exclude(content="", archive__isnull=True)
-    first = list(said.values_list("pk", flat=True)[:KEEP_FIRST])
     through = min(conversation.trimmed_through, conversation.extracted_through)
     live = shown.filter(topic__isnull=False, archive__isnull=True, flagged=False, seq__lte=through)
-    return live.exclude(pk__in=first).exclude(content="").exclude(state=MessageState.STREAMING)
+    return live.exclude(seq__in=conversation.kept).exclude(content="").exclude(state=MessageState.STREAMING)
 
 
 def waiting(conversation: Conversation, active: Any) -> list[Any]:

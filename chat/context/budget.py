@@ -6,7 +6,6 @@ COMPACT_AT = 0.8  # seed 004, "80% threshold"
 COMPACT_TO = 0.5  # so that trimming does not run again next turn
 PREPARE_AT = 0.7  # design §6: from here on the next prompt is made ready, so that nobody waits for it
 SUMMARISE_AT = 0.6  # a summary takes a model a minute, and must be there before the prompt that holds it
-KEEP_FIRST = 2  # the first exchange
 KEEP_LAST = 6  # seed 004, "last 6 messages"
 KEEP_LAST_SUMMARISED = 20  # seed 001, "Summarization": all but the recent 20
 NOTE_TOKENS = 60

@@ -14,6 +14,7 @@ from django.db.models import Q
 from chat.llm.types import Provider, Turn
 from chat.memory.lines import without_lines
 from chat.models import Conversation, MemoryMode, Message
+from chat.topics.contents import with_contents
 
 from . import prepared
 from .assembly import Assembly, Shape
@@ -108,7 +109,7 @@ def history_of(conversation: Conversation, before: int, shape: Shape, gone: set[
     wanted = Q(seq__gt=shape.trimmed_through) | Q(seq__in=shape.kept) | Q(flagged=True)
     earlier = Message.objects.filter(wanted, conversation=conversation).shown().filter(seq__lt=before)
     # A failed reply without text says nothing; a stopped one is what the user saw, so it stays.
-    history = [m for m in earlier if m.content]
+    history = [m for m in with_contents(earlier) if m.content]
     for m in history:
         if conversation.memory_mode == MemoryMode.OFF:
             m.note = ""

@@ -15,6 +15,7 @@ from chat.llm.llama import LlamaProvider
 from chat.llm.registry import registry
 from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError, Turn
 from chat.models import Conversation, Message
+from chat.topics.contents import with_contents
 
 from .registry import Postpone
 
@@ -51,7 +52,7 @@ def _sum_up(provider: Provider, conversation: Conversation, through: int) -> boo
         conversation=conversation, seq__gt=conversation.summarised_through, seq__lte=through
     ).shown()
     text, after = conversation.summary, conversation.summarised_through
-    for portion in summary.portions(provider, [m for m in leaving if m.content]):
+    for portion in summary.portions(provider, [m for m in with_contents(leaving) if m.content]):
         try:
             text, usage = summary.summarise(provider, text, portion)
         except summary.SummaryFailed:

@@ -90,7 +90,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         # Many, unlike a diet: who eats no pork may eat no beef either.
         "habit",
-        r"\b(?:eats? no\b|isst (?:[\w ]+ )?(?:kein\w*|nie|nicht)\b|"
+        r"\b(?:eats? no\b|(?:doesn't|does not|never|no longer) eats?\b|"
+        r"isst (?:[\w ]+ )?(?:kein\w*|nie|nicht)\b|"
         r"ne mange (?:pas|jamais|plus)|n[ou] come|non mangia|não come)|"
         rf"\b(?:plays?|swims?|runs|goes|trains?|cycles|rows|bakes|sings|does|practises|"
         rf"practices) (?!.*\bby\b).*"
@@ -99,7 +100,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "diet",
-        r"\b(?:vegetarian|vegan|pescatarian|halal|kosher|eats? (?:only|meat|fish|nothing)|"
+        r"\b(?:vegetarian|vegan|pescatarian|halal|kosher|eats (?:only|meat|fish|nothing)|"
         r"gluten[- ]free|keto|vegetarier(?:in)?|veganer(?:in)?|vegetarisch|végétarien\w*|vegetarian[oa]|"
         r"vegetariano|vegan[oa])\b|素食|吃素|"
         r"清真",

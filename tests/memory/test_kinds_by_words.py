@@ -41,6 +41,7 @@ from chat.memory.kind_rules import settle_kind
         ("job", "O usuário estuda todo dia das 5 às 7", "habit"),
         ("job", "Nutzer ist Vegetarierin", "diet"),
         ("diet", "User eats no pork", "habit"),
+        ("diet", "User doesn't eat fish", "habit"),
         ("dislikes", "Nutzer isst nie Fisch", "habit"),
         ("diet", "User only eats halal food", "diet"),
     ],

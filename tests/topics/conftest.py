@@ -53,6 +53,8 @@ def left_behind(conversation: Conversation) -> Callable[[], None]:
 
     def leave() -> None:
         last = Message.objects.filter(conversation=conversation).count()
-        Conversation.objects.filter(pk=conversation.pk).update(trimmed_through=last, extracted_through=last)
+        Conversation.objects.filter(pk=conversation.pk).update(
+            trimmed_through=last, extracted_through=last, kept=[1, 2]
+        )
 
     return leave

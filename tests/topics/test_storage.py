@@ -78,7 +78,7 @@ def test_what_a_prompt_still_replays_is_never_packed(bread, conversation):
     assert all(m.content for m in rows(bread) if m.seq > trimmed)
 
 
-def test_the_first_exchange_is_never_packed(exchange, left_behind):
+def test_what_the_prompt_keeps_of_the_past_is_never_packed(exchange, left_behind):
     for _ in range(9):
         topic = exchange("bread")
     exchange("boats")
