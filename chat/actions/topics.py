@@ -19,7 +19,7 @@ from chat.topics.match import Candidate, Vector
 from . import jobs, storage
 
 TITLE = 80  # seed 002, "Data Structures"
-_COUNTED = ("last_active_at", "access_count")
+_COUNTED = ("last_active_at", "access_count", "message_count")
 # What the words of topics without a vector are taken from: enough of the newest messages to compare with.
 _WORDS_FROM_MESSAGES, _WORDS_FROM_CHARACTERS = 200, 600
 
@@ -47,8 +47,8 @@ def assign(message: Message, vector: Vector | None, embedder: str) -> Topic:
             topics.append(topic)
         _touch(topic, message, vector, embedder, now)
         Message.objects.filter(pk=message.pk).update(topic=topic)
-        _count(topic)
-        storage.unpack(topic)
+        if chosen is not None:
+            storage.restore(topic)
         _retire(topics, topic.pk, now)
         for key in storage.waiting(conversation, topic.pk):
             jobs.enqueue("pack_topic", {"topic": str(key)}, key=f"pack_topic:{key}")
@@ -58,10 +58,13 @@ def assign(message: Message, vector: Vector | None, embedder: str) -> Topic:
 def join(reply: Message) -> None:
     """Put a reply into the topic of what it answers; in the caller's transaction."""
     earlier = Message.objects.filter(conversation=reply.conversation_id, role=Role.USER, seq__lt=reply.seq)
-    asked = earlier.select_related("topic").order_by("-seq").first()
-    if asked is not None and asked.topic is not None:
-        Message.objects.filter(pk=reply.pk).update(topic=asked.topic)
-        _count(asked.topic)
+    topic = earlier.order_by("-seq").values_list("topic", flat=True).first()
+    if topic is not None:
+        Message.objects.filter(pk=reply.pk).update(topic=topic)
+        # A reply that was written anew counts once.
+        Topic.objects.filter(pk=topic).update(
+            message_count=Message.objects.filter(topic=topic).shown().count(),
+        )
 
 
 def set_importance(topic: Topic, value: float) -> None:
@@ -90,13 +93,9 @@ def _touch(topic: Topic, message: Message, vector: Vector | None, embedder: str,
         topic.title = " ".join(message.content.split())[:TITLE]
     topic.last_active_at = now
     topic.access_count += 1
+    topic.message_count += 1
     changing = None if topic._state.adding else ("embedding", "embedder", "title", *_COUNTED)
     topic.save(update_fields=changing)
-
-
-def _count(topic: Topic) -> None:
-    topic.message_count = Message.objects.filter(topic=topic).shown().count()
-    Topic.objects.filter(pk=topic.pk).update(message_count=topic.message_count)
 
 
 def _retire(topics: Sequence[Topic], active: Any, now: datetime) -> int:

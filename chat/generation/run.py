@@ -18,6 +18,7 @@ from chat.models import Message, MessageState, Role
 
 from .hub import hub
 from .markdown import BlockStream
+from .placing import place
 
 logger = logging.getLogger(__name__)
 
@@ -141,6 +142,7 @@ class _Run:
         )
         if asked is None:
             raise ProviderError("There is no message to answer.")
+        place(asked)
         prompt = build(row.conversation, asked, provider)
         prompts.record_prompt(row.conversation, asked, row, prompt, provider.context_window)
         stream = self._stream(provider, prompt)

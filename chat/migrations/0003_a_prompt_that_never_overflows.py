@@ -105,6 +105,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('title', models.CharField(max_length=80)),
                 ('summary', models.TextField(blank=True)),
+                ('summarised_through', models.PositiveIntegerField(default=0)),
                 ('embedding', models.BinaryField(blank=True, null=True)),
                 ('embedder', models.CharField(blank=True, max_length=60)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),

@@ -36,6 +36,8 @@ class Topic(UUIDModel):
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="topics")
     title = models.CharField(max_length=80)
     summary = models.TextField(blank=True)
+    # The place in the conversation through which the summary speaks.
+    summarised_through = models.PositiveIntegerField(default=0)
     embedding = models.BinaryField(null=True, blank=True)
     embedder = models.CharField(max_length=60, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -26,7 +26,7 @@ def manager(owner):
 def pack_what_was_left(session: str) -> None:
     """Let no prompt replay what was said, and pack the topics that are not the active one."""
     last = Row.objects.filter(conversation=session).count()
-    Conversation.objects.filter(pk=session).update(trimmed_through=last, extracted_through=last)
+    Conversation.objects.filter(pk=session).update(trimmed_through=last, extracted_through=last, kept=[1, 2])
     for topic in Topic.objects.filter(conversation=session):
         storage.pack(topic, "They spoke of bread.")
 

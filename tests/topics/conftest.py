@@ -58,3 +58,14 @@ def left_behind(conversation: Conversation) -> Callable[[], None]:
         )
 
     return leave
+
+
+@pytest.fixture
+def bread(exchange: Callable[..., Topic], left_behind: Callable[[], None]) -> Topic:
+    """A topic of 16 messages that was left for another one; nothing of it is replayed."""
+    exchange("taxes")
+    for _ in range(8):
+        topic = exchange("bread")
+    exchange("boats")
+    left_behind()
+    return topic

@@ -9,6 +9,8 @@ from django.utils import timezone
 
 from chat.actions import topics
 from chat.actions.messages import finish_reply, retry_reply
+from chat.generation import run as generation
+from chat.llm.registry import registry
 from chat.models import Job, Message, Topic
 
 from .conftest import about
@@ -119,6 +121,37 @@ def test_a_reply_and_its_retry_join_the_topic_of_the_question(talk):
     assert set(Message.objects.values_list("topic", flat=True)) == {topic.pk}
     topic.refresh_from_db()
     assert topic.message_count == 2
+
+
+class Broken:
+    name = "minilm-l6-int8"
+
+    def embed(self, texts):
+        raise OSError("its weights have gone")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("mode", ["on", "off"])
+def test_a_message_is_placed_before_it_is_answered_whatever_the_memory_mode(talk, scripted, mode):
+    registry.use(scripted, embedder=Broken())
+    scripted.replies.append("With patience.")
+    asked, reply = talk("How do I bake sourdough bread?")
+    type(asked.conversation).objects.update(memory_mode=mode)
+    generation.start(reply)
+    generation.wait()
+    assert Topic.objects.get().message_count == 2
+    assert Message.objects.get(pk=reply.pk).content == "With patience."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_failure_to_place_a_message_does_not_cost_its_reply(talk, scripted, monkeypatch, caplog):
+    monkeypatch.setattr(topics, "assign", lambda *_: 1 / 0)
+    scripted.replies.append("With patience.")
+    _, reply = talk("How do I bake sourdough bread?")
+    generation.start(reply)
+    generation.wait()
+    assert Message.objects.get(pk=reply.pk).content == "With patience."
+    assert "found no topic" in caplog.text
 
 
 def test_packing_is_asked_for_once_a_topic_that_was_left_has_more_than_twelve(exchange, left_behind):

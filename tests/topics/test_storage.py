@@ -12,17 +12,6 @@ from chat.views.articles import articles
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def bread(exchange, left_behind):
-    """A topic of 16 messages that was left for another one; nothing of it is replayed."""
-    exchange("taxes")
-    for _ in range(8):
-        topic = exchange("bread")
-    exchange("boats")
-    left_behind()
-    return topic
-
-
 def rows(topic):
     return list(Message.objects.filter(topic=topic).order_by("seq"))
 
@@ -44,6 +33,7 @@ def test_all_but_the_four_newest_are_packed_into_one_archive(bread, conversation
     assert archive.count == 12
     bread.refresh_from_db()
     assert bread.summary == "They spoke of bread."
+    assert bread.summarised_through == rows(bread)[11].seq
     assert said(conversation) == before
 
 

@@ -1,0 +1,55 @@
+"""Packs the older messages of a topic that was left, summed up first."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from chat.actions import prompts, storage
+from chat.context import summary
+from chat.llm.registry import ModelState, registry
+from chat.llm.types import Lane, ModelNotReady, ProviderError
+from chat.models import Message, Topic
+
+from .registry import Postpone, handles
+
+logger = logging.getLogger(__name__)
+
+_AGAIN = timedelta(seconds=5)
+
+
+@handles("pack_topic", slow=True)
+def pack_topic(payload: dict[str, Any]) -> None:
+    """Sum up what leaves the topic, and move it to the archive; raises Postpone while the model loads.
+
+    A model that is missing or fails costs the summary, never the packing.
+    """
+    topic = Topic.objects.select_related("conversation").filter(pk=payload["topic"]).first()
+    if topic is not None and (rows := storage.to_pack(topic)):
+        storage.pack(topic, _summed_up(topic, rows))
+
+
+def _summed_up(topic: Topic, rows: Sequence[Message]) -> str:
+    """Return the topic's summary continued over these messages, nothing where that failed."""
+    # What came back and is packed again has been summed up before.
+    fresh = [m for m in rows if m.seq > topic.summarised_through]
+    if not fresh:
+        return ""
+    text = topic.summary
+    try:
+        provider = registry.provider()
+        for portion in summary.portions(provider, fresh):
+            text, usage = summary.summarise(provider, text, portion)
+            prompts.record_usage(topic.conversation.owner_id, "summary", Lane.BACKGROUND, usage, "stop")
+    except ModelNotReady as reason:
+        if registry.status().state is ModelState.LOADING:
+            raise Postpone(timezone.now() + _AGAIN) from reason
+        return ""
+    except ProviderError:
+        logger.warning("a topic is packed without a summary", extra={"topic": str(topic.pk)}, exc_info=True)
+        return ""
+    return text
