@@ -10,6 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from chat.actions import conversations, deletions, events, facts, graph, jobs, messages, vectors
+from chat.context import prepared
 from chat.generation import run as generation
 from chat.generation.hub import hub
 from chat.llm.registry import registry
@@ -22,11 +23,13 @@ from . import schedule
 from .look import look
 from .prepare import prepare
 from .registry import Postpone, handles
-from .warm import background_prompts
+from .warm import background_prompts, rewarm
 
 logger = logging.getLogger(__name__)
 
 _AGAIN = timedelta(seconds=1)
+# A minute of reading each: the conversations that somebody is most likely to go on with.
+_REWARMED = 2
 # While a reply is being written the look waits; the model would only be taken from it (design §5, "When").
 # A reply's end asks for the look at its own conversation again; this is for the other conversations.
 _AFTER_REPLY = timedelta(seconds=5)
@@ -116,8 +119,19 @@ def end_idle(payload: dict[str, Any]) -> None:
 def free_caches(payload: dict[str, Any]) -> None:
     """Let the model drop what it has read of forgotten words; a process without a model has read none."""
     forget_texts()
+    touched = payload["conversations"]
+    ahead = [prepared.slot_of(key) for key in touched]
     with contextlib.suppress(ModelNotReady):
-        registry.provider().forget(payload["conversations"], keep=background_prompts())
+        registry.provider().forget([*touched, *ahead], keep=background_prompts())
+    recent = Conversation.objects.filter(pk__in=touched, ended_at__isnull=True).order_by("-updated_at")
+    for conversation in recent[:_REWARMED]:
+        jobs.enqueue("warm", {"conversation": str(conversation.pk)}, key=f"warm:{conversation.pk}")
+
+
+@handles("warm", slow=True)
+def warm_conversation(payload: dict[str, Any]) -> None:
+    """Read a conversation's prompt anew, so that its next reply does not wait for it."""
+    rewarm(payload)
 
 
 @handles(schedule.KIND, quick=True)

@@ -11,13 +11,13 @@ from django.utils import timezone
 from chat.actions import prompts
 from chat.context import budget, preparation, prepared, summary
 from chat.context.strategies import summarises
-from chat.llm.llama import LlamaProvider
 from chat.llm.registry import registry
-from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError, Turn
+from chat.llm.types import Lane, ModelNotReady, Provider, Turn
 from chat.models import Conversation, Message
 from chat.topics.contents import with_contents
 
 from .registry import Postpone
+from .warm import read_in_advance
 
 logger = logging.getLogger(__name__)
 
@@ -68,17 +68,6 @@ def _sum_up(provider: Provider, conversation: Conversation, through: int) -> boo
 def _read_in_advance(
     provider: Provider, conversation: Conversation, ready: prepared.Prepared, turns: list[Turn]
 ) -> None:
-    """Keep the next compaction, and let the model read it message by message while nobody wants anything."""
-    if not prompts.record_prepared(conversation, ready) or not isinstance(provider, LlamaProvider):
-        return
-    try:
-        # Growing bit by bit: between two of them a look at a message has its turn.
-        for end in range(1, len(turns)):
-            if turns[end].role == "user":
-                provider.warm([*turns[:end], Turn("user", "")], slot=prepared.slot_of(conversation.pk))
-    except ModelNotReady:
-        raise
-    except ProviderError:
-        logger.warning(
-            "the next prompt was not read in advance", extra={"conversation": str(conversation.pk)}
-        )
+    """Keep the next compaction, and let the model read it while nobody wants anything."""
+    if prompts.record_prepared(conversation, ready):
+        read_in_advance(provider, conversation.pk, turns)

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from contextlib import suppress
+from datetime import timedelta
+from typing import Any
 
+from django.utils import timezone
+
+from chat.context import preparation, prepared
 from chat.context.known import prototypes
 from chat.context.prompt import DEFAULT_PERSONA
 from chat.llm.llama import LlamaProvider
 from chat.llm.registry import registry
-from chat.llm.types import ProviderError, Turn
+from chat.llm.types import ModelNotReady, Provider, ProviderError, Turn
 from chat.memory import judge, judge_prompt, prompt, reader
+from chat.models import Conversation
+
+from .registry import Postpone
+
+logger = logging.getLogger(__name__)
 
 _PATIENCE_SECONDS = 600.0
+_AGAIN = timedelta(seconds=1)
 
 
 def warm_prompts() -> None:
@@ -34,6 +46,40 @@ def _warm() -> None:
     except ProviderError:
         # Whoever needs the prompt reads it then.
         return
+
+
+def rewarm(payload: dict[str, Any]) -> None:
+    """Read a conversation's prompt anew after words in it were forgotten, unless it has ended meanwhile."""
+    open_ones = Conversation.objects.select_related("owner", "app").filter(ended_at__isnull=True)
+    conversation = open_ones.filter(pk=payload["conversation"]).first()
+    if conversation is None:
+        return
+    try:
+        provider = registry.provider()
+        turns = preparation.as_it_stands(conversation, provider)
+        if turns is not None:
+            read_in_advance(provider, conversation.pk, turns)
+    except ModelNotReady as reason:
+        raise Postpone(timezone.now() + _AGAIN) from reason
+
+
+def read_in_advance(provider: Provider, conversation_id: Any, turns: list[Turn]) -> None:
+    """Let the model read what a conversation's next prompt will begin with, in a slot beside its own.
+
+    Bit by bit, so that between two messages a look has its turn. Raises ModelNotReady; what else the provider
+    says against it is logged, for it only means that somebody will wait.
+    """
+    if not isinstance(provider, LlamaProvider):
+        return
+    try:
+        for end in range(1, len(turns)):
+            if turns[end].role == "user":
+                provider.warm([*turns[:end], Turn("user", "")], slot=prepared.slot_of(conversation_id))
+    except ModelNotReady:
+        raise
+    except ProviderError:
+        where = {"conversation": str(conversation_id)}
+        logger.warning("the next prompt was not read in advance", extra=where)
 
 
 def _warm_embedder() -> None:
