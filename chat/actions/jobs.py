@@ -41,14 +41,16 @@ def enqueue(
     if key is None:
         Job.objects.create(kind=kind, payload=payload, run_after=when)
     else:
-        job, made = Job.objects.get_or_create(
-            dedupe_key=key, defaults={"kind": kind, "payload": payload, "run_after": when}
-        )
-        if not made:
-            # A job that had given up gets a new chance with the new request.
-            Job.objects.filter(pk=job.pk).update(
-                requests=F("requests") + 1, run_after=when, attempts=0, failed_at=None, last_error=""
+        # A job that had given up gets a new chance with the new request.
+        again = {"requests": F("requests") + 1, "run_after": when}
+        again |= {"attempts": 0, "failed_at": None, "last_error": ""}
+        # Mostly there is one already: each message asks for the same two.
+        if not Job.objects.filter(dedupe_key=key).update(**again):
+            job, made = Job.objects.get_or_create(
+                dedupe_key=key, defaults={"kind": kind, "payload": payload, "run_after": when}
             )
+            if not made:
+                Job.objects.filter(pk=job.pk).update(**again)
     # Last: without a transaction around this it is called at once.
     transaction.on_commit(_tell)
 

@@ -42,8 +42,9 @@ def send_message(owner: Any, text: str, conversation: Conversation | None = None
     try:
         with transaction.atomic():
             conversation = conversation or _new_conversation(owner, default_app(owner), text)
-            asked = _append(conversation, Role.USER, text)
-            reply = _append(conversation, Role.ASSISTANT, "", state=MessageState.STREAMING)
+            place = _next_place(conversation)
+            asked = _create(conversation, place, Role.USER, text)
+            reply = _create(conversation, place + 1, Role.ASSISTANT, "", state=MessageState.STREAMING)
             _heard(conversation, asked)
             events.tell(owner.pk, "messages", conversation=str(conversation.pk))
     except IntegrityError as error:
@@ -97,7 +98,7 @@ def ask_for_look(conversation: Conversation) -> None:
         for key in backlog.order_by().values_list("conversation", flat=True).distinct():
             flush(key)
         return
-    fresh = Conversation.objects.get(pk=conversation.pk)
+    fresh = Conversation.objects.only("flushed_through", "extracted_through").get(pk=conversation.pk)
     _look_at(fresh.pk, timedelta() if fresh.is_flushed else LOOK_AFTER)
 
 
@@ -185,12 +186,19 @@ def _new_conversation(owner: Any, app: App, text: str) -> Conversation:
 
 
 def _append(conversation: Conversation, role: Role, content: str, **fields: Any) -> Message:
+    return _create(conversation, _next_place(conversation), role, content, **fields)
+
+
+def _next_place(conversation: Conversation) -> int:
+    """Return the `seq` of the next message, which nobody else takes before this transaction ends."""
     # The lock orders two tabs on PostgreSQL; SQLite's BEGIN IMMEDIATE has done so already.
-    Conversation.objects.select_for_update().get(pk=conversation.pk)
+    Conversation.objects.select_for_update().only("pk").get(pk=conversation.pk)
     last = Message.objects.filter(conversation=conversation).aggregate(n=Max("seq"))["n"] or 0
-    return Message.objects.create(
-        conversation=conversation, seq=last + 1, role=role, content=content, **fields
-    )
+    return int(last) + 1
+
+
+def _create(conversation: Conversation, seq: int, role: Role, content: str, **fields: Any) -> Message:
+    return Message.objects.create(conversation=conversation, seq=seq, role=role, content=content, **fields)
 
 
 def _touch(conversation: Conversation, **also: Any) -> None:

@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 # Seed 002, "Configuration": max_messages_per_topic, recent_message_keep.
 MOST_LIVE = 12
+# What of a conversation decides about packing; the rest of its row may be long.
+WATERMARKS = ("trimmed_through", "extracted_through", "kept")
 KEPT = 4
 
 

@@ -33,10 +33,11 @@ def assign(message: Message, vector: Vector | None, embedder: str) -> Topic:
     """
     now = timezone.now()
     with transaction.atomic():
-        conversation = Conversation.objects.select_for_update().get(pk=message.conversation_id)
-        placed = Topic.objects.filter(messages=message).first()
+        held = Conversation.objects.select_for_update().only(*storage.WATERMARKS)
+        conversation = held.get(pk=message.conversation_id)
+        placed = Message.objects.values_list("topic_id", flat=True).get(pk=message.pk)
         if placed is not None:
-            return placed
+            return Topic.objects.get(pk=placed)
         topics = list(Topic.objects.filter(conversation=conversation).current())
         active = storage.active_topic(conversation.pk)
         candidates = _candidates(topics, vector, embedder)

@@ -12,7 +12,6 @@ from django.utils import timezone
 from chat.actions import topics
 from chat.actions.messages import finish_reply
 from chat.models import Message, Topic, TopicArchive
-from chat.topics.overview import stats_of
 
 pytestmark = pytest.mark.django_db
 
@@ -113,21 +112,3 @@ def test_importance_is_one_of_what_is_offered(ours_htmx, topic, value):
 def test_the_menu_of_a_chat_leads_there(ours, topic):
     page = ours.get(reverse("conversation", args=[topic.conversation_id])).content.decode()
     assert reverse("topics", args=[topic.conversation_id]) in page
-
-
-def test_the_stats_of_a_topic_are_the_seeds(older):
-    now = older.last_active_at + timedelta(seconds=120)
-    assert stats_of(older, now) == {
-        "topic_id": str(older.pk),
-        "topic_title": "Boats",
-        "active_messages": 1,
-        "compressed_messages": 2,
-        "total_messages": 3,
-        "has_summary": False,
-        "importance_score": 1.0,
-        "access_count": 12,
-        "memory_type": "long-term",
-        "half_life_days": 4.0,
-        "age_seconds": 86400 + 120,
-        "inactive_seconds": 120,
-    }
