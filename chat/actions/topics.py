@@ -35,7 +35,7 @@ def assign(message: Message, vector: Vector | None, embedder: str) -> Topic:
     with transaction.atomic():
         held = Conversation.objects.select_for_update().only(*storage.WATERMARKS)
         conversation = held.get(pk=message.conversation_id)
-        placed = Message.objects.values_list("topic_id", flat=True).get(pk=message.pk)
+        placed = Message.objects.only("topic_id").get(pk=message.pk).topic_id
         if placed is not None:
             return Topic.objects.get(pk=placed)
         topics = list(Topic.objects.filter(conversation=conversation).current())
