@@ -150,9 +150,10 @@ if MODE == "server":
 
 # The model's window in tokens; 0 takes what suits the machine (design §4).
 WINDOW = env.envint("WINDOW", 0)
-# MiB of memory for the cached prompts of conversations that wait their turn, 28 KiB a token with the default
-# model; 0 reads them again instead.
+# MiB for the cached prompts of conversations that wait their turn, 28 KiB a token with the default model: in
+# memory, and beyond that in files of the data folder; with 0 for both they are read again instead.
 PARKING_MIB = env.envint("PARKING_MIB", 256)
+PARKING_DISK_MIB = env.envint("PARKING_DISK_MIB", 2048)
 # Passwords, tokens, keys and card numbers stay out of memory; the chat itself keeps what was said.
 REDACT_SECRETS = env.envbool("REDACT_SECRETS", True)
 

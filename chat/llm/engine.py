@@ -68,11 +68,11 @@ class Engine:
         build: Callable[[], Native],
         *,
         background_cells: int,
-        parking_bytes: int,
+        lot: ParkingLot,
         on_error: Callable[[Exception], None],
     ) -> None:
         self._build = build
-        self._lot = ParkingLot(parking_bytes)
+        self._lot = lot
         self._background_cells = background_cells
         self._on_error = on_error
         self._wake = threading.Condition()
@@ -168,12 +168,15 @@ class Engine:
             self._serve(current)
         for request in self._waiting:
             self._end(request, ModelNotReady("The model has been shut down."))
+        self._lot.close()
         for cache in reversed(self._caches.values()):
             cache.native.close()
 
     def _next(self) -> Request | None:
         with self._wake:
             self._drop_forgotten()
+            if not self._waiting:
+                self._lot.settle()
             while not self._waiting and not self._closed:
                 self._wake.wait()
                 self._drop_forgotten()

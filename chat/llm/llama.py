@@ -12,6 +12,7 @@ import psutil
 
 from .engine import Engine, Request
 from .native import Native
+from .parking import ParkingLot
 from .sampler import Sampling
 from .template import ChatTemplate
 from .types import Completion, Finish, Lane, ModelNotReady, PromptTooLong, StopFlag, Turn, Usage
@@ -74,7 +75,7 @@ class LlamaProvider:
         window: int,
         threads: int,
         on_error: Callable[[Exception], None],
-        parking_mib: int = 0,
+        lot: ParkingLot | None = None,
     ) -> None:
         self.name = name
         self.context_window = self._longest = window
@@ -84,7 +85,7 @@ class LlamaProvider:
         self.engine = Engine(
             build,
             background_cells=BACKGROUND_CELLS,
-            parking_bytes=parking_mib * 1024**2,
+            lot=lot or ParkingLot(0),
             on_error=on_error,
         )
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .garage import Garage
 from .slots import common_prefix
 
 
@@ -25,38 +26,70 @@ class Parked:
 
 
 class ParkingLot:
-    """Parked prefixes by name, within a budget in bytes; whoever was parked first leaves first."""
+    """Parked prefixes by name: in memory within a budget in bytes, and beyond it in the garage.
 
-    def __init__(self, budget: int) -> None:
+    Whoever was parked first is moved out first, at the next `settle`: the engine calls it while nobody waits,
+    since writing a file takes a tenth of a second.
+    """
+
+    def __init__(self, budget: int, garage: Garage | None = None) -> None:
         self.budget = budget
+        self._garage = garage or Garage(None, 0)
         self._parked: OrderedDict[str, Parked] = OrderedDict()
 
     def __contains__(self, name: str) -> bool:
-        return name in self._parked
+        return name in self._parked or name in self._garage
 
     def used(self) -> int:
-        """Return the bytes in use."""
+        """Return the bytes of memory in use."""
         return sum(parked.state.nbytes for parked in self._parked.values())
 
     def put(self, name: str, parked: Parked) -> None:
-        """Park a prefix; one that is larger than the whole budget is not kept."""
+        """Park a prefix; memory may be overdrawn until the next `settle`, by no more than once the budget."""
         self.forget(name)
-        if parked.state.nbytes > self.budget:
-            return
-        while self.used() + parked.state.nbytes > self.budget:
-            self._parked.popitem(last=False)
         self._parked[name] = parked
+        while self.used() > 2 * self.budget:
+            self._move_out()
+
+    def settle(self) -> None:
+        """Bring memory back within its budget."""
+        while self.used() > self.budget:
+            self._move_out()
 
     def take(self, name: str) -> Parked | None:
         """Return a prefix and give its place up."""
-        return self._parked.pop(name, None)
+        parked = self._parked.pop(name, None)
+        if parked is not None or name not in self._garage:
+            return parked
+        tokens = dict(self._garage)[name]
+        state = self._garage.take(name)
+        return None if state is None else Parked(tokens, state)
 
     def forget(self, name: str) -> None:
-        """Drop a prefix, where it is parked."""
+        """Drop a prefix, wherever it is parked."""
         self._parked.pop(name, None)
+        self._garage.forget(name)
 
     def best_source(self, tokens: Sequence[int]) -> tuple[Parked | None, int]:
-        """Return the prefix that shares the most leading tokens with these, and how many."""
-        lengths = [(common_prefix(parked.tokens, tokens), parked) for parked in self._parked.values()]
-        length, parked = max(lengths, key=lambda item: item[0], default=(0, None))
-        return (parked, length) if length else (None, 0)
+        """Return the prefix that shares the most leading tokens with these, and how many.
+
+        One that lies in a file moves back into memory.
+        """
+        prefixes = [(name, parked.tokens) for name, parked in self._parked.items()]
+        lengths = [(common_prefix(theirs, tokens), name) for name, theirs in (*prefixes, *self._garage)]
+        length, best = max(lengths, key=lambda item: item[0], default=(0, ""))
+        if not length:
+            return None, 0
+        if best not in self._parked and (parked := self.take(best)) is not None:
+            self._parked[best] = parked
+        found = self._parked.get(best)
+        return (found, length) if found is not None else (None, 0)
+
+    def close(self) -> None:
+        """Drop everything."""
+        self._parked.clear()
+        self._garage.close()
+
+    def _move_out(self) -> None:
+        name, parked = self._parked.popitem(last=False)
+        self._garage.put(name, parked.tokens, parked.state)

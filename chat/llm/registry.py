@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import weights
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from .llama import LlamaProvider
 
 logger = logging.getLogger(__name__)
+_MIB = 1024**2
 
 
 class ModelState(StrEnum):
@@ -84,9 +86,16 @@ class Registry:
             self._provider, self._embedder = provider, embedder
         self._set(Status(ModelState.READY, provider.name, label or provider.name, remote=provider.remote))
 
-    def load(self, *, window: int = 0, parking_mib: int = 0) -> None:
-        """Begin to load the chosen model and the embedder, and return at once."""
+    def load(
+        self, *, window: int = 0, parking_mib: int = 0, folder: Path | None = None, folder_mib: int = 0
+    ) -> None:
+        """Begin to load the chosen model and the embedder, and return at once.
+
+        Prompt caches that wait their turn take up to `parking_mib` of memory and `folder_mib` in `folder`.
+        """
+        from .garage import Garage
         from .llama import LlamaProvider, default_threads, default_window
+        from .parking import ParkingLot
 
         self._load_embedder()
         try:
@@ -105,7 +114,7 @@ class Registry:
             window=window or default_window(),
             threads=default_threads(),
             on_error=self._failed,
-            parking_mib=parking_mib,
+            lot=ParkingLot(parking_mib * _MIB, Garage(folder, folder_mib * _MIB)),
         )
         provider.engine.start()
         threading.Thread(

@@ -13,7 +13,6 @@ import statistics
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +24,10 @@ import django
 django.setup()
 
 from chat.actions.owners import default_app, local_owner  # noqa: E402
-from chat.context.prompt import build  # noqa: E402
-from chat.llm.types import Turn  # noqa: E402
 from chat.models import Conversation, ExtractionRun, Fact, Job, MemoryMode, Message, PromptReport, Role  # noqa: E402
 from tests.benchmarks import talk  # noqa: E402
 from tests.benchmarks.bare import Bare  # noqa: E402
+from tests.benchmarks.live import Row, loaded, printed, quiet, tokens_of, wait_until  # noqa: E402
 from tests.page_client import Page, serve  # noqa: E402
 
 PAIRS = 5
@@ -40,16 +38,6 @@ WRITING_PAIRS = 10
 WRITING_SECONDS = 2.5
 LETTER = "Tell me at length how a letter travels from one country to another."
 MIB = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of the table."""
-
-    what: str
-    measured: str
-    bar: str
-    ok: bool
 
 
 def main() -> int:
@@ -64,7 +52,7 @@ def main() -> int:
         try:
             page = loaded(base)
             owner = local_owner()
-            quiet(page)
+            quiet()
             ratios += writing(page, bare, owner)
             if n == STARTS - 1:
                 rows.append(written(ratios))
@@ -77,25 +65,14 @@ def main() -> int:
             process.terminate()
             process.wait(20)
             bare.native.close()
-    width = max(len(r.what) for r in rows)
-    print(f"\n{'measure':<{width}}  {'measured':<44}  bar")
-    for row in rows:
-        print(f"{row.what:<{width}}  {row.measured:<44}  {row.bar:<24}  {'ok' if row.ok else 'MISSED'}")
-    return 0 if all(r.ok for r in rows) else 1
-
-
-def loaded(base: str) -> Page:
-    """Return the server's page, once its model is there."""
-    page = Page(base)
-    wait_until(lambda: "The model is loading" not in page.get("/"), "the model")
-    return page
+    return printed(rows)
 
 
 def writing(page: Page, bare: Bare, owner: Any) -> list[float]:
     """Return tokens a second, socket ÷ bare loop, in pairs; each goes first every other time."""
     for n in range(6):  # what an afternoon leaves behind: other conversations
         page.begin(f"Say hello, number {n}.")
-        quiet(page)
+        quiet()
     ratios = []
     tokens: list[int] = []
     count = 0
@@ -107,7 +84,7 @@ def writing(page: Page, bare: Bare, owner: Any) -> list[float]:
         if n % 2:
             loop = bare.write(tokens, count)
         reply = page.say(LETTER, str(talked.pk), stop_after=WRITING_SECONDS)
-        quiet(page)
+        quiet()
         count = PromptReport.objects.get(reply_id=reply.id).completion_tokens
         tokens = tokens_of(bare, reply.id)
         if not n % 2:
@@ -131,11 +108,11 @@ def follow_up(page: Page, bare: Bare, conversation: Conversation) -> Row:
     page.say("Where were we? Answer in one sentence.", key)
     ours, theirs, reads = [], [], []
     for n in range(PAIRS):
-        quiet(page)
+        quiet()
         looks = ExtractionRun.objects.count()
         reply = page.say(talk.NEXT[n], key, stop_after=1.0)
         report = PromptReport.objects.get(reply_id=reply.id)
-        quiet(page)
+        quiet()
         if ExtractionRun.objects.count() <= looks:
             raise RuntimeError("no extraction ran between the turns")
         tokens = tokens_of(bare, reply.id)
@@ -163,9 +140,9 @@ def preempting(page: Page, conversation: Conversation) -> Row:
     other = page.begin("Hello. Answer with one word.")
     idle, busy = [], []
     for n in range(3):
-        quiet(page)
+        quiet()
         idle.append(page.say(talk.NEXT[5 + n % 3], key, stop_after=0.2).first)
-        quiet(page)
+        quiet()
         looks = ExtractionRun.objects.count()
         page.say(f"Week {n}. {talk.LONG}", other, stop_after=0.1)
         wait_until(lambda: Job.objects.filter(kind="extract", lease_until__isnull=False).exists(), "a look")
@@ -179,9 +156,9 @@ def preempting(page: Page, conversation: Conversation) -> Row:
 
 def lag(page: Page) -> Row:
     """Measure how late the server's event loop wakes while a reply streams."""
-    quiet(page)
+    quiet()
     conversation = page.begin("Hello again. Answer with one word.")
-    quiet(page)
+    quiet()
     page.get("/lag/")
     page.say(
         "Write a long list of things to pack for a week in the mountains, as Markdown with headings.",
@@ -226,47 +203,6 @@ def planted(owner: Any) -> Conversation:
     conversation.extracted_through = 2 * len(talk.TALK)
     conversation.save()
     return conversation
-
-
-def tokens_of(bare: Bare, reply_id: str) -> list[int]:
-    """Return the prompt that the server gave to the model for a reply, as token ids."""
-    reply = Message.objects.select_related("conversation__app", "conversation__owner").get(pk=reply_id)
-    asked = Message.objects.filter(conversation=reply.conversation, seq__lt=reply.seq, role=Role.USER).last()
-    if asked is None:
-        raise RuntimeError("the reply answers nothing")
-    prompt = build(reply.conversation, asked, _Counter(bare))  # type: ignore[arg-type]
-    return bare.template.tokens(prompt.turns)
-
-
-@dataclass(frozen=True)
-class _Counter:
-    """What building a prompt needs of a provider: the window and the tokenizer."""
-
-    bare: Bare
-    context_window: int = 8192
-
-    def count_tokens(self, turns: list[Turn]) -> int:
-        return len(self.bare.template.tokens(turns))
-
-    def count_text(self, text: str) -> int:
-        return len(self.bare.native.tokenize(text, special=False))
-
-
-def quiet(page: Page) -> None:
-    """Wait until no job is due or running, so that the machine is ours."""
-    wait_until(
-        lambda: not Job.objects.filter(failed_at__isnull=True).exclude(kind="end_idle").exists(), "the jobs"
-    )
-    time.sleep(0.3)
-
-
-def wait_until(condition: Any, what: str, seconds: float = 240) -> None:
-    """Poll a condition; raises when the time is over."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise RuntimeError(f"{what} took longer than {seconds:.0f} s")
-        time.sleep(0.1)
 
 
 if __name__ == "__main__":

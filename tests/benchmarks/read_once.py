@@ -13,8 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import timedelta
-from typing import Any
 
 os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="memoryapp-benchmark-")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
@@ -23,17 +21,16 @@ import django
 
 django.setup()
 
-from django.utils import timezone  # noqa: E402
 
 from chat.actions import jobs  # noqa: E402
 from chat.actions.owners import default_app, local_owner  # noqa: E402
 from chat.llm import weights  # noqa: E402
 from chat.llm.types import Turn  # noqa: E402
 from chat.memory import prompt as reading  # noqa: E402
-from chat.models import Conversation, ExtractionRun, Fact, Job, Message, PromptReport, UsageRecord  # noqa: E402
+from chat.models import Conversation, ExtractionRun, Fact, Message, PromptReport, UsageRecord  # noqa: E402
 from tests.benchmarks import talk  # noqa: E402
 from tests.benchmarks.bare import Bare  # noqa: E402
-from tests.benchmarks.first_light import Row, loaded, tokens_of, wait_until  # noqa: E402
+from tests.benchmarks.live import Row, loaded, printed, quiet, tokens_of, wait_until  # noqa: E402
 from tests.benchmarks.talk_on import MORE  # noqa: E402
 from tests.page_client import Page, Reply, serve  # noqa: E402
 
@@ -99,8 +96,7 @@ class Bench:
 
 def main() -> int:
     """Run every measurement and print the table; returns the exit code."""
-    environment = {**os.environ, "WINDOW": str(WINDOW)}
-    process, base = serve(environment, "-m", "tests.benchmarks.server")
+    process, base = serve({**os.environ, "WINDOW": str(WINDOW)}, "-m", "tests.benchmarks.server")
     bare = Bare(weights.model_path())
     rows: list[Row] = []
     try:
@@ -113,11 +109,7 @@ def main() -> int:
         process.terminate()
         process.wait(20)
         bare.native.close()
-    width = max(len(r.what) for r in rows)
-    print(f"\n{'measure':<{width}}  {'measured':<44}  bar")
-    for row in rows:
-        print(f"{row.what:<{width}}  {row.measured:<44}  {row.bar:<24}  {'ok' if row.ok else 'MISSED'}")
-    return 0 if all(r.ok for r in rows) else 1
+    return printed(rows)
 
 
 def judged(what: str, ours: list[float], theirs: list[float], factor: float, plus: float) -> Row:
@@ -260,18 +252,6 @@ GARDEN = ("the soil", "the beans", "watering", "the compost", "slugs", "the fenc
 def summaries() -> int:
     """Return how many times the model was asked for a summary."""
     return UsageRecord.objects.filter(purpose="summary").count()
-
-
-def quiet() -> None:
-    """Wait until no job is due or running, so that the machine is ours."""
-
-    def busy() -> Any:
-        soon = timezone.now() + timedelta(seconds=60)
-        waiting = Job.objects.filter(failed_at__isnull=True).exclude(kind="end_idle")
-        return waiting.filter(run_after__lte=soon) | waiting.filter(lease_until__isnull=False)
-
-    wait_until(lambda: not busy().exists(), "the jobs")
-    time.sleep(0.3)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import pytest
 
 from chat.llm import weights
 from chat.llm.llama import LlamaProvider, default_threads
+from chat.llm.parking import ParkingLot
 from tests.weights_here import needed
 
 # Small, so that a test can fill all cells in seconds.
@@ -25,7 +26,7 @@ def llama() -> Iterator[LlamaProvider]:
         window=WINDOW,
         threads=default_threads(),
         on_error=errors.append,
-        parking_mib=64,
+        lot=ParkingLot(64 * 1024**2),
     )
     provider.engine.start()
     assert provider.engine.ready.wait(120), errors

@@ -17,10 +17,13 @@ def car(size: int, tokens: list[int] | None = None) -> Parked:
 
 
 @given(st.lists(st.tuples(names, sizes), max_size=30), st.integers(0, 100))
-def test_the_budget_is_never_exceeded_and_the_last_that_fits_is_there(arrivals, budget):
+def test_memory_is_within_its_budget_once_settled_and_never_twice_beyond(arrivals, budget):
     lot = ParkingLot(budget)
     for name, size in arrivals:
         lot.put(name, car(size))
+        assert lot.used() <= 2 * budget
+        assert (name in lot) == (size <= 2 * budget)
+        lot.settle()
         assert lot.used() <= budget
         assert (name in lot) == (size <= budget)
 
@@ -29,6 +32,7 @@ def test_who_was_parked_first_leaves_first():
     lot = ParkingLot(10)
     for name in "abc":
         lot.put(name, car(5))
+    lot.settle()
     assert [name in lot for name in "abc"] == [False, True, True]
 
 
@@ -45,6 +49,7 @@ def test_a_new_prefix_of_a_name_replaces_the_old_one_even_when_it_does_not_fit()
     lot = ParkingLot(10)
     lot.put("a", car(3))
     lot.put("a", car(11))
+    lot.settle()
     assert "a" not in lot
 
 

@@ -27,7 +27,7 @@ class FakeEngine:
 class FakeProvider(ScriptedProvider):
     """A model that is being loaded."""
 
-    def __init__(self, name, path, *, window, threads, on_error, parking_mib) -> None:
+    def __init__(self, name, path, *, window, threads, on_error, lot) -> None:
         super().__init__(name=name, context_window=window)
         self.engine, self.on_error, self.closed = FakeEngine(), on_error, False
         made.append(self)

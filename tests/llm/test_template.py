@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chat.llm.engine import Engine, Request
+from chat.llm.parking import ParkingLot
 from chat.llm.sampler import Sampling
 from chat.llm.template import ChatTemplate, TemplateMissing
 from chat.llm.types import Lane, ModelNotReady, Turn
@@ -93,7 +94,7 @@ def test_a_model_that_cannot_be_loaded_fails_what_waits_with_its_sentence():
     def build():
         raise TemplateMissing("This model file has no chat template.")
 
-    engine = Engine(build, background_cells=256, parking_bytes=0, on_error=told.append)
+    engine = Engine(build, background_cells=256, lot=ParkingLot(0), on_error=told.append)
     request = engine.submit(Request([1], "a", Lane.CHAT, 1, Sampling()))
     engine.start()
     with pytest.raises(ModelNotReady, match="no chat template"):

@@ -68,7 +68,12 @@ class Command(BaseCommand):
         _recover()
         runner = JobRunner()
         registry.on_change(_announce)
-        registry.load(window=settings.WINDOW, parking_mib=settings.PARKING_MIB)
+        registry.load(
+            window=settings.WINDOW,
+            parking_mib=settings.PARKING_MIB,
+            folder=settings.DATA_DIR / "parked",
+            folder_mib=settings.PARKING_DISK_MIB,
+        )
         warm_prompts()
         runner.start()
         self.stdout.write(f"memoryapp is at {address}  (Ctrl-C stops it)")
