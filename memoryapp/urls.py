@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import path
 
-from chat.views import chats, forgetting, graph, health, memory, origins, replies, topics
+from chat.views import chats, forgetting, graph, health, memory, origins, replies, reports, topics
 
 urlpatterns = [
     path("", chats.home, name="home"),
@@ -15,6 +15,7 @@ urlpatterns = [
     path("c/<uuid:pk>/flush/", chats.flush, name="flush"),
     path("c/<uuid:pk>/care/", health.care, name="care"),
     path("c/<uuid:pk>/end/", health.end, name="end"),
+    path("c/<uuid:pk>/strategy/", health.strategy, name="strategy"),
     path("c/<uuid:pk>/memory/", health.memory_mode, name="memory_mode"),
     path("c/<uuid:pk>/topics/", topics.topics, name="topics"),
     path("topics/<uuid:pk>/importance/", topics.importance, name="topic_importance"),
@@ -23,6 +24,7 @@ urlpatterns = [
     path("m/<uuid:pk>/stop/", replies.stop, name="stop"),
     path("m/<uuid:pk>/retry/", replies.retry, name="retry"),
     path("m/<uuid:pk>/used/", replies.used, name="used"),
+    path("m/<uuid:pk>/prompt/", reports.report, name="report"),
     path("memory/", memory.panel, name="memory"),
     path("memory/graph/", graph.graph, name="memory_graph"),
     path("memory/pill/", memory.pill, name="memory_pill"),

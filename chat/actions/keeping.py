@@ -1,4 +1,4 @@
-"""Which conversations there are: beginning one, deleting one, pruning old ones."""
+"""Which conversations there are and what each keeps in mind: begin, strategy, delete, prune."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from chat.models import Conversation, Job, Message, MessageState
+from chat.models import Conversation, Job, Message, MessageState, Strategy
 
-from . import jobs
+from . import events, jobs
+from .messages import Refused
 from .owners import default_app
 
 
@@ -23,6 +24,18 @@ def begin(owner: Any, key: Any = None, **fields: Any) -> Conversation:
     if key is None:
         return Conversation.objects.create(owner=owner, **fields)
     return Conversation.objects.get_or_create(pk=key, owner=owner, defaults=fields)[0]
+
+
+def set_strategy(conversation: Conversation, strategy: str) -> None:
+    """Choose what stays in the prompt when it outgrows the window; "" means as the app has it.
+
+    What a prompt holds already stays until it is compacted; what was prepared for that is not used any more.
+    """
+    if strategy and strategy not in Strategy.values:
+        raise Refused("Choose one of the strategies.")
+    with transaction.atomic():
+        Conversation.objects.filter(pk=conversation.pk).update(strategy=strategy, prepared=None)
+        events.tell(conversation.owner_id, "chat", conversation=str(conversation.pk))
 
 
 def delete(conversation: Conversation) -> None:

@@ -154,3 +154,8 @@ class PromptReport(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prompt_tokens} tokens, {self.cached_tokens} cached"
+
+    @property
+    def summarised(self) -> bool:
+        """Whether a summary stood in the prompt in the place of earlier messages."""
+        return bool(self.sections.get("summary"))

@@ -30,7 +30,10 @@ class Article:
     created_at: datetime
     used_count: int
     learned: list[Fact]
-    trimmed: bool
+    compacted: bool
+    summarised: bool
+    shortened: bool
+    has_report: bool
     share: int | None
 
     @property
@@ -98,6 +101,10 @@ def _article(message: Message, report: PromptReport | None, alive: set[Any], lea
         created_at=message.created_at,
         used_count=sum(1 for i in report.facts if UUID(i) in alive) if report else 0,
         learned=learned if message.state != MessageState.STREAMING else [],
-        trimmed=bool(report and report.cut_messages),
+        # Where the prompt was compacted, not at each reply after that.
+        compacted=bool(report and report.stage and (report.cut_messages or report.summarised)),
+        summarised=bool(report and report.summarised),
+        shortened=bool(report and report.shortened),
+        has_report=report is not None and bool(report.window),
         share=window_share(report),
     )

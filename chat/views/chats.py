@@ -12,10 +12,11 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from chat.actions import messages as actions
 from chat.generation import run as generation
-from chat.models import Conversation, MemoryMode, Message
+from chat.models import Conversation, Message
 
 from .answers import refused
 from .articles import articles
+from .health import menu
 from .scope import HtmxHttpRequest, own_conversation, uuid_or_404
 
 
@@ -33,11 +34,10 @@ def conversation(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     shown = articles(Message.objects.filter(conversation=found).shown())
     share = next((a.share for a in reversed(shown) if a.share is not None), 0)
     context = {
-        "conversation": found,
+        **menu(found),
         "articles": shown,
         "is_first_run": False,
         "context_share": share,
-        "modes": MemoryMode.choices,
     }
     return render(request, "chat/page.html", context)
 

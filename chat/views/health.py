@@ -16,9 +16,9 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import trigger_client_event
 
-from chat.actions import conversations
+from chat.actions import conversations, keeping
 from chat.actions.messages import Refused
-from chat.models import Conversation, ExtractionRun, Job, MemoryMode, Message
+from chat.models import Conversation, ExtractionRun, Job, MemoryMode, Message, Strategy
 
 from .answers import refused, toast
 from .scope import HtmxHttpRequest, own_conversation
@@ -113,7 +113,12 @@ def care(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     found = own_conversation(request, pk)
     if not request.htmx:
         return redirect("conversation", found.pk)
-    return render(request, "chat/_care.html", {"conversation": found, "modes": MemoryMode.choices})
+    return render(request, "chat/_care.html", menu(found))
+
+
+def menu(conversation: Conversation) -> dict[str, Any]:
+    """Return what the menu of a conversation is made of."""
+    return {"conversation": conversation, "modes": MemoryMode.choices, "strategies": Strategy.choices}
 
 
 @require_POST
@@ -122,6 +127,17 @@ def memory_mode(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     found = own_conversation(request, pk)
     try:
         conversations.set_memory_mode(found, request.POST.get("mode", ""))
+    except Refused as problem:
+        return refused(request, str(problem), 422, f"/c/{found.pk}/")
+    return _chat_changed(request, found)
+
+
+@require_POST
+def strategy(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Choose what one conversation keeps when it outgrows the window."""
+    found = own_conversation(request, pk)
+    try:
+        keeping.set_strategy(found, request.POST.get("strategy", ""))
     except Refused as problem:
         return refused(request, str(problem), 422, f"/c/{found.pk}/")
     return _chat_changed(request, found)

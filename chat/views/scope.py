@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django_htmx.middleware import HtmxDetails
 
-from chat.models import Conversation, Deletion, Fact, FactEvent, Message, Topic
+from chat.models import Conversation, Deletion, Fact, FactEvent, Message, PromptReport, Topic
 
 
 class HtmxHttpRequest(HttpRequest):
@@ -35,6 +35,12 @@ def own_message(request: HtmxHttpRequest, pk: UUID) -> Message:
 def own_topic(request: HtmxHttpRequest, pk: UUID) -> Topic:
     """Return a topic of the user's conversations, or answer 404."""
     return get_object_or_404(Topic.objects.for_owner(request.user).select_related("conversation"), pk=pk)
+
+
+def own_report(request: HtmxHttpRequest, pk: UUID) -> PromptReport:
+    """Return what a reply of the user's conversations was made of, or answer 404."""
+    rows = PromptReport.objects.for_owner(request.user).select_related("reply")
+    return get_object_or_404(rows, pk=pk)
 
 
 def own_fact(request: HtmxHttpRequest, pk: UUID) -> Fact:

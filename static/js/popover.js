@@ -17,7 +17,8 @@ document.addEventListener("toggle", (event) => {
 document.body.addEventListener("htmx:afterSettle", ({ target }) => {
   if (!target.matches?.(".pop:popover-open")) return;
   put(target);
-  $("a", target)?.focus({ focusVisible: false });
+  // What was pressed in it keeps the focus.
+  if (!target.contains(document.activeElement)) $("a", target)?.focus({ focusVisible: false, preventScroll: true });
 });
 $("[data-talk]")?.addEventListener("scroll", () => $$(".pop:popover-open").forEach(put), { passive: true });
 addEventListener("resize", () => $$(".pop:popover-open").forEach(put));

@@ -16,7 +16,7 @@ from chat.actions import deletions
 from chat.actions.facts import add_fact
 from chat.actions.messages import finish_reply, send_message
 from chat.actions.topics import assign
-from chat.models import Conversation, Fact, Message, Topic
+from chat.models import Conversation, Fact, Message, PromptReport, Topic
 from memoryapp.urls import urlpatterns
 
 ORIGIN = "http://testserver"
@@ -40,6 +40,7 @@ class Things:
         asked, reply = send_message(user, f"Message {mark}")
         topic = assign(asked, None, "")
         finish_reply(reply, f"Reply {mark}", "complete")
+        PromptReport.objects.create(reply=reply, window=2048)
         gone = add_fact(user, f"Forgotten {mark}")
         fact = add_fact(user, f"Fact {mark}")
         away = add_fact(user, f"Faded {mark}")
@@ -56,6 +57,8 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
     "message": [("GET", lambda t: reverse("message", args=[t.reply.pk]), {})],
     "stop": [("POST", lambda t: reverse("stop", args=[t.reply.pk]), {})],
     "retry": [("POST", lambda t: reverse("retry", args=[t.reply.pk]), {})],
+    "report": [("GET", lambda t: reverse("report", args=[t.reply.pk]), {})],
+    "strategy": [("POST", lambda t: reverse("strategy", args=[t.conversation.pk]), {"strategy": "simple"})],
     "used": [("GET", lambda t: reverse("used", args=[t.reply.pk]), {})],
     "undo": [("POST", lambda t: reverse("undo", args=[t.deletion.pk]), {})],
     "fact": [("GET", lambda t: reverse("fact", args=[t.fact.pk]), {})],

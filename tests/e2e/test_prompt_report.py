@@ -1,0 +1,129 @@
+"""What a reply was made of opens under it; the menu lets the user choose what a long chat keeps."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from chat.actions.owners import default_app, local_owner
+from chat.models import Conversation, Message, PromptReport
+
+from .hands import card, findings, reply, say
+
+pytestmark = pytest.mark.browser
+
+NAME = "What this reply was made of"
+
+
+@pytest.fixture
+def long_chat(transactional_db, make_fact):
+    """A conversation with a summary and a shortened message behind its last reply; returns its address."""
+    owner = local_owner()
+    facts = [make_fact("User likes tea"), make_fact("User is building a boat", category="project")]
+    chat = Conversation.objects.create(owner=owner, app=default_app(owner), title="Rivers")
+    said = [
+        "How long is the Rhine? " * 20,
+        "About 1,230 kilometres.",
+        "And the Danube? " * 20,
+        "About 2,850.",
+    ]
+    for seq, text in enumerate(said, start=1):
+        role = "user" if seq % 2 else "assistant"
+        answer = Message.objects.create(conversation=chat, seq=seq, role=role, content=text)
+    PromptReport.objects.create(
+        reply=answer,
+        sections={"persona": 75, "memory": 60, "summary": 210, "history": 1240, "note": 24, "message": 640},
+        facts=[str(facts[0].pk)],
+        left_out=[str(facts[1].pk)],
+        cut_messages=14,
+        stage=2,
+        shortened=True,
+        prompt_tokens=2249,
+        cached_tokens=2101,
+        completion_tokens=90,
+        window=4096,
+        first_token_ms=380,
+    )
+    return f"/c/{chat.pk}/"
+
+
+def test_it_opens_under_a_reply_and_a_memory_in_it_leads_to_its_card(open_page, make_fact):
+    make_fact("User likes jazz")
+    page = open_page()
+    say(page, "What do you know about me?")
+    expect(reply(page)).to_contain_text("Understood.")
+    reply(page).get_by_role("button", name=NAME).click()
+    report = page.get_by_role("dialog", name=NAME)
+    expect(report.get_by_text("Kept free for the reply")).to_be_visible()
+    report.get_by_role("link", name="User likes jazz").click()
+    sheet = page.get_by_role("dialog", name="Memory", exact=True)
+    expect(card(sheet, "jazz")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_fits_and_axe_finds_nothing_serious(open_page, long_chat, width, dark):
+    page = open_page(long_chat, width=width, dark=dark)
+    expect(page.get_by_text("Earlier messages were summarised")).to_be_visible()
+    expect(page.get_by_text("its middle was left out")).to_be_visible()
+    reply(page).hover()
+    reply(page).get_by_role("button", name=NAME).click()
+    report = page.get_by_role("dialog", name=NAME)
+    expect(report.get_by_text("1,240")).to_be_visible()
+    box = report.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    assert report.evaluate("e => e.scrollWidth <= e.clientWidth")
+    assert findings(page) == []
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="This chat").click()
+    expect(page.get_by_role("combobox", name="When this chat outgrows the window")).to_be_visible()
+    assert findings(page) == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_its_page_is_for_everybody_too(open_page, long_chat, dark):
+    page = open_page(long_chat, dark=dark)
+    page.goto(f"/m/{reply(page).get_attribute('data-id')}/prompt/")
+    expect(page.get_by_role("heading", name="What a reply was made of")).to_be_visible()
+    assert findings(page) == []
+
+
+def test_the_meter_follows_each_reply(open_page, scripted):
+    scripted.context_window = 400
+    page = open_page()
+    meter = page.get_by_role("meter", name="Context window")
+    say(page, "Hello")
+    expect(reply(page)).to_contain_text("Understood.")
+    before = int(meter.get_attribute("aria-valuenow"))
+    say(page, "Something longer to say. " * 20)
+    expect(page.locator("[data-role=assistant][data-state=complete]")).to_have_count(2)
+    after = int(meter.get_attribute("aria-valuenow"))
+    assert 0 < before < after
+    assert meter.get_attribute("title").startswith(f"{after} %")
+
+
+def test_a_strategy_is_chosen_in_the_menu_and_keeps_the_focus(open_page, long_chat):
+    page = open_page(long_chat)
+    page.get_by_role("button", name="This chat").click()
+    choice = page.get_by_role("combobox", name="When this chat outgrows the window")
+    choice.select_option("simple")
+    expect(choice.get_by_role("option", selected=True)).to_have_text("newest messages only")
+    expect(page.get_by_role("dialog", name="This chat")).to_be_visible()
+    page.reload()
+    page.get_by_role("button", name="This chat").click()
+    expect(choice.get_by_role("option", selected=True)).to_have_text("newest messages only")
+    assert Conversation.objects.get().strategy == "simple"
+
+
+def test_without_javascript_report_and_strategy_are_pages_and_forms(open_page, long_chat):
+    page = open_page(long_chat, java_script_enabled=False)
+    reply(page).hover()
+    reply(page).get_by_role("button", name=NAME).click()
+    page.get_by_role("link", name=NAME).click()
+    expect(page.get_by_text("14 earlier messages were left out.")).to_be_visible()
+    page.get_by_role("link", name="Back to the chat").click()
+    page.get_by_role("button", name="This chat").click()
+    page.get_by_role("combobox", name="When this chat outgrows the window").select_option("topics")
+    page.get_by_role("button", name="Choose").click()
+    assert Conversation.objects.get().strategy == "topics"
