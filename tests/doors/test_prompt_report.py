@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from chat.actions.messages import finish_reply
+from chat.generation import run as generation
 from chat.models import Conversation, PromptReport
 
 from .answers import text, triggers
@@ -194,3 +197,24 @@ class TestStrategy:
         ours.post(f"/c/{chat.pk}/strategy/", {"strategy": "simple"})
         chat.refresh_from_db()
         assert chat.prepared is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_chat_that_outgrows_its_window_says_where_it_was_compacted(ours, ours_htmx, scripted, owner):
+    scripted.context_window = 600
+    back = "/"
+    for i in range(8):
+        given = {"conversation": back.strip("/c")} if i else {}
+        back = ours.post("/send/", {"text": f"Question {i}: {'why? ' * 40}", **given}).url
+        generation.wait()
+    page = text(ours.get(back))
+    made = PromptReport.objects.filter(stage__gt=0).order_by("reply__seq").first()
+    assert page.count('<p class="cut">Earlier messages were left out</p>') == (
+        PromptReport.objects.filter(stage__gt=0, cut_messages__gt=0).count()
+    )
+    assert page.index('<p class="cut">') > page.index(f'id="m-{made.pk}"')
+    said = words(ours_htmx.get(f"/m/{made.pk}/prompt/"))
+    assert f"{made.cut_messages} earlier message" in said
+    shares = [int(share) for share in re.findall(r'data-share="(\d+)"', page)]
+    assert len(shares) == 8
+    assert max(shares) <= 100
