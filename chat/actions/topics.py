@@ -28,13 +28,12 @@ def assign(message: Message, vector: Vector | None, embedder: str) -> Topic:
     """Find or open the topic of a user's message, and return it with all that it holds live again.
 
     `vector` is the message's, made before and outside (None without an embedder, or where it cannot read the
-    language). In one short transaction: the topic counts an access and becomes the active one, others may
-    retire, and the work of packing is asked for. A message that has a topic keeps it.
+    language). In one short transaction: the topic counts an access and becomes the active one, and others may
+    retire. A message that has a topic keeps it.
     """
     now = timezone.now()
     with transaction.atomic():
-        held = Conversation.objects.select_for_update().only(*storage.WATERMARKS)
-        conversation = held.get(pk=message.conversation_id)
+        conversation = Conversation.objects.select_for_update().only("pk").get(pk=message.conversation_id)
         placed = Message.objects.only("topic_id").get(pk=message.pk).topic_id
         if placed is not None:
             return Topic.objects.get(pk=placed)
@@ -51,13 +50,14 @@ def assign(message: Message, vector: Vector | None, embedder: str) -> Topic:
         if chosen is not None:
             storage.restore(topic)
         _retire(topics, topic.pk, now)
-        for key in storage.waiting(conversation, topic.pk):
-            jobs.enqueue("pack_topic", {"topic": str(key)}, key=f"pack_topic:{key}")
     return topic
 
 
 def join(reply: Message) -> None:
-    """Put a reply into the topic of what it answers; in the caller's transaction."""
+    """Put a reply into the topic of what it answers, and ask for the packing of others, where there is some.
+
+    Now its prompt is known, and with it what no prompt holds any more. In the caller's transaction.
+    """
     earlier = Message.objects.filter(conversation=reply.conversation_id, role=Role.USER, seq__lt=reply.seq)
     topic = earlier.order_by("-seq").values_list("topic", flat=True).first()
     if topic is not None:
@@ -66,6 +66,8 @@ def join(reply: Message) -> None:
         Topic.objects.filter(pk=topic).update(
             message_count=Message.objects.filter(topic=topic).shown().count(),
         )
+        for key in storage.waiting(reply.conversation_id, topic):
+            jobs.enqueue("pack_topic", {"topic": str(key)}, key=f"pack_topic:{key}")
 
 
 def set_importance(topic: Topic, value: float) -> None:
