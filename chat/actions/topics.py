@@ -36,7 +36,8 @@ def assign(message: Message, vector: Vector | None, embedder: str) -> Topic:
         conversation = Conversation.objects.select_for_update().only("pk").get(pk=message.conversation_id)
         placed = Message.objects.only("topic_id").get(pk=message.pk).topic_id
         if placed is not None:
-            return Topic.objects.get(pk=placed)
+            message.topic = Topic.objects.get(pk=placed)
+            return message.topic
         topics = list(Topic.objects.filter(conversation=conversation).current())
         active = storage.active_topic(conversation.pk)
         candidates = _candidates(topics, vector, embedder)
@@ -47,6 +48,8 @@ def assign(message: Message, vector: Vector | None, embedder: str) -> Topic:
             topics.append(topic)
         _touch(topic, message, vector, embedder, now)
         Message.objects.filter(pk=message.pk).update(topic=topic)
+        # The prompt is built from this very instance.
+        message.topic = topic
         if chosen is not None:
             storage.restore(topic)
         _retire(topics, topic.pk, now)

@@ -115,6 +115,7 @@ def test_importance_is_a_share(exchange, value):
 def test_a_reply_and_its_retry_join_the_topic_of_the_question(talk):
     asked, reply = talk("How do I bake sourdough bread?")
     topic = topics.assign(asked, None, "")
+    assert asked.topic_id == topic.pk
     finish_reply(reply, "With patience.", "complete")
     again = retry_reply(reply)
     finish_reply(again, "With flour and water.", "complete")
