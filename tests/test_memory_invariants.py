@@ -157,9 +157,9 @@ class Memory(SoundMemory):
             return None
         assert run is not None
         assert (run.stored + run.reinforced + run.ended == 0) is self.is_barred(message)
-        if run.stored or run.reinforced:
+        if run.stored or run.reinforced or run.ended:
             self.taught(text)
-        elif not run.ended:
+        else:
             assert self.live_texts() == known
             assert all(line["text"] == "" for line in run.refused)
         return run

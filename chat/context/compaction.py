@@ -58,12 +58,18 @@ def compact(assembly: Assembly, memory: Memory, frame: Frame) -> tuple[Block, in
 
 def _trim(assembly: Assembly, frame: Frame, aim: int, window: int) -> None:
     # Cuts of an earlier compaction stay: a message that is whole again would be read again.
-    assembly.shape = Shape(summary=frame.summary, cuts=assembly.shape.cuts)
+    before = assembly.shape
+    assembly.shape = Shape(summary=frame.summary, cuts=before.cuts)
     room = aim - assembly.fixed_tokens()
     choice = choose(frame.strategy, assembly.exchanges(), room, window, frame.topic)
-    summary = frame.summary if choice.trimmed_through else ""
+    stays = {m.seq for m in assembly.history if choice.holds(m.seq)}
+    # What an earlier compaction has left out stays out, also when all that is left fits.
+    trimmed = max(before.trimmed_through, choice.trimmed_through)
     assembly.shape = replace(
-        assembly.shape, trimmed_through=choice.trimmed_through, kept=choice.kept, summary=summary
+        assembly.shape,
+        trimmed_through=trimmed,
+        kept=tuple(sorted(seq for seq in stays if seq <= trimmed)),
+        summary=frame.summary if trimmed else "",
     )
 
 

@@ -21,7 +21,7 @@ def prepare(conversation: Conversation, provider: Provider) -> tuple[Prepared, l
         return None
     memory = memory_for(conversation, coming, provider)
     assembly = assemble(conversation, coming, provider, memory)
-    block, stage = compact(assembly, memory, frame(conversation, coming))
+    block, stage = compact(assembly, memory, frame(conversation, coming, provider))
     if not assembly.shape.trimmed_through:
         return None
     ready = Prepared(conversation.manner, assembly.shape, block, stage)

@@ -13,15 +13,15 @@ from django.db.models import Q
 
 from chat.llm.types import Provider, Turn
 from chat.memory.lines import without_lines
-from chat.models import Conversation, MemoryMode, Message
+from chat.models import Conversation, MemoryMode, Message, Topic
 from chat.topics.contents import with_contents
 
 from . import prepared
 from .assembly import Assembly, Shape
-from .budget import memory_budget, must_compact, reserve
+from .budget import memory_budget, must_compact, reserve, summary_room
 from .compaction import Block, Frame, compact
 from .memory import Memory
-from .strategies import summarises
+from .strategies import TOPICS, summarises
 
 DEFAULT_PERSONA = (
     "You are a helpful assistant in a private chat that runs on the user's own computer. "
@@ -71,7 +71,7 @@ def build(conversation: Conversation, message: Message, provider: Provider) -> P
     if must_compact(assembly.tokens(), provider.context_window):
         ready = prepared.adopt(conversation, assembly, memory)
         if ready is None or must_compact(assembly.tokens(), provider.context_window):
-            ready = compact(assembly, memory, frame(conversation, message))
+            ready = compact(assembly, memory, frame(conversation, message, provider))
         block, stage = ready
         assembly.note, noted = memory.note(block.text, assembly.kept())
     return _prompt(assembly, memory, block, noted, stage)
@@ -86,14 +86,31 @@ def memory_for(conversation: Conversation, message: Message, provider: Provider)
 def assemble(conversation: Conversation, message: Message, provider: Provider, memory: Memory) -> Assembly:
     """Return the prompt's pieces in the shape that the last prompt had, as yet without block and note."""
     shape = Shape.of(conversation)
-    history = history_of(conversation, message.seq, shape, memory.gone)
+    history = history_of(conversation, message, shape, memory.gone)
     return Assembly(provider, persona_of(conversation), "", history, "", message, shape)
 
 
-def frame(conversation: Conversation, message: Message) -> Frame:
+def frame(conversation: Conversation, message: Message, provider: Provider) -> Frame:
     """Return what a compaction of this conversation starts from."""
     strategy = conversation.manner
+    if strategy == TOPICS:
+        return Frame(strategy, _other_topics(conversation, message, provider), message.topic_id)
     return Frame(strategy, conversation.summary if summarises(strategy) else "", message.topic_id)
+
+
+def _other_topics(conversation: Conversation, message: Message, provider: Provider) -> str:
+    """Return a line on each topic but the one now talked about, the last active first, as many as fit."""
+    left = summary_room(provider.context_window)
+    lines = []
+    for topic in Topic.objects.filter(conversation=conversation).current():
+        if topic.pk == message.topic_id:
+            continue
+        line = f"- {topic.title}: {topic.summary}" if topic.summary else f"- {topic.title}"
+        left -= provider.count_text(line)
+        if left < 0:
+            break
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def persona_of(conversation: Conversation) -> str:
@@ -101,13 +118,16 @@ def persona_of(conversation: Conversation) -> str:
     return conversation.system_prompt or conversation.app.persona or DEFAULT_PERSONA
 
 
-def history_of(conversation: Conversation, before: int, shape: Shape, gone: set[str]) -> list[Message]:
+def history_of(conversation: Conversation, message: Message, shape: Shape, gone: set[str]) -> list[Message]:
     """Return the earlier messages that may stand in a prompt, their notes without what is forgotten.
 
-    That is what stands there now and what was marked since; these rows are not to be saved.
+    That is what stands there now, what was marked since and, where the strategy goes by topics, what was said
+    of this one before; these rows are not to be saved.
     """
     wanted = Q(seq__gt=shape.trimmed_through) | Q(seq__in=shape.kept) | Q(flagged=True)
-    earlier = Message.objects.filter(wanted, conversation=conversation).shown().filter(seq__lt=before)
+    if conversation.manner == TOPICS and message.topic_id is not None:
+        wanted |= Q(topic=message.topic_id)
+    earlier = Message.objects.filter(wanted, conversation=conversation).shown().filter(seq__lt=message.seq)
     # A failed reply without text says nothing; a stopped one is what the user saw, so it stays.
     history = [m for m in with_contents(earlier) if m.content]
     for m in history:
@@ -130,7 +150,12 @@ def _prompt(assembly: Assembly, memory: Memory, block: Block, noted: list[str], 
         note=assembly.note,
         note_facts=noted,
         shape=assembly.shape,
-        cut_messages=max(0, whole.filter(seq__lt=message.seq).exclude(content="").count() + 2 - len(turns)),
+        cut_messages=max(
+            0,
+            whole.filter(seq__lt=message.seq).exclude(content="", archive__isnull=True).count()
+            + 2
+            - len(turns),
+        ),
         tokens=tokens,
         max_tokens=max(16, min(reserve(window), window - tokens)),
         stage=stage,

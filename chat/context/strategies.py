@@ -32,10 +32,17 @@ class Choice:
     trimmed_through: int
     kept: tuple[int, ...]
 
+    def holds(self, seq: int) -> bool:
+        """Return whether a message stays."""
+        return seq > self.trimmed_through or seq in self.kept
+
 
 def summarises(strategy: str) -> bool:
-    """Return whether a strategy puts a summary in the place of what it leaves out."""
-    return strategy in (SUMMARIZATION, HYBRID, TOPICS)
+    """Return whether a strategy puts a rolling summary in the place of what it leaves out.
+
+    `topics` puts the summaries of the other topics there, which are made when those are packed.
+    """
+    return strategy in (SUMMARIZATION, HYBRID)
 
 
 def choose(strategy: str, exchanges: Sequence[Exchange], room: int, window: int, topic: Any = None) -> Choice:

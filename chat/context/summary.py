@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn, Usage
@@ -16,20 +17,47 @@ SLOT = "summary"
 READ_AT_ONCE = 1200
 _LONGEST = 400  # tokens of one message; what is longer says in its beginning and its end what it is about
 _SHORTEST = 20  # characters
+_COPIED = re.compile(r"\b(?:User|Assistant): ")
 _ENOUGH_TO_TELL = 2000  # characters by which a language is known
-_LANGUAGES = {
-    "de": "German",
-    "fr": "French",
-    "es": "Spanish",
-    "it": "Italian",
-    "pt": "Portuguese",
-    "zh": "Chinese",
+# A small model that is only told to sum up copies what it read (the default one, every time): worked examples
+# and a beginning that is forced make it tell instead.
+_BEGINNINGS = {
+    "en": ("English", "The user "),
+    "de": ("German", "Der Nutzer "),
+    "fr": ("French", "L'utilisateur "),
+    "es": ("Spanish", "El usuario "),
+    "it": ("Italian", "L'utente "),
+    "pt": ("Portuguese", "O usuário "),
+    "zh": ("Chinese", "用户"),
 }
 SYSTEM = (
-    "You keep the minutes of a chat between a user and an assistant. You are given the minutes so far and "
-    "what was said since. Write the new minutes: the old ones and what is new, in one short paragraph of "
-    "plain sentences. Keep decisions, names, numbers, dates, and what is still open. Leave out greetings and "
-    "how things were said. Say nothing that was not said."
+    "You keep the minutes of a chat. You are shown the minutes so far and what was said since, and write the "
+    "new minutes: what the user wants, what was decided, with names, numbers and dates, and what is still "
+    "open. Tell it in your own words, in a few plain sentences. Say nothing that was not said."
+)
+_EXAMPLES = (
+    (
+        "Minutes so far: none\n\n"
+        "User: hi! can you help me pick a tent for two? we're off to Norway in August\n"
+        "Assistant: Gladly. For August in Norway a three-season tent with a strong flysheet is right. "
+        "How much may it weigh?\n"
+        "User: under 2 kg, and my brother Tom wants it green\n"
+        "Assistant: Then look at the Fjell 2: 1.8 kg, and it comes in green. It costs about 420 euros.\n\n"
+        "New minutes in English:",
+        "The user looks for a tent for two for Norway in August, under 2 kg and, for their brother Tom, "
+        "green. A three-season tent was advised, such as the Fjell 2 with 1.8 kg for about 420 euros; "
+        "nothing is chosen yet.",
+    ),
+    (
+        "Minutes so far: Der Nutzer plant ein Gartenhaus von 3 mal 4 Metern und hat sich für Lärche "
+        "entschieden.\n\n"
+        "User: Brauche ich ein Fundament?\n"
+        "Assistant: Für diese Größe genügen sechs Punktfundamente, 80 cm tief.\n"
+        "User: Gut, das mache ich im April mit Jens.\n\n"
+        "New minutes in German:",
+        "Der Nutzer plant ein Gartenhaus von 3 mal 4 Metern aus Lärche. Sechs Punktfundamente von 80 cm "
+        "Tiefe genügen; er legt sie im April mit Jens an.",
+    ),
 )
 
 
@@ -53,21 +81,31 @@ def summarise(
     room = summary_room(provider.context_window)
     said = "\n".join(_line(provider, m) for m in messages)
     theirs = " ".join(m.content for m in messages if m.role == Role.USER)
-    language = _LANGUAGES.get(detect(theirs[:_ENOUGH_TO_TELL]), "English")
-    asked = (
-        f"Minutes so far:\n{before or 'none'}\n\nSaid since:\n{said}\n\n"
-        f"Write the new minutes in {language}, at most {room * 3 // 5} words."
-    )
+    language, beginning = _BEGINNINGS.get(detect(theirs[:_ENOUGH_TO_TELL]), _BEGINNINGS["en"])
+    asked = f"Minutes so far: {before or 'none'}\n\n{said}\n\nNew minutes in {language}:"
     completion = provider.complete(
-        [Turn("system", SYSTEM), Turn("user", asked)], slot=SLOT, lane=lane, max_tokens=room, stop=stop
+        [*prefix(), Turn("user", asked)],
+        slot=SLOT,
+        lane=lane,
+        max_tokens=room,
+        grammar=f'root ::= "{beginning}" [^\\n\\r]{{10,}}',
+        stop=stop,
     )
     text = redact(" ".join(completion.text.split()))
-    if completion.finish == "cancelled" or len(text) < _SHORTEST:
+    if completion.finish == "cancelled" or len(text) < _SHORTEST or _COPIED.search(text):
         raise SummaryFailed("The model gave no summary.")
     if completion.finish == "length":
         # Half a sentence says something else than the whole.
         text = text[: max(text.rfind(end) for end in (". ", "! ", "? ", "。")) + 1] or text
     return text, completion.usage
+
+
+def prefix() -> list[Turn]:
+    """Return what every request for a summary begins with."""
+    turns = [Turn("system", SYSTEM)]
+    for said, minutes in _EXAMPLES:
+        turns += [Turn("user", said), Turn("assistant", minutes)]
+    return turns
 
 
 def portions(provider: Provider, messages: Sequence[Message]) -> list[list[Message]]:

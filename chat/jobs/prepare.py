@@ -40,7 +40,8 @@ def prepare(payload: dict[str, Any]) -> None:
         if summarises(conversation.manner) and _sum_up(provider, conversation, leaving):
             conversation.refresh_from_db()
             ready = preparation.prepare(conversation, provider) or ready
-        if budget.must_prepare(payload["tokens"], payload["window"]):
+        more = ready[0].shape.trimmed_through > conversation.trimmed_through
+        if more and budget.must_prepare(payload["tokens"], payload["window"]):
             _read_in_advance(provider, conversation, *ready)
     except ModelNotReady as reason:
         raise Postpone(timezone.now() + _AGAIN) from reason

@@ -31,7 +31,7 @@ from chat.models import Conversation, ExtractionRun, Fact, Message, PromptReport
 from tests.benchmarks import talk  # noqa: E402
 from tests.benchmarks.bare import Bare  # noqa: E402
 from tests.benchmarks.live import Row, loaded, printed, quiet, tokens_of, wait_until  # noqa: E402
-from tests.benchmarks.talk_on import MORE  # noqa: E402
+from tests.benchmarks.more_talk import MORE  # noqa: E402
 from tests.page_client import Page, Reply, serve  # noqa: E402
 
 PAIRS = 5
@@ -48,7 +48,7 @@ class Bench:
         self.owner = local_owner()
         for text, category, kind in talk.FACTS:
             Fact.objects.create(owner=self.owner, text=text, category=category, kind=kind, confidence=0.75)
-        self.main = self.planted([*talk.TALK, *MORE])
+        self.main = self.planted([*talk.TALK, *MORE[:11]])
         self.questions = iter(talk.NEXT * 20)
         self.next_turn()
 
@@ -128,7 +128,7 @@ def at_once(bench: Bench) -> list[Row]:
 
 def after_background(bench: Bench) -> list[Row]:
     """The same with a look, its decision and a summary of another conversation in between."""
-    long = bench.planted([*talk.TALK, *MORE, *talk.TALK, *talk.TALK])
+    long = bench.planted([*talk.TALK, *MORE, *talk.TALK])
 
     def background() -> None:
         looks, sums = ExtractionRun.objects.count(), summaries()

@@ -141,3 +141,15 @@ def test_when_all_is_read_anew_the_block_takes_up_what_was_learned_since(
     make_fact("User is building a boat", category="project", kind="building")
     assert turn(conversation, "Still here").block.text == ""
     assert "a boat" in turn(conversation, "x" * 15_000).block.text
+
+
+def test_what_was_left_out_once_never_comes_back_by_itself(make_conversation, turn, provider):
+    provider.context_window = 2048
+    conversation = make_conversation(["x" * 300] * 30)
+    first = turn(conversation, "Go on")
+    # So long that the prompt is compacted again, though all that is left of the past would fit.
+    again = turn(conversation, "y" * 3000)
+    assert again.stage > 0
+    assert again.shape.trimmed_through >= first.shape.trimmed_through > 0
+    last = turn(conversation, "Go on")
+    assert last.tokens + last.max_tokens <= 2048
