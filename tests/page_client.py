@@ -49,10 +49,11 @@ class Page:
         with self._open(self.base + path) as answer:
             return str(answer.read().decode())
 
-    def post(self, path: str, **fields: str) -> tuple[str, str]:
-        """Post a plain form and return where it led, and what stands there."""
+    def post(self, path: str, *, htmx: bool = False, **fields: str) -> tuple[str, str]:
+        """Post a form, plainly or as the page's script does; return where it led, and what stands there."""
         data = urllib.parse.urlencode({**fields, "csrfmiddlewaretoken": self._token}).encode()
-        request = urllib.request.Request(self.base + path, data, {"Origin": self.base})
+        headers = {"Origin": self.base} | ({"HX-Request": "true"} if htmx else {})
+        request = urllib.request.Request(self.base + path, data, headers)
         with self._open(request) as answer:
             return str(answer.geturl()), str(answer.read().decode())
 
@@ -65,7 +66,7 @@ class Page:
         """Send a message with the socket open, as a page does, and read the reply to its end."""
         with self.socket(conversation) as ws:
             began = time.perf_counter()
-            _, html = self.post("/send/", text=text, conversation=conversation)
+            _, html = self.post("/send/", htmx=True, text=text, conversation=conversation)
             reply = re.findall(r'data-id="([^"]+)"', html)[-1]
             first = last = None
             while True:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from chat.llm.slots import AHEAD
 from chat.memory.lines import said_by
 from chat.models import Conversation
 
@@ -59,4 +60,4 @@ def adopt(conversation: Conversation, assembly: Assembly, memory: Memory) -> tup
 
 def slot_of(conversation_id: object) -> str:
     """Return the name of the slot in which a conversation's next prompt is read in advance."""
-    return f"{conversation_id}:next"
+    return f"{conversation_id}{AHEAD}"

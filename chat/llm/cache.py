@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from .native import ABORTED, BATCH, NO_CELLS, Native
 from .parking import Parked, ParkingLot
-from .slots import Slot, SlotTable, common_prefix
+from .slots import AHEAD, Slot, SlotTable, common_prefix
 from .types import PromptTooLong, ProviderError
 
 # A shorter prefix is read again faster than it is fetched from another slot.
@@ -83,11 +83,17 @@ class PrefixCache:
             self.native.copy_prefix(source.sequence, slot.sequence, longer)
             slot.tokens = wanted[:longer]
             shared = longer
+            if source.name == f"{slot.name}{AHEAD}":
+                # Parking it would copy 100 MB that nobody needs any more, while somebody waits.
+                self._cut(source, 0)
+                source.name = None
         parked, longer = self.lot.best_source(wanted) if self.lot is not None else (None, 0)
         if parked is not None and longer > shared + _WORTH_BORROWING:
             self._cut(slot, 0)
             self._park_others(slot)
             self._restore(slot, parked)
+            if self.lot is not None:
+                self.lot.forget_if(f"{slot.name}{AHEAD}", parked)
 
     def _park_others(self, spare: Slot | None) -> None:
         while self._give_up(spare):

@@ -30,6 +30,7 @@ class Embedder:
         self._model_path = Path(model_path)
         self._tokenizer_path = Path(tokenizer_path)
         self._lock = threading.Lock()
+        self._last: tuple[int, NDArray[np.float32]] | None = None
         self._loaded: tuple[ort.InferenceSession, Tokenizer] | None = None
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -37,11 +38,25 @@ class Embedder:
         if not texts:
             return np.zeros((0, DIMENSIONS), dtype=np.float32)
         session, tokenizer = self._load()
+        if len(texts) == 1:
+            return self._embed_one(session, tokenizer, texts[0])
         rows = [
             self._embed_batch(session, tokenizer, texts[start : start + _BATCH])
             for start in range(0, len(texts), _BATCH)
         ]
         return np.concatenate(rows)
+
+    def _embed_one(
+        self, session: ort.InferenceSession, tokenizer: Tokenizer, text: str
+    ) -> NDArray[np.float32]:
+        """Embed a single text, or give back what the last one gave: its topic and its memory ask for both."""
+        # By the text's hash, so that no word stays here.
+        last = self._last
+        if last is not None and last[0] == hash(text):
+            return last[1].copy()
+        row = self._embed_batch(session, tokenizer, [text])
+        self._last = (hash(text), row)
+        return row.copy()
 
     def _embed_batch(
         self, session: ort.InferenceSession, tokenizer: Tokenizer, texts: Sequence[str]

@@ -148,6 +148,7 @@ class LlamaProvider:
     def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
         """Drop what is cached of these slots and, but for the prompts in `keep`, of all background slots."""
         template = self._loaded()[1]
+        template.forget()
         self.engine.forget(slots, {slot: template.tokens(turns) for slot, turns in keep.items()})
 
     def _submit(

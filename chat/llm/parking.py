@@ -70,6 +70,11 @@ class ParkingLot:
         self._parked.pop(name, None)
         self._garage.forget(name)
 
+    def forget_if(self, name: str, parked: Parked) -> None:
+        """Drop a prefix where it is this very one."""
+        if self._parked.get(name) is parked:
+            self.forget(name)
+
     def best_source(self, tokens: Sequence[int]) -> tuple[Parked | None, int]:
         """Return the prefix that shares the most leading tokens with these, and how many.
 

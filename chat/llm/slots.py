@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+# What is read in advance for a slot lies in another of its name and this; it goes once the slot has taken it.
+AHEAD = ":next"
+
 
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
     """Return how many leading tokens two lists share."""

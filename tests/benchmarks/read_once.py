@@ -1,4 +1,4 @@
-"""That no prompt is read twice: `python -m tests.benchmarks.read_once`.
+"""That no prompt is read twice: `python -m tests.benchmarks.read_once [measure …]`.
 
 The default model behind the real server, compared in one run with bare llama.cpp that continues the same
 cache with the same new tokens, in turn. Also with the usual way: memory ranked anew into the system prompt at
@@ -94,15 +94,17 @@ class Bench:
         return before.prompt_tokens + before.completion_tokens if before else 1
 
 
-def main() -> int:
-    """Run every measurement and print the table; returns the exit code."""
+def main(names: list[str]) -> int:
+    """Run the measurements of these names, without names all, and print the table; returns the exit code."""
+    every = (at_once, after_background, after_others, notes, edited, deleted, usual, session)
+    chosen = [measure for measure in every if not names or measure.__name__ in names]
     process, base = serve({**os.environ, "WINDOW": str(WINDOW)}, "-m", "tests.benchmarks.server")
     bare = Bare(weights.model_path())
     rows: list[Row] = []
     try:
         bench = Bench(loaded(base), bare)
         quiet()
-        for measure in (at_once, after_background, after_others, notes, edited, deleted, usual, session):
+        for measure in chosen:
             rows += measure(bench)
             print(f"{rows[-1].what}: {rows[-1].measured}", flush=True)
     finally:
@@ -163,7 +165,9 @@ def notes(bench: Bench) -> list[Row]:
     """What a turn with a note reads more than bare would, and what the next one reads again."""
     before = PromptReport.objects.filter(reply__conversation=bench.main).order_by("-reply__seq")
     extra, again = [], []
-    for text in ("What could I do in my city on Sunday?", "Would you offer me tea or coffee?"):
+    for known, kind, text in NOTED:
+        category = "identity"
+        Fact.objects.create(owner=bench.owner, text=known, category=category, kind=kind, confidence=0.75)
         last = before[0]
         _, report = bench.next_turn(text)
         note = Message.objects.get(conversation=bench.main, seq=report.reply.seq - 1).note
@@ -246,6 +250,10 @@ def session(bench: Bench) -> list[Row]:
     return [Row(f"prompt tokens reused over {SESSION} turns", f"{share:.1%}", "≥ 95 %", share >= 0.95)]
 
 
+NOTED = (
+    ("User is allergic to hazelnuts", "health", "Which cake could I bake for the opening party?"),
+    ("User's sister Ingrid collects stamps", "family", "What could I give my sister for her birthday?"),
+)
 GARDEN = ("the soil", "the beans", "watering", "the compost", "slugs", "the fence", "herbs", "the tomatoes")
 
 
@@ -255,4 +263,4 @@ def summaries() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
