@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -37,7 +36,8 @@ from chat.models import (
     Tombstone,
 )
 
-from .sound_memory import CAP, PINS, PRUNE_FROM, SoundMemory, state
+from .driven_memory import DrivenMemory
+from .sound_memory import CAP, PINS, PRUNE_FROM
 
 pytestmark = pytest.mark.django_db
 
@@ -58,7 +58,7 @@ opinions = st.sampled_from([Action.REINFORCE, Action.SUPERSEDE, Action.END])
 pauses = st.sampled_from([0, 3, 5, 9, 3600, 86400, 40 * 86400])
 
 
-class Memory(SoundMemory):
+class Memory(DrivenMemory):
     """One owner's memory, driven through the verbs that every door calls."""
 
     owner: Any
@@ -276,50 +276,6 @@ class Memory(SoundMemory):
         gone = {fact.pk for fact in old}
         assert archive.purge(self.owner, timezone.now()) == len(gone)
         assert not Fact.objects.filter(pk__in=gone).exists()
-
-    # -- bookkeeping ----------------------------------------------------------------------------------------
-
-    def tick(self, seconds: float) -> None:
-        self.time.shift(timedelta(seconds=seconds))
-
-    def pick(self, rows: Any, number: int) -> Any:
-        found = list(rows.order_by("pk"))
-        # Keys are random; their order must not be, or a failing run could not be played again.
-        found.sort(key=lambda row: (getattr(row, "first_seen", None) or row.pressed_at, str(row)))
-        return found[number % len(found)] if found else None
-
-    def live_texts(self) -> set[str]:
-        return {fact.text for fact in Fact.objects.live()}
-
-    def taught(self, text: str) -> None:
-        self.forgotten.discard(text)
-
-    def press(self, chosen: list[Fact], verb: Any) -> None:
-        before = {fact.pk: state(fact) for fact in chosen}
-        self.tick(0.1)
-        batch = verb()
-        self.pressed[batch.pk] = before
-        words = None if batch.everything else {normalise(text) for text in batch.facts.all().wordings()}
-        self.barred[batch.pk] = (batch.pressed_at, words)
-
-    def is_barred(self, message: Message) -> bool:
-        said = normalise(message.content)
-        return any(
-            pressed_at > message.created_at and (words is None or said in words)
-            for pressed_at, words in self.barred.values()
-        )
-
-    def expect_the_end(self) -> None:
-        overdue = Deletion.objects.pending().filter(expires_at__lte=timezone.now() - deletions.GRACE)
-        self.ending = {batch.pk: batch.facts.all().wordings() for batch in overdue}
-
-    def check_the_end(self) -> None:
-        for pk, wordings in self.ending.items():
-            assert Deletion.objects.get(pk=pk).state == "done"
-            del self.pressed[pk]
-            standing = Fact.objects.filter(superseded_at=None, archived_at=None)
-            said = {normalise(fact.text) for fact in standing}
-            self.forgotten |= {text for text in wordings if normalise(text) not in said}
 
 
 def test_no_sequence_of_events_breaks_what_must_always_hold(owner, monkeypatch):

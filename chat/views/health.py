@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -124,20 +125,21 @@ def menu(conversation: Conversation) -> dict[str, Any]:
 @require_POST
 def memory_mode(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Turn memory on, to read-only or off in one conversation."""
-    found = own_conversation(request, pk)
-    try:
-        conversations.set_memory_mode(found, request.POST.get("mode", ""))
-    except Refused as problem:
-        return refused(request, str(problem), 422, f"/c/{found.pk}/")
-    return _chat_changed(request, found)
+    return _set(request, pk, "mode", conversations.set_memory_mode)
 
 
 @require_POST
 def strategy(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Choose what one conversation keeps when it outgrows the window."""
+    return _set(request, pk, "strategy", keeping.set_strategy)
+
+
+def _set(
+    request: HtmxHttpRequest, pk: UUID, field: str, verb: Callable[[Conversation, str], None]
+) -> HttpResponse:
     found = own_conversation(request, pk)
     try:
-        keeping.set_strategy(found, request.POST.get("strategy", ""))
+        verb(found, request.POST.get(field, ""))
     except Refused as problem:
         return refused(request, str(problem), 422, f"/c/{found.pk}/")
     return _chat_changed(request, found)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from chat.actions.messages import finish_reply, send_message
@@ -16,27 +14,11 @@ from chat.llm.scripted import ScriptedProvider
 from chat.models import App, Conversation, Job, MemoryMode
 from chat.models import Message as Row
 
+from .saying import contents, said, save
+
 pytestmark = pytest.mark.django_db
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'}}
-
-
-@pytest.fixture
-def manager(owner):
-    return MemoryManager()
-
-
-def said(*texts: str) -> list[Message]:
-    return [Message(role="user" if i % 2 == 0 else "assistant", content=t) for i, t in enumerate(texts)]
-
-
-def save(manager: MemoryManager, session: str, *messages: Message) -> None:
-    for message in messages:
-        manager.save_message(session, message)
-
-
-def contents(messages: list[Message]) -> list[str]:
-    return [message.content for message in messages]
 
 
 def test_what_was_saved_is_loaded_again_in_order_and_in_full(manager):
@@ -247,59 +229,6 @@ class TestRecent:
         )
         assert contents(manager.get_recent_messages(session, 15)) == ["It is 3."]
         assert len(manager.get_recent_messages(session, 60)) == 4
-
-
-def damage(table: str, column: str, value: str | bytes, where: str) -> None:
-    """Write what no program of ours would write, past all checks of the database."""
-    written = "CAST(%s AS TEXT)" if isinstance(value, bytes) else "%s"
-    with connection.cursor() as cursor:
-        cursor.execute("PRAGMA ignore_check_constraints = ON")
-        cursor.execute(f"UPDATE chat_{table} SET {column} = {written} WHERE {where}", [value])  # noqa: S608
-        cursor.execute("PRAGMA ignore_check_constraints = OFF")
-
-
-class TestDamage:
-    """A damaged row is logged, and the session goes on without it."""
-
-    @pytest.fixture
-    def session(self, manager):
-        session = manager.create_session()
-        save(manager, session, *said("One", "Two", "Three"))
-        return session
-
-    @pytest.mark.parametrize(
-        ("column", "value"),
-        [
-            ("tool_calls", '{"id": '),
-            ("tool_calls", '"no list"'),
-            ("role", "'robot'"),
-            ("content", b"\xff\xfe"),
-            ("created_at", "2026-13-45 00:00:00"),
-            ("created_at", "yesterday"),
-            ("topic_id", "no key"),
-        ],
-    )
-    def test_one_message(self, manager, session, caplog, column, value):
-        damage("message", column, value, "content = 'Two'")
-        with caplog.at_level(logging.ERROR):
-            assert contents(manager.load_session(session)) == ["One", "Three"]
-        assert "cannot be read and is left out" in caplog.text
-        assert manager.save_message(session, said("Four")[0]) == session
-        assert contents(manager.load_session(session)) == ["One", "Three", "Four"]
-        manager.delete_session(session)
-        assert not Row.objects.exists()
-
-    def test_one_sessions_metadata(self, manager, session, caplog):
-        damage("conversation", "metadata", "{", "title = 'One'")
-        assert [(entry["id"], entry["metadata"]) for entry in manager.list_sessions()] == [(session, {})]
-        assert "metadata" in caplog.text
-        assert contents(manager.load_session(session)) == ["One", "Two", "Three"]
-
-    def test_one_sessions_dates(self, manager, session, caplog):
-        whole = manager.create_session()
-        damage("conversation", "ended_at", "2026-13-45 00:00:00", "title = 'One'")
-        assert [entry["id"] for entry in manager.list_sessions()] == [whole]
-        assert f"session {session} cannot be read" in caplog.text
 
 
 def test_a_message_that_is_too_long_is_refused_in_words_and_not_saved(manager):

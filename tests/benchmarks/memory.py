@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import os
 import random
-import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="memoryapp-benchmark-")
@@ -45,6 +43,7 @@ from chat.memory.relevance import sights  # noqa: E402
 from chat.models import Conversation, Fact, Message  # noqa: E402
 from tests.benchmarks import talk  # noqa: E402
 from tests.benchmarks.counting import tokenizer  # noqa: E402
+from tests.benchmarks.timings import Row, printed  # noqa: E402
 
 ONE_OWNERS_FACTS = 150
 OWNERS, FACTS_AN_OWNER = 1000, 100
@@ -76,25 +75,6 @@ QUESTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of the table; `bar` is the most that the 95th percentile may be, in ms, None without one."""
-
-    what: str
-    milliseconds: Sequence[float]
-    bar: float | None
-
-    @property
-    def p95(self) -> float:
-        """Return the 95th percentile."""
-        return sorted(self.milliseconds)[int(len(self.milliseconds) * 0.95)]
-
-    @property
-    def ok(self) -> bool:
-        """Return whether the bar was held."""
-        return self.bar is None or self.p95 < self.bar
-
-
 class Ready:
     """An embedder whose answer is there already: embedding the message is measured apart."""
 
@@ -117,14 +97,7 @@ def main() -> int:
         rows = [*among_one_owners(provider), *consolidating(), *among_all(provider)]
     finally:
         provider.close()
-    print("load average:", *(f"{load:.1f}" for load in os.getloadavg()))
-    width = max(len(r.what) for r in rows)
-    print(f"\n{'measure':<{width}}  {'p50 ms':>8}  {'p95 ms':>8}  bar")
-    for row in rows:
-        figures = f"{statistics.median(row.milliseconds):8.2f}  {row.p95:8.2f}"
-        verdict = "" if row.bar is None else f"< {row.bar:g} ms   {'ok' if row.ok else 'MISSED'}"
-        print(f"{row.what:<{width}}  {figures}  {verdict}")
-    return 0 if all(r.ok for r in rows) else 1
+    return printed(rows)
 
 
 def among_one_owners(provider: LlamaProvider) -> Iterator[Row]:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="memoryapp-benchmark-")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
@@ -39,31 +37,13 @@ from chat.topics.match import Candidate, choose  # noqa: E402
 from chat.topics.pack import pack, unpack  # noqa: E402
 from tests.benchmarks.more_talk import MORE  # noqa: E402
 from tests.benchmarks.talk import TALK  # noqa: E402
+from tests.benchmarks.timings import Row, printed  # noqa: E402
 
 SAID = [text for exchange in (*TALK, *MORE) for text in exchange]
 ROLES = ("assistant", "user")
 QUESTIONS = [asked for asked, _ in (*TALK, *MORE)]
 ROUNDS, WARM_UP = 300, 20
 SMALLER = 60  # percent
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of the table; `bar` is the most that the 95th percentile may be, in ms, None without one."""
-
-    what: str
-    milliseconds: Sequence[float]
-    bar: float | None
-
-    @property
-    def p95(self) -> float:
-        """Return the 95th percentile."""
-        return sorted(self.milliseconds)[int(len(self.milliseconds) * 0.95)]
-
-    @property
-    def ok(self) -> bool:
-        """Return whether the bar was held."""
-        return self.bar is None or self.p95 < self.bar
 
 
 def main() -> int:
@@ -74,14 +54,7 @@ def main() -> int:
     registry.use(ScriptedProvider(), embedder=Embedder(paths[".onnx"], paths[".json"]))
     small = sizes()
     rows = [*archiving(), *matching(), *adding()]
-    print("load average:", *(f"{load:.1f}" for load in os.getloadavg()))
-    width = max(len(r.what) for r in rows)
-    print(f"\n{'measure':<{width}}  {'p50 ms':>8}  {'p95 ms':>8}  bar")
-    for row in rows:
-        figures = f"{statistics.median(row.milliseconds):8.2f}  {row.p95:8.2f}"
-        verdict = "" if row.bar is None else f"< {row.bar:g} ms   {'ok' if row.ok else 'MISSED'}"
-        print(f"{row.what:<{width}}  {figures}  {verdict}")
-    return 0 if small and all(r.ok for r in rows) else 1
+    return printed(rows) or int(not small)
 
 
 def sizes() -> bool:

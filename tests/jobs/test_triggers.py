@@ -20,18 +20,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def say(talk):
-    """Returns a sender of messages that are answered at once."""
-
-    def send(text: str, conversation: Conversation | None = None) -> Conversation:
-        asked, reply = talk(text, conversation)
-        actions.finish_reply(reply, "All right.", "complete")
-        return Conversation.objects.get(pk=asked.conversation_id)
-
-    return send
-
-
-@pytest.fixture
 def busy(talk, scripted):
     """A reply in another conversation that is being written for as long as the test lasts."""
     scripted.gate = threading.Semaphore(0)
