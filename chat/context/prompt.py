@@ -174,5 +174,8 @@ def _sections(assembly: Assembly, total: int) -> dict[str, int]:
         "note": count(assembly.note),
         "message": max(0, assembly.size(assembly.message) - count(assembly.note)),
     }
-    # What is left are earlier messages and the template around them all.
-    return {**parts, "history": max(0, total - sum(parts.values()))}
+    # What is left are earlier messages and the template around them all; without any it is the template's.
+    rest = max(0, total - sum(parts.values()))
+    if not assembly.kept():
+        return {**parts, "persona": parts["persona"] + rest, "history": 0}
+    return {**parts, "history": rest}

@@ -41,6 +41,12 @@ _TELLING = 6
 MARGIN = 1 / 3
 # What is this short ("ok thanks", "and the second one?") says too little to change the subject.
 SHORT = 4
+_FOLLOW_UP = 8  # words: a longer message says for itself what it is about
+_POINTS_BACK = re.compile(
+    r"\b(?:it|its|they|them|these|those|davon|dafür|dazu|damit|dies|ça|cela|celui|eso|esto|ello|questo|quello|"
+    r"ciò|isso|isto|nisso)\b|[它这那]",
+    re.IGNORECASE,
+)
 # How many messages a topic's vector remembers.
 REMEMBERED = 8
 
@@ -86,7 +92,12 @@ def choose(
     if active is None:
         return None
     says_little = scale is WORDS and len(own) < _TELLING
-    return active if says_little or here >= scale.stay / scale.join else None
+    return active if says_little or points_back(text) or here >= scale.stay / scale.join else None
+
+
+def points_back(text: str) -> bool:
+    """Tell whether a short message speaks of what was said before ("What is a good name for it?")."""
+    return len(_WORD.findall(text)) <= _FOLLOW_UP and bool(_POINTS_BACK.search(text))
 
 
 def is_short(text: str) -> bool:

@@ -48,6 +48,15 @@ def test_a_short_conversation_goes_whole(make_conversation, say, provider):
     assert (prompt.cut_messages, prompt.shape.trimmed_through) == (0, 0)
 
 
+def test_the_sections_of_a_prompt_add_up_and_a_first_message_has_no_past(make_conversation, say, provider):
+    first = build(conversation := make_conversation(), say(conversation, "One"), provider)
+    assert first.sections["history"] == 0
+    assert sum(first.sections.values()) == first.tokens
+    later = build(conversation := make_conversation(["One", "1"]), say(conversation, "Two"), provider)
+    assert later.sections["history"] > 0
+    assert sum(later.sections.values()) == later.tokens
+
+
 def test_the_first_exchange_and_the_newest_messages_are_kept(make_conversation, say, provider):
     provider.context_window = 2048
     conversation = make_conversation([f"{i} " + "x" * 400 for i in range(20)])

@@ -42,6 +42,24 @@ def test_a_follow_up_stays_though_it_would_not_join():
     assert chosen(0, [80], active=0) == 0
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is a good name for it?",
+        "Wie lange brauche ich dafür?",
+        "Where do people buy these?",
+        "它多少钱一个？",
+    ],
+)
+def test_a_short_question_that_points_back_stays(text):
+    assert chosen(0, [89, 90], active=0, text=text) == 0
+
+
+def test_a_long_message_that_says_it_all_does_not_point_back():
+    text = "It is time to do my taxes for last year and I do not know where to begin with them."
+    assert chosen(0, [89, 90], active=0, text=text) is None
+
+
 def test_another_topic_must_be_clearly_nearer_than_the_active_one():
     assert chosen(0, [73, 70], active=0) == 0
     assert chosen(0, [78, 70], active=0) == 1
