@@ -24,10 +24,10 @@ import django
 django.setup()
 
 from chat.actions.owners import default_app, local_owner  # noqa: E402
-from chat.models import Conversation, ExtractionRun, Fact, Job, MemoryMode, Message, PromptReport, Role  # noqa: E402
+from chat.models import Conversation, ExtractionRun, Fact, Job, MemoryMode, PromptReport  # noqa: E402
 from tests.benchmarks import talk  # noqa: E402
 from tests.benchmarks.bare import Bare  # noqa: E402
-from tests.benchmarks.live import Row, loaded, printed, quiet, tokens_of, wait_until  # noqa: E402
+from tests.benchmarks.live import Row, loaded, planted, printed, quiet, tokens_of, wait_until  # noqa: E402
 from tests.page_client import Page, serve  # noqa: E402
 
 PAIRS = 5
@@ -56,7 +56,9 @@ def main() -> int:
             ratios += writing(page, bare, owner)
             if n == STARTS - 1:
                 rows.append(written(ratios))
-                conversation = planted(owner)
+                for text, category, kind in talk.FACTS:
+                    Fact.objects.create(owner=owner, text=text, category=category, kind=kind, confidence=0.75)
+                conversation = planted(owner, talk.TALK)
                 rows.append(follow_up(page, bare, conversation))
                 rows.append(preempting(page, conversation))
                 rows.append(lag(page))
@@ -102,9 +104,8 @@ def written(ratios: list[float]) -> Row:
     return Row("tokens a second, socket ÷ bare loop", figures, "≥ 0.95", ratio >= 0.95)
 
 
-def follow_up(page: Page, bare: Bare, conversation: Conversation) -> Row:
+def follow_up(page: Page, bare: Bare, key: str) -> Row:
     """Compare the first token of turns 10 to 14, extraction run in between, with bare llama.cpp."""
-    key = str(conversation.pk)
     page.say("Where were we? Answer in one sentence.", key)
     ours, theirs, reads = [], [], []
     for n in range(PAIRS):
@@ -134,9 +135,8 @@ def follow_up(page: Page, bare: Bare, conversation: Conversation) -> Row:
     )
 
 
-def preempting(page: Page, conversation: Conversation) -> Row:
+def preempting(page: Page, key: str) -> Row:
     """Compare the first token while an extraction runs with the first token when idle."""
-    key = str(conversation.pk)
     other = page.begin("Hello. Answer with one word.")
     idle, busy = [], []
     for n in range(3):
@@ -188,21 +188,6 @@ def memory(pid: int) -> list[Row]:
         ),
         Row("  made of (MiB)", listed, "", True),
     ]
-
-
-def planted(owner: Any) -> Conversation:
-    """Return a conversation of eight exchanges that memory has read, with facts known beside it."""
-    for text, category, kind in talk.FACTS:
-        Fact.objects.create(owner=owner, text=text, category=category, kind=kind, confidence=0.75)
-    conversation = Conversation.objects.create(owner=owner, app=default_app(owner), title="Booking page")
-    for i, (asked, answered) in enumerate(talk.TALK):
-        Message.objects.create(conversation=conversation, seq=2 * i + 1, role=Role.USER, content=asked)
-        Message.objects.create(
-            conversation=conversation, seq=2 * i + 2, role=Role.ASSISTANT, content=answered
-        )
-    conversation.extracted_through = 2 * len(talk.TALK)
-    conversation.save()
-    return conversation
 
 
 if __name__ == "__main__":

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
 
+from chat.actions.owners import default_app
 from chat.context.prompt import build
 from chat.llm.types import Turn
-from chat.models import Job, Message, Role
+from chat.models import Conversation, Job, Message, Role
 from tests.benchmarks.bare import Bare
 from tests.page_client import Page
 
@@ -43,14 +44,30 @@ def loaded(base: str) -> Page:
     return page
 
 
+def planted(owner: Any, exchanges: Iterable[tuple[str, str]]) -> str:
+    """Return the key of a new conversation that memory has read."""
+    talked = Conversation.objects.create(owner=owner, app=default_app(owner), title="Gym")
+    said = [text for exchange in exchanges for text in exchange]
+    Message.objects.bulk_create(
+        Message(conversation=talked, seq=i, role="user" if i % 2 else "assistant", content=text)
+        for i, text in enumerate(said, start=1)
+    )
+    Conversation.objects.filter(pk=talked.pk).update(extracted_through=len(said))
+    return str(talked.pk)
+
+
 def tokens_of(bare: Bare, reply_id: str) -> list[int]:
     """Return the prompt that the server gave to the model for a reply, as token ids."""
+    return bare.template.tokens(turns_of(bare, reply_id))
+
+
+def turns_of(bare: Bare, reply_id: str) -> list[Turn]:
+    """Return the prompt that the server gave to the model for a reply."""
     reply = Message.objects.select_related("conversation__app", "conversation__owner").get(pk=reply_id)
     asked = Message.objects.filter(conversation=reply.conversation, seq__lt=reply.seq, role=Role.USER).last()
     if asked is None:
         raise RuntimeError("the reply answers nothing")
-    prompt = build(reply.conversation, asked, _Counter(bare))  # type: ignore[arg-type]
-    return bare.template.tokens(prompt.turns)
+    return build(reply.conversation, asked, _Counter(bare)).turns  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,14 @@ django.setup()
 
 
 from chat.actions import jobs  # noqa: E402
-from chat.actions.owners import default_app, local_owner  # noqa: E402
+from chat.actions.owners import local_owner  # noqa: E402
 from chat.llm import weights  # noqa: E402
 from chat.llm.types import Turn  # noqa: E402
 from chat.memory import prompt as reading  # noqa: E402
 from chat.models import Conversation, ExtractionRun, Fact, Message, PromptReport, UsageRecord  # noqa: E402
 from tests.benchmarks import talk  # noqa: E402
 from tests.benchmarks.bare import Bare  # noqa: E402
-from tests.benchmarks.live import Row, loaded, printed, quiet, tokens_of, wait_until  # noqa: E402
+from tests.benchmarks.live import Row, loaded, planted, printed, quiet, tokens_of, wait_until  # noqa: E402
 from tests.benchmarks.more_talk import MORE  # noqa: E402
 from tests.page_client import Page, Reply, serve  # noqa: E402
 
@@ -48,20 +48,9 @@ class Bench:
         self.owner = local_owner()
         for text, category, kind in talk.FACTS:
             Fact.objects.create(owner=self.owner, text=text, category=category, kind=kind, confidence=0.75)
-        self.main = self.planted([*talk.TALK, *MORE[:11]])
+        self.main = planted(self.owner, [*talk.TALK, *MORE[:11]])
         self.questions = iter(talk.NEXT * 20)
         self.next_turn()
-
-    def planted(self, exchanges: list[tuple[str, str]]) -> str:
-        """Return the key of a new conversation that memory has read."""
-        talked = Conversation.objects.create(owner=self.owner, app=default_app(self.owner), title="Gym")
-        said = [text for exchange in exchanges for text in exchange]
-        Message.objects.bulk_create(
-            Message(conversation=talked, seq=i, role="user" if i % 2 else "assistant", content=text)
-            for i, text in enumerate(said, start=1)
-        )
-        Conversation.objects.filter(pk=talked.pk).update(extracted_through=len(said))
-        return str(talked.pk)
 
     def next_turn(self, text: str = "") -> tuple[Reply, PromptReport]:
         """Write the next message of the main conversation, and return its reply and the reply's report."""
@@ -130,7 +119,7 @@ def at_once(bench: Bench) -> list[Row]:
 
 def after_background(bench: Bench) -> list[Row]:
     """The same with a look, its decision and a summary of another conversation in between."""
-    long = bench.planted([*talk.TALK, *MORE, *talk.TALK])
+    long = planted(bench.owner, [*talk.TALK, *MORE, *talk.TALK])
 
     def background() -> None:
         looks, sums = ExtractionRun.objects.count(), summaries()
