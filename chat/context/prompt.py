@@ -16,9 +16,9 @@ from chat.memory.lines import without_lines
 from chat.models import Conversation, MemoryMode, Message, Topic
 from chat.topics.contents import with_contents
 
-from . import prepared
+from . import prepared, recollection
 from .assembly import Assembly, Shape
-from .budget import memory_budget, must_compact, reserve, summary_room
+from .budget import limit, memory_budget, must_compact, reserve, summary_room
 from .compaction import Block, Frame, compact
 from .memory import Memory
 from .strategies import TOPICS, summarises
@@ -74,7 +74,21 @@ def build(conversation: Conversation, message: Message, provider: Provider) -> P
             ready = compact(assembly, memory, frame(conversation, message, provider))
         block, stage = ready
         assembly.note, noted = memory.note(block.text, assembly.kept())
+    # Without memory earlier notes are left out, this one with them.
+    if conversation.memory_mode != MemoryMode.OFF:
+        assembly.note = _recalling(conversation, message, assembly)
     return _prompt(assembly, memory, block, noted, stage)
+
+
+def _recalling(conversation: Conversation, message: Message, assembly: Assembly) -> str:
+    """Return the note with what was said of a topic that comes back, as far as the window has room for it."""
+    said = recollection.said_before(conversation, message, assembly.shape)
+    if not said:
+        return assembly.note
+    window = assembly.provider.context_window
+    room = min(limit(window) - assembly.tokens(), recollection.room_for(window))
+    quoted = recollection.quoted(message.content, said, room, assembly.provider.count_text)
+    return "\n\n".join(part for part in (assembly.note, quoted) if part)
 
 
 def memory_for(conversation: Conversation, message: Message, provider: Provider) -> Memory:

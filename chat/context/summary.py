@@ -19,6 +19,9 @@ _LONGEST = 400  # tokens of one message; what is longer says in its beginning an
 _SHORTEST = 20  # characters
 _COPIED = re.compile(r"\b(?:User|Assistant): ")
 _ENOUGH_TO_TELL = 2000  # characters by which a language is known
+# A small model does not end by itself: it would go on to the last token and break off in a sentence.
+_SENTENCES = 6
+_SENTENCE = r"([^.!?。\n\r] | [.] [^ .\n\r])+ [.!?。]+"
 # A small model that is only told to sum up copies what it read (the default one, every time): worked examples
 # and a beginning that is forced make it tell instead.
 _BEGINNINGS = {
@@ -88,7 +91,7 @@ def summarise(
         slot=SLOT,
         lane=lane,
         max_tokens=room,
-        grammar=f'root ::= "{beginning}" [^\\n\\r]{{10,}}',
+        grammar=_grammar(beginning),
         stop=stop,
     )
     text = redact(" ".join(completion.text.split()))
@@ -106,6 +109,12 @@ def prefix() -> list[Turn]:
     for said, minutes in _EXAMPLES:
         turns += [Turn("user", said), Turn("assistant", minutes)]
     return turns
+
+
+def _grammar(beginning: str) -> str:
+    """Return the grammar of a few whole sentences that begin so; a full stop within a number ends none."""
+    more = f'(" "? sentence){{0,{_SENTENCES - 1}}}'
+    return f'root ::= "{beginning}" sentence {more}\nsentence ::= {_SENTENCE}'
 
 
 def portions(provider: Provider, messages: Sequence[Message]) -> list[list[Message]]:

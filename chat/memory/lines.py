@@ -47,9 +47,15 @@ def said_by(texts: Collection[str]) -> list[str]:
 
 
 def without_lines(text: str, gone: set[str]) -> str:
-    """Return a block or note without the list items that say one of `gone`; empty when no item is left."""
-    kept = [line for line in text.split("\n") if not _says(line, gone)]
-    return "\n".join(kept) if any(line.startswith("- ") for line in kept) else ""
+    """Return a note without the list items that say one of `gone`; what is left empty by that goes whole."""
+    parts = text.split("\n\n")
+    return "\n\n".join(part for part in (_without(part, gone) for part in parts) if part)
+
+
+def _without(part: str, gone: set[str]) -> str:
+    lines = part.split("\n")
+    kept = [line for line in lines if not _says(line, gone)]
+    return "\n".join(kept) if kept == lines or any(line.startswith("- ") for line in kept) else ""
 
 
 def _says(line: str, gone: set[str]) -> bool:

@@ -1,7 +1,7 @@
 """Nouns: one file a noun, reads as QuerySet methods, no business logic."""
 
 from .app import App, Strategy
-from .conversation import Conversation, MemoryMode
+from .conversation import Conversation, MemoryMode, TitledBy
 from .deletion import Deletion, DeletionState, Tombstone
 from .extraction_run import ExtractionRun
 from .fact import Category, Fact, Origin
@@ -9,7 +9,7 @@ from .fact_event import FactEvent, FactEventKind
 from .graph import Entity, EntityType, Relationship
 from .job import Job, UsageRecord
 from .message import Message, MessageState, PromptReport, Role
-from .owner import ApiToken, OwnerSettings
+from .owner import ApiToken, OwnerSettings, Theme
 from .topic import Topic, TopicArchive
 
 __all__ = [
@@ -35,6 +35,8 @@ __all__ = [
     "Relationship",
     "Role",
     "Strategy",
+    "Theme",
+    "TitledBy",
     "Tombstone",
     "Topic",
     "TopicArchive",

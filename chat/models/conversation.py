@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from .app import App, Strategy
 from .base import OwnedModel, OwnedQuerySet
+from .deletion import Deletion
 
 
 class MemoryMode(models.TextChoices):
@@ -20,8 +21,20 @@ class MemoryMode(models.TextChoices):
     OFF = "off", _("off")
 
 
+class TitledBy(models.TextChoices):
+    """Who gave a conversation its title."""
+
+    OPENING = "opening", _("its first words")
+    MODEL = "model", _("the model")
+    USER = "user", _("the user")
+
+
 class ConversationQuerySet(OwnedQuerySet["Conversation"]):
     """Reads of conversations."""
+
+    def kept(self) -> ConversationQuerySet:
+        """Return what is not on its way out."""
+        return self.filter(deletion__isnull=True)
 
     def newest_first(self) -> ConversationQuerySet:
         """Return them with their app, the one last written in first."""
@@ -33,17 +46,27 @@ class Conversation(OwnedModel):
 
     app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="conversations")
     title = models.CharField(max_length=120, blank=True)
+    # Whose words the title is: the first message's until the model has found a better one; the user's stay.
+    titled_by = models.CharField(max_length=10, choices=TitledBy, default=TitledBy.OPENING)
     system_prompt = models.TextField(blank=True)
     # Empty means "as the app has it".
     strategy = models.CharField(max_length=16, choices=Strategy, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     pinned = models.BooleanField(default=False)
     memory_mode = models.CharField(max_length=10, choices=MemoryMode, default=MemoryMode.ON)
+    # Memory is off in it, and it is gone once it is closed.
+    temporary = models.BooleanField(default=False)
+    # On its way out: out of sight at once, gone for good at the deadline (design §5).
+    deletion = models.ForeignKey(
+        Deletion, null=True, blank=True, on_delete=models.CASCADE, related_name="conversations"
+    )
     # The block is rendered once and replayed word for word: a changed word would cost a re-read
     # of the whole conversation (design §6). None means "build it with the next prompt". Beside it, the
     # facts in it with their versions: when one has gone or changed, the block is built anew.
     memory_block = models.TextField(null=True, blank=True)  # noqa: DJ001 - "" is a built, empty block
     memory_block_facts = models.JSONField(default=dict, blank=True)
+    # Messages up to this place are hidden from the model by the user's wish, and stay readable (design §9).
+    cleared_through = models.PositiveIntegerField(default=0)
     # Messages up to this place no longer go to the model (design §6, stage 1) but for those kept, by `seq`;
     # of those in `cuts` so many characters go, their middle left out. The same at every turn until the next
     # compaction, or the model would read them again.

@@ -8,8 +8,20 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from .base import OwnedModel, OwnedQuerySet
+
+# Seconds; design §5, "When".
+LOOK_AFTER = 2
+
+
+class Theme(models.TextChoices):
+    """Which colours the pages have."""
+
+    SYSTEM = "", _("as the system has it")
+    LIGHT = "light", _("light")
+    DARK = "dark", _("dark")
 
 
 class OwnerSettings(models.Model):
@@ -19,6 +31,11 @@ class OwnerSettings(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="memory_settings"
     )
     time_zone = models.CharField(max_length=60, blank=True)
+    # Empty means "as the browser asks".
+    language = models.CharField(max_length=10, blank=True)
+    theme = models.CharField(max_length=10, choices=Theme, blank=True)
+    # After how many quiet seconds memory looks at what was said.
+    look_after = models.PositiveIntegerField(default=LOOK_AFTER)
     redact_secrets = models.BooleanField(default=True)
     # The last local day that fading has counted; days of downtime are caught up from here.
     faded_through = models.DateField(null=True, blank=True)
