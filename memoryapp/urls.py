@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import path
 
-from chat.views import chats, forgetting, graph, health, memory, origins, replies, reports, topics
+from chat.views import chats, forgetting, graph, health, memory, origins, replies, reports, settings, topics
 
 urlpatterns = [
     path("", chats.home, name="home"),
@@ -40,6 +40,7 @@ urlpatterns = [
     path("memory/<uuid:pk>/origin/", origins.origin, name="origin"),
     path("memory/<uuid:pk>/restore/<uuid:event>/", origins.restore, name="restore"),
     path("memory/<uuid:pk>/back/", origins.bring_back, name="bring_back"),
+    path("settings/", settings.page, name="settings"),
     path("login/", auth.LoginView.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),

@@ -13,12 +13,10 @@ from chat.memory import told
 from chat.models import App, Conversation, MemoryMode, Message, MessageState, Role
 
 from . import events, jobs, topics
-from .owners import default_app
+from .owners import default_app, settings_of
 
 MAX_CHARACTERS = 200_000
-# Memory looks at a message once the model has been idle for this long, and a backlog of so many messages
-# outranks idleness (design §5, "When"; the seed's "every 5").
-LOOK_AFTER = timedelta(seconds=2)
+# A backlog of so many messages outranks idleness (design §5, "When"; the seed's "every 5").
 BACKLOG = 5
 # Without a message and without an open page for this long, a conversation has ended (design §5).
 IDLE_END = timedelta(minutes=10)
@@ -90,8 +88,8 @@ def _heard(conversation: Conversation, asked: Message) -> None:
 def ask_for_look(conversation: Conversation) -> None:
     """Have memory look at this conversation's new messages, however often it is asked.
 
-    Due once it has been quiet for `LOOK_AFTER`; at once where messages wait that no idleness is needed for.
-    In the caller's transaction.
+    Due once it has been quiet for as long as the owner chose; at once where messages wait that no idleness
+    is needed for. In the caller's transaction.
     """
     backlog = Message.objects.backlog(conversation.owner)
     if backlog.count() >= BACKLOG:
@@ -99,7 +97,8 @@ def ask_for_look(conversation: Conversation) -> None:
             flush(key)
         return
     fresh = Conversation.objects.only("flushed_through", "extracted_through").get(pk=conversation.pk)
-    _look_at(fresh.pk, timedelta() if fresh.is_flushed else LOOK_AFTER)
+    pause = 0 if fresh.is_flushed else settings_of(conversation.owner_id).look_after
+    _look_at(fresh.pk, timedelta(seconds=pause))
 
 
 def flush(conversation_id: Any) -> int:

@@ -32,7 +32,7 @@ def ensure_owner(username: str) -> Any:
     if made:
         owner.set_unusable_password()
         owner.save(update_fields=["password"])
-    OwnerSettings.objects.get_or_create(owner=owner, defaults={"time_zone": settings.TIME_ZONE})
+    OwnerSettings.objects.get_or_create(owner=owner)
     default_app(owner)
     return owner
 
@@ -54,17 +54,25 @@ def hold_memory(owner_id: int) -> None:
     OwnerSettings.objects.select_for_update().filter(owner=owner_id).first()
 
 
+def settings_of(owner_id: int) -> OwnerSettings:
+    """Return what this owner chose, as it is now; unsaved defaults where they have chosen nothing yet."""
+    return OwnerSettings.objects.filter(owner=owner_id).first() or OwnerSettings(owner_id=owner_id)
+
+
 def redacts(owner_id: int) -> bool:
     """Return whether secrets stay out of what memory keeps of this owner (design §5, "Ground")."""
-    row = OwnerSettings.objects.filter(owner=owner_id).first()
-    return bool(settings.REDACT_SECRETS) and (row is None or row.redact_secrets)
+    return bool(settings.REDACT_SECRETS) and settings_of(owner_id).redact_secrets
 
 
 def zone_of(owner_id: int) -> ZoneInfo:
     """Return the zone in which this owner's days begin; the machine's where their own is not known."""
-    row = OwnerSettings.objects.filter(owner=owner_id).first()
+    return zone_in(settings_of(owner_id))
+
+
+def zone_in(chosen: OwnerSettings) -> ZoneInfo:
+    """Return the zone that these settings mean."""
     try:
-        return ZoneInfo(row.time_zone if row and row.time_zone else settings.TIME_ZONE)
+        return ZoneInfo(chosen.time_zone or settings.TIME_ZONE)
     except (ZoneInfoNotFoundError, ValueError):
         return ZoneInfo("UTC")
 

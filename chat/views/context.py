@@ -11,7 +11,7 @@ from django.utils.functional import SimpleLazyObject
 
 from chat.actions.deletions import GRACE
 from chat.llm.registry import registry
-from chat.models import App, Conversation, Deletion, Fact
+from chat.models import App, Conversation, Deletion, Fact, Theme
 
 from .forgetting import told
 
@@ -30,7 +30,16 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "data_dir": str(settings.DATA_DIR),
         "pending_deletions": SimpleLazyObject(lambda: pending(user)),
         "mode": settings.MODE,
+        "theme": theme_card(request.preferences.theme),  # type: ignore[attr-defined]
     }
+
+
+def theme_card(theme: str) -> dict[str, Any]:
+    """Return the theme of the page, its icon and what it is called, and the one that comes after it."""
+    themes = list(Theme)
+    here = Theme(theme)
+    after = themes[(themes.index(here) + 1) % len(themes)]
+    return {"value": here.value, "icon": here.name.lower(), "label": here.label, "next": after.value}
 
 
 def sidebar(user: Any) -> list[tuple[App, list[Conversation]]]:

@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django_htmx.middleware import HtmxDetails
 
-from chat.models import Conversation, Deletion, Fact, FactEvent, Message, PromptReport, Topic
+from chat.models import Conversation, Deletion, Fact, FactEvent, Message, OwnerSettings, PromptReport, Topic
 
 
 class HtmxHttpRequest(HttpRequest):
@@ -17,6 +17,7 @@ class HtmxHttpRequest(HttpRequest):
 
     htmx: HtmxDetails
     user: Any
+    preferences: OwnerSettings
 
 
 def own_conversation(request: HtmxHttpRequest, pk: UUID) -> Conversation:

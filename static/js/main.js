@@ -23,6 +23,7 @@ document.body.addEventListener("htmx:afterRequest", ({ detail: { requestConfig, 
   if (!header?.startsWith("{") || requestConfig.elt.isConnected) return;
   for (const [name, detail] of Object.entries(JSON.parse(header))) tell(name, detail);
 });
+document.body.addEventListener("theme", ({ detail }) => { document.documentElement.dataset.theme = detail.value; });
 document.body.addEventListener("htmx:sendError", () => toast(word("unreachable")));
 
 for (const part of [messages, follow, composer, panel, sheet, keys, leave, stream]) part.start();

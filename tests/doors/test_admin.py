@@ -77,7 +77,8 @@ def test_nothing_can_be_added_changed_or_deleted(ours, filled, model):
 
 def test_the_owners_settings_can_be_changed(ours, owner):
     answer = ours.post(
-        address(OwnerSettings, "change", owner.pk), {"owner": owner.pk, "time_zone": "Europe/Oslo"}
+        address(OwnerSettings, "change", owner.pk),
+        {"owner": owner.pk, "time_zone": "Europe/Oslo", "look_after": 5},
     )
     assert answer.status_code == 302
     assert OwnerSettings.objects.get().time_zone == "Europe/Oslo"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 from playwright.sync_api import expect
 
 from chat.llm import weights
 from chat.llm.llama import LlamaProvider, default_threads
 from chat.llm.registry import registry
-from chat.models import Message
+from chat.models import Message, OwnerSettings
 from tests.weights_here import needed
 
 from .hands import reply, say
@@ -19,10 +17,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.model]
 
 
 @pytest.fixture
-def smollm(live, monkeypatch):
+def smollm(live, owner):
     """SmolLM2-135M behind the running server; what it would read for memory afterwards is left for later."""
     entry = needed("smollm2-135m")
-    monkeypatch.setattr("chat.actions.messages.LOOK_AFTER", timedelta(hours=1))
+    OwnerSettings.objects.filter(owner=owner).update(look_after=3600)
     errors = []
     path = weights.path_of(entry, entry.files[0])
     provider = LlamaProvider(entry.name, path, window=2048, threads=default_threads(), on_error=errors.append)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 
 import pytest
 from playwright.sync_api import expect
 
-from chat.models import Fact
+from chat.models import Fact, OwnerSettings
 
 from .hands import MAYA, card, pill, reader, reply, say
 
@@ -16,9 +15,9 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def told(open_page, scripted, monkeypatch):
+def told(open_page, scripted, owner):
     """A page on which Maya has introduced herself and memory has looked at once."""
-    monkeypatch.setattr("chat.actions.messages.LOOK_AFTER", timedelta(0))
+    OwnerSettings.objects.filter(owner=owner).update(look_after=0)
     scripted.completions.extend([reader()] * 10)
     page = open_page()
     say(page, MAYA)

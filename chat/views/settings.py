@@ -1,0 +1,102 @@
+"""The settings page: each choice is a small form of its own, saved by the verb that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages as notices
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+from django_htmx.http import HttpResponseClientRefresh, reswap, trigger_client_event
+
+from chat.actions import preferences
+from chat.actions.messages import Refused
+from chat.actions.owners import default_app, redacts, settings_of
+from chat.context.prompt import DEFAULT_PERSONA
+from chat.models import Theme
+
+from . import house
+from .answers import refused, toast
+from .scope import HtmxHttpRequest
+
+# By the name of the form's field: what is posted goes to the verb, of the owner or of their first app.
+_OF_OWNER: dict[str, Callable[[Any, str], None]] = {
+    "theme": preferences.set_theme,
+    "language": preferences.set_language,
+    "time_zone": preferences.set_time_zone,
+    "look_after": preferences.set_look_after,
+    "redact_secrets": preferences.set_redaction,
+}
+_OF_APP: dict[str, Callable[[Any, str], None]] = {
+    "persona": preferences.set_persona,
+    "strategy": preferences.set_app_strategy,
+}
+
+
+@require_http_methods(["GET", "POST"])
+def page(request: HtmxHttpRequest) -> HttpResponse:
+    """Show all settings, or save the one that is posted."""
+    if request.method == "GET":
+        return render(request, "settings/page.html", {**_choices(request), **house.rooms(request.user)})
+    name = next((n for n in (*_OF_OWNER, *_OF_APP) if n in request.POST), "")
+    value = request.POST.get(name, "")
+    try:
+        if name in _OF_OWNER:
+            _OF_OWNER[name](request.user, value)
+        elif name in _OF_APP:
+            _OF_APP[name](default_app(request.user), value)
+        else:
+            raise Refused(_("There is no such setting."))
+    except Refused as problem:
+        answer = refused(request, str(problem), 422, "settings")
+        return reswap(answer, "none") if request.htmx else answer
+    return _saved(request, name)
+
+
+def _saved(request: HtmxHttpRequest, name: str) -> HttpResponse:
+    """Answer with the form as it is now; a new language is for the whole page."""
+    if not request.htmx or name == "language":
+        notices.success(request, _("Saved."))
+        return HttpResponseClientRefresh() if request.htmx else redirect(_came_from(request))
+    request.preferences = settings_of(request.user.pk)
+    if request.htmx.target == "theme":
+        return _recoloured(render(request, "settings/_theme_changed.html"), request)
+    answer = render(request, f"settings/page.html#{name}", _choices(request))
+    if name == "theme":
+        _recoloured(answer, request)
+    return toast(answer, _("Saved."))
+
+
+def _recoloured(answer: HttpResponse, request: HtmxHttpRequest) -> HttpResponse:
+    return trigger_client_event(answer, "theme", {"value": request.preferences.theme})
+
+
+def _came_from(request: HtmxHttpRequest) -> str:
+    """Return our own page that a plain form was on: the theme can be changed on every one."""
+    page = request.headers.get("Referer", "")
+    ours = url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure())
+    return page if ours else reverse("settings")
+
+
+def _choices(request: HtmxHttpRequest) -> dict[str, Any]:
+    app, chosen = default_app(request.user), request.preferences
+    return {
+        "chosen": chosen,
+        "app": app,
+        "persona": app.persona or DEFAULT_PERSONA,
+        "most": preferences.MAX_PERSONA,
+        "themes": Theme.choices,
+        "languages": settings.LANGUAGES,
+        "zones": house.zones_by_continent(),
+        "machine_zone": settings.TIME_ZONE,
+        "seconds": preferences.LOOK_AFTER_RANGE,
+        "redacts": redacts(request.user.pk),
+        "may_redact": settings.REDACT_SECRETS,
+        "strategies": house.strategies(),
+    }
