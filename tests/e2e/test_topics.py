@@ -47,7 +47,7 @@ def test_axe_finds_nothing_and_nothing_overflows(chat, width, dark):
     expect(page.get_by_role("heading", name="Retired")).to_be_attached()
     assert findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator(".topics").evaluate("e => e.scrollWidth <= e.clientWidth")
+    assert page.locator(".chapters").evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
 def test_importance_changes_in_place_and_keeps_the_focus(chat):
