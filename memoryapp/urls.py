@@ -6,10 +6,27 @@ from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import path
 
-from chat.views import chats, forgetting, graph, health, memory, origins, replies, reports, settings, topics
+from chat.views import (
+    chats,
+    forgetting,
+    graph,
+    health,
+    memory,
+    origins,
+    replies,
+    reports,
+    rooms,
+    settings,
+    topics,
+)
 
 urlpatterns = [
     path("", chats.home, name="home"),
+    path("rooms/", rooms.listed, name="rooms"),
+    path("c/<uuid:pk>/menu/", rooms.room, name="room"),
+    path("c/<uuid:pk>/rename/", rooms.rename, name="rename"),
+    path("c/<uuid:pk>/pin/", rooms.pin, name="room_pin"),
+    path("c/<uuid:pk>/move/", rooms.move, name="move"),
     path("c/<uuid:pk>/", chats.conversation, name="conversation"),
     path("c/<uuid:pk>/after/<int:seq>/", chats.messages_after, name="messages_after"),
     path("c/<uuid:pk>/flush/", chats.flush, name="flush"),

@@ -36,6 +36,10 @@ class ConversationQuerySet(OwnedQuerySet["Conversation"]):
         """Return what is not on its way out."""
         return self.filter(deletion__isnull=True)
 
+    def listed(self) -> ConversationQuerySet:
+        """Return what stands in lists and is found by a search: neither on its way out nor temporary."""
+        return self.kept().filter(temporary=False)
+
     def newest_first(self) -> ConversationQuerySet:
         """Return them with their app, the one last written in first."""
         return self.select_related("app").order_by("-updated_at", "-created_at")

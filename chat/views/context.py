@@ -43,11 +43,12 @@ def theme_card(theme: str) -> dict[str, Any]:
 
 
 def sidebar(user: Any) -> list[tuple[App, list[Conversation]]]:
-    """Return the apps with their newest conversations, in two queries."""
+    """Return the apps with their newest conversations, pinned ones first, in two queries."""
     shelves: dict[Any, tuple[App, list[Conversation]]] = {
         app.pk: (app, []) for app in App.objects.for_owner(user)
     }
-    for conversation in Conversation.objects.for_owner(user).newest_first()[:_SIDEBAR_LENGTH]:
+    newest = Conversation.objects.for_owner(user).listed().order_by("-pinned", "-updated_at", "-created_at")
+    for conversation in newest[:_SIDEBAR_LENGTH]:
         shelves[conversation.app_id][1].append(conversation)
     return list(shelves.values())
 

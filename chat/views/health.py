@@ -96,7 +96,7 @@ def opened_from(request: HtmxHttpRequest) -> Conversation | None:
         return None
     if page.url_name != "conversation":
         return None
-    return Conversation.objects.for_owner(request.user).filter(pk=page.kwargs["pk"]).first()
+    return Conversation.objects.for_owner(request.user).kept().filter(pk=page.kwargs["pk"]).first()
 
 
 @require_GET

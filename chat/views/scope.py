@@ -9,7 +9,17 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django_htmx.middleware import HtmxDetails
 
-from chat.models import Conversation, Deletion, Fact, FactEvent, Message, OwnerSettings, PromptReport, Topic
+from chat.models import (
+    App,
+    Conversation,
+    Deletion,
+    Fact,
+    FactEvent,
+    Message,
+    OwnerSettings,
+    PromptReport,
+    Topic,
+)
 
 
 class HtmxHttpRequest(HttpRequest):
@@ -20,11 +30,15 @@ class HtmxHttpRequest(HttpRequest):
     preferences: OwnerSettings
 
 
+def own_app(request: HtmxHttpRequest, pk: UUID) -> App:
+    """Return the user's app, or answer 404."""
+    return get_object_or_404(App.objects.for_owner(request.user), pk=pk)
+
+
 def own_conversation(request: HtmxHttpRequest, pk: UUID) -> Conversation:
     """Return the user's conversation, or answer 404."""
-    return get_object_or_404(
-        Conversation.objects.for_owner(request.user).select_related("app", "owner"), pk=pk
-    )
+    rows = Conversation.objects.for_owner(request.user).kept().select_related("app", "owner")
+    return get_object_or_404(rows, pk=pk)
 
 
 def own_message(request: HtmxHttpRequest, pk: UUID) -> Message:

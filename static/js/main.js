@@ -10,6 +10,7 @@ import * as leave from "./leave.js";
 import * as messages from "./messages.js";
 import * as model from "./model.js";
 import * as panel from "./panel.js";
+import * as rooms from "./rooms.js";
 import * as sheet from "./sheet.js";
 import * as socket from "./socket.js";
 import * as stream from "./stream.js";
@@ -26,11 +27,12 @@ document.body.addEventListener("htmx:afterRequest", ({ detail: { requestConfig, 
 document.body.addEventListener("theme", ({ detail }) => { document.documentElement.dataset.theme = detail.value; });
 document.body.addEventListener("htmx:sendError", () => toast(word("unreachable")));
 
-for (const part of [messages, follow, composer, panel, sheet, keys, leave, stream]) part.start();
+for (const part of [messages, follow, composer, panel, rooms, sheet, keys, leave, stream]) part.start();
 socket.on("frame", (frame) => {
   if (frame.type === "model") model.show(frame);
   if (frame.type === "facts") tell("memory-changed");
   if (["chat", "messages"].includes(frame.type)) tell("chat-changed");
+  if (["rooms", "messages"].includes(frame.type)) tell("rooms-changed");
 });
-socket.on("open", () => tell("memory-changed"));
+socket.on("open", (again) => { tell("memory-changed"); if (again) tell("rooms-changed"); });
 socket.connect();

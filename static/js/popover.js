@@ -2,14 +2,18 @@
 import { $, $$ } from "./dom.js";
 
 const GAP = 6, EDGE = 12;
+let pressed;
 
 function put(pop) {
-  const opener = $(`[popovertarget="${pop.id}"]`).getBoundingClientRect(), size = pop.getBoundingClientRect();
+  const from = pressed?.isConnected && pressed.getAttribute("popovertarget") === pop.id ? pressed : $(`[popovertarget="${pop.id}"]`);
+  const opener = from.getBoundingClientRect(), size = pop.getBoundingClientRect();
   const below = opener.bottom + GAP, fits = below + size.height < innerHeight - EDGE;
   pop.style.setProperty("--x", `${Math.max(EDGE, Math.min(opener.left, innerWidth - size.width - EDGE))}px`);
   pop.style.setProperty("--y", `${fits ? below : Math.max(EDGE, opener.top - GAP - size.height)}px`);
 }
 
+// One menu may serve many buttons.
+document.addEventListener("click", ({ target }) => { pressed = target.closest("[popovertarget]") ?? pressed; }, true);
 document.addEventListener("toggle", (event) => {
   if (!event.target.matches?.(".pop") || event.newState !== "open") return;
   put(event.target);

@@ -69,6 +69,13 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
     "fact_pin": [("POST", lambda t: reverse("fact_pin", args=[t.fact.pk]), {})],
     "fact_delete": [("POST", lambda t: reverse("fact_delete", args=[t.fact.pk]), {})],
     "flush": [("POST", lambda t: reverse("flush", args=[t.conversation.pk]), {})],
+    "room": [("GET", lambda t: reverse("room", args=[t.conversation.pk]), {})],
+    "rename": [
+        ("GET", lambda t: reverse("rename", args=[t.conversation.pk]), {}),
+        ("POST", lambda t: reverse("rename", args=[t.conversation.pk]), {"title": "Renamed"}),
+    ],
+    "room_pin": [("POST", lambda t: reverse("room_pin", args=[t.conversation.pk]), {})],
+    "move": [("POST", lambda t: reverse("move", args=[t.conversation.pk]), {"app": "{app}"})],
     "care": [("GET", lambda t: reverse("care", args=[t.conversation.pk]), {})],
     "end": [("POST", lambda t: reverse("end", args=[t.conversation.pk]), {})],
     "memory_mode": [("POST", lambda t: reverse("memory_mode", args=[t.conversation.pk]), {"mode": "off"})],
@@ -83,9 +90,9 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
 }
 # Addresses that show or make only what belongs to whoever asks.
 OF_WHOEVER_ASKS = {"home", "memory", "memory_pill", "memory_health", "memory_graph", "archive", "clear"}
-OF_WHOEVER_ASKS |= {"fact_add", "settings"}
+OF_WHOEVER_ASKS |= {"fact_add", "settings", "rooms"}
 # These say nothing by a plain GET of what they hold.
-SILENT = {"fact_add", "memory_health", "memory_graph", "archive", "clear"}
+SILENT = {"fact_add", "rooms", "memory_health", "memory_graph", "archive", "clear"}
 # Addresses with a door of their own.
 OTHERWISE_GUARDED = {"login", "logout", "admin"}
 
@@ -105,7 +112,8 @@ def things(server_mode, owner, scripted):
 
 
 def ask(client: Client, method: str, address: Address, data: dict[str, str], htmx: bool, things: Things):
-    filled = {k: v.format(conversation=things.conversation.pk) for k, v in data.items()}
+    keys = {"conversation": things.conversation.pk, "app": things.conversation.app_id}
+    filled = {k: v.format(**keys) for k, v in data.items()}
     headers = {"origin": ORIGIN, **({"hx-request": "true"} if htmx else {})}
     if method == "GET":
         return client.get(address(things), headers=headers)

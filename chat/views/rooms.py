@@ -1,0 +1,72 @@
+"""The list of conversations and what its menu does: rename, pin, move."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import trigger_client_event
+
+from chat.actions import rooms as actions
+from chat.actions.messages import Refused
+from chat.models import App, Conversation
+
+from .answers import refused
+from .health import opened_from
+from .scope import HtmxHttpRequest, own_app, own_conversation, uuid_or_404
+
+
+@require_GET
+def listed(request: HtmxHttpRequest) -> HttpResponse:
+    """Show the list of conversations, and with it the title of the page that asks."""
+    if not request.htmx:
+        return redirect("home")
+    return render(request, "_rooms.html", {"conversation": opened_from(request), "live": True})
+
+
+@require_GET
+def room(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Show a conversation's menu; without htmx as a page of its own."""
+    found = own_conversation(request, pk)
+    context = {"room": found, "others": App.objects.for_owner(request.user).exclude(pk=found.app_id)}
+    return render(request, "chat/_room.html" if request.htmx else "chat/room.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+def rename(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Show the line in which a conversation is renamed, or rename it."""
+    found = own_conversation(request, pk)
+    if request.method == "GET":
+        if not request.htmx:
+            return redirect("room", found.pk)
+        return render(request, "chat/_rename.html", {"room": found, "back": request.htmx.trigger})
+    try:
+        actions.rename(found, request.POST.get("title", ""))
+    except Refused as problem:
+        return refused(request, str(problem), 422, reverse("room", args=[found.pk]))
+    return _changed(request, found)
+
+
+@require_POST
+def pin(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Let a conversation stand first, or no more."""
+    found = own_conversation(request, pk)
+    actions.set_pinned(found, not found.pinned)
+    return _changed(request, found)
+
+
+@require_POST
+def move(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Put a conversation into another app."""
+    found = own_conversation(request, pk)
+    actions.move(found, own_app(request, uuid_or_404(request.POST.get("app", ""))))
+    return _changed(request, found)
+
+
+def _changed(request: HtmxHttpRequest, found: Conversation) -> HttpResponse:
+    if not request.htmx:
+        return redirect("conversation", found.pk)
+    return trigger_client_event(HttpResponse(status=204), "rooms-changed")
