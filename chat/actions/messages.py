@@ -1,4 +1,4 @@
-"""Everything that writes messages: sending, the life of a reply, retrying."""
+"""Everything that writes messages: sending, and the life of a reply; see branches for what replaces them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from chat.memory import told
 from chat.models import App, Conversation, MemoryMode, Message, MessageState, Role
@@ -32,22 +33,33 @@ class Busy(Refused):
 
 def send_message(owner: Any, text: str, conversation: Conversation | None = None) -> tuple[Message, Message]:
     """Save the user's message and an empty reply for it, and return both; None begins a conversation."""
-    text = text.replace("\x00", "").strip()
-    if not text:
-        raise Refused("Write something first.")
-    if len(text) > MAX_CHARACTERS:
-        raise Refused(f"This message is longer than {MAX_CHARACTERS:,} characters. Send it in parts.")
+    text = sendable(text)
     try:
         with transaction.atomic():
             conversation = conversation or _new_conversation(owner, default_app(owner), text)
-            place = _next_place(conversation)
-            asked = _create(conversation, place, Role.USER, text)
-            reply = _create(conversation, place + 1, Role.ASSISTANT, "", state=MessageState.STREAMING)
-            _heard(conversation, asked)
+            place = next_place(conversation)
+            asked = create(conversation, place, Role.USER, text)
+            reply = create(conversation, place + 1, Role.ASSISTANT, "", state=MessageState.STREAMING)
+            heard(conversation, asked)
             events.tell(owner.pk, "messages", conversation=str(conversation.pk))
     except IntegrityError as error:
-        raise Busy("The reply is still being written. Stop it, or wait for its end.") from error
+        raise Busy(_("The reply is still being written. Stop it, or wait for its end.")) from error
     return asked, reply
+
+
+def sendable(text: str) -> str:
+    """Return a message as it is sent, or refuse it."""
+    text = text.replace("\x00", "").strip()
+    if not text:
+        raise Refused(_("Write something first."))
+    return _short_enough(text)
+
+
+def _short_enough(text: str) -> str:
+    if len(text) > MAX_CHARACTERS:
+        sentence = _("This message is longer than %s characters. Send it in parts.")
+        raise Refused(sentence % f"{MAX_CHARACTERS:,}")
+    return text
 
 
 def add_message(conversation: Conversation, role: str, text: str, **fields: Any) -> Message:
@@ -56,24 +68,22 @@ def add_message(conversation: Conversation, role: str, text: str, **fields: Any)
     `fields` are `tool_calls`, `tool_call_id`, `name` and `created_at` (aware). Memory reads what the user
     said here as it does on the page.
     """
-    text = text.replace("\x00", "")
-    if len(text) > MAX_CHARACTERS:
-        raise Refused(f"This message is longer than {MAX_CHARACTERS:,} characters. Send it in parts.")
+    text = _short_enough(text.replace("\x00", ""))
     with transaction.atomic():
-        message = _append(conversation, Role(role), text, **fields)
+        message = append(conversation, Role(role), text, **fields)
         if message.role == Role.USER and text.strip():
             Conversation.objects.filter(pk=conversation.pk, title="").update(title=title_of(text))
-            _heard(conversation, message)
+            heard(conversation, message)
         else:
             topics.join(message)
-            _touch(conversation)
+            touch(conversation)
         events.tell(conversation.owner_id, "messages", conversation=str(conversation.pk))
     return message
 
 
-def _heard(conversation: Conversation, asked: Message) -> None:
+def heard(conversation: Conversation, asked: Message) -> None:
     """Open the conversation again and let memory know of a message; in the caller's transaction."""
-    _touch(conversation, ended_at=None)
+    touch(conversation, ended_at=None)
     end_when_idle(conversation.pk)
     if conversation.memory_mode != MemoryMode.ON:
         # Not even later, when memory is on again: it was off when this was said.
@@ -132,26 +142,6 @@ def end_when_idle(conversation_id: Any) -> None:
     )
 
 
-def retry_reply(reply: Message) -> Message:
-    """Put a new, empty reply in the place of a finished one; the old branch is kept and points to it."""
-    later = Message.objects.filter(conversation=reply.conversation).shown().filter(seq__gt=reply.seq)
-    if later.exists():
-        raise Refused("Only the last reply of a conversation can be written anew.")
-    try:
-        with transaction.atomic():
-            new = _append(reply.conversation, Role.ASSISTANT, "", state=MessageState.STREAMING)
-            replaced = Message.objects.filter(
-                pk=reply.pk, role=Role.ASSISTANT, replaced_by__isnull=True
-            ).exclude(state=MessageState.STREAMING)
-            if not replaced.update(replaced_by=new):
-                raise Refused("This reply has been written anew already.")
-            _touch(reply.conversation)
-            events.tell(reply.conversation.owner_id, "messages", conversation=str(reply.conversation_id))
-    except IntegrityError as error:
-        raise Busy("A reply is still being written. Stop it, or wait for its end.") from error
-    return new
-
-
 def checkpoint(reply_id: Any, text: str) -> None:
     """Save how far a reply has come, so that a killed process loses at most a second of it."""
     Message.objects.filter(pk=reply_id, state=MessageState.STREAMING).update(content=text)
@@ -162,7 +152,7 @@ def finish_reply(reply: Message, text: str, state: MessageState, failure: str = 
     with transaction.atomic():
         Message.objects.filter(pk=reply.pk).update(content=text, state=state, failure=failure[:300])
         topics.join(reply)
-        _touch(reply.conversation)
+        touch(reply.conversation)
         if Message.objects.unread_by_memory(reply.conversation).exists():
             ask_for_look(reply.conversation)
 
@@ -170,7 +160,7 @@ def finish_reply(reply: Message, text: str, state: MessageState, failure: str = 
 def stop_stale_replies() -> int:
     """Mark replies that a killed process left behind as stopped; run before any reply starts."""
     return Message.objects.filter(state=MessageState.STREAMING).update(
-        state=MessageState.STOPPED, failure="memoryapp was closed while this was being written."
+        state=MessageState.STOPPED, failure=_("memoryapp was closed while this was being written.")
     )
 
 
@@ -184,11 +174,12 @@ def _new_conversation(owner: Any, app: App, text: str) -> Conversation:
     return Conversation.objects.create(owner=owner, app=app, title=title_of(text))
 
 
-def _append(conversation: Conversation, role: Role, content: str, **fields: Any) -> Message:
-    return _create(conversation, _next_place(conversation), role, content, **fields)
+def append(conversation: Conversation, role: Role, content: str, **fields: Any) -> Message:
+    """Put a message at the end of its conversation; in the caller's transaction."""
+    return create(conversation, next_place(conversation), role, content, **fields)
 
 
-def _next_place(conversation: Conversation) -> int:
+def next_place(conversation: Conversation) -> int:
     """Return the `seq` of the next message, which nobody else takes before this transaction ends."""
     # The lock orders two tabs on PostgreSQL; SQLite's BEGIN IMMEDIATE has done so already.
     Conversation.objects.select_for_update().only("pk").get(pk=conversation.pk)
@@ -196,9 +187,11 @@ def _next_place(conversation: Conversation) -> int:
     return int(last) + 1
 
 
-def _create(conversation: Conversation, seq: int, role: Role, content: str, **fields: Any) -> Message:
+def create(conversation: Conversation, seq: int, role: Role, content: str, **fields: Any) -> Message:
+    """Put a message in a place that `next_place` gave; in the same transaction."""
     return Message.objects.create(conversation=conversation, seq=seq, role=role, content=content, **fields)
 
 
-def _touch(conversation: Conversation, **also: Any) -> None:
+def touch(conversation: Conversation, **also: Any) -> None:
+    """Note that something was said; `also` are columns that change with it."""
     Conversation.objects.filter(pk=conversation.pk).update(updated_at=timezone.now(), **also)

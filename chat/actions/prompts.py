@@ -92,9 +92,14 @@ def ask_to_prepare(conversation_id: Any, tokens: int, window: int) -> None:
             )
 
 
-def record_summary(conversation_id: Any, summary: str, after: int, through: int) -> bool:
-    """Keep what was summed up of the messages from `after` on; False when another did so meanwhile."""
-    kept = Conversation.objects.filter(pk=conversation_id, summarised_through=after)
+def record_summary(conversation: Conversation, summary: str, after: int, through: int) -> bool:
+    """Keep what was summed up of the messages from `after` on; False when another did so meanwhile.
+
+    Nor when what was summed up has been replaced or cleared since.
+    """
+    kept = Conversation.objects.filter(
+        pk=conversation.pk, summarised_through=after, branch=conversation.branch
+    )
     return bool(kept.update(summary=summary, summarised_through=through))
 
 
@@ -106,9 +111,10 @@ def record_prepared(conversation: Conversation, ready: Prepared) -> bool:
     with transaction.atomic():
         fresh = Conversation.objects.select_for_update().get(pk=conversation.pk)
         known = Fact.objects.for_owner(conversation.owner).live().filter(pk__in=ready.block.facts)
-        same = (fresh.trimmed_through, fresh.memory_mode) == (
+        same = (fresh.trimmed_through, fresh.memory_mode, fresh.branch) == (
             conversation.trimmed_through,
             conversation.memory_mode,
+            conversation.branch,
         )
         if not same or known.count() != len(ready.block.facts):
             return False

@@ -30,7 +30,7 @@ KEPT = 4
 
 def active_topic(conversation_id: Any) -> Any:
     """Return the key of the topic that was spoken of last, None before there is one."""
-    placed = Message.objects.filter(conversation=conversation_id, topic__isnull=False)
+    placed = Message.objects.filter(conversation=conversation_id, topic__isnull=False).shown()
     return placed.order_by("-seq").values_list("topic", flat=True).first()
 
 
@@ -73,8 +73,9 @@ def pack(topic: Topic, summary: str = "") -> int:
     stays where there is none. One transaction; the model has been asked before it.
     """
     with transaction.atomic():
-        Conversation.objects.select_for_update().get(pk=topic.conversation_id)
-        rows = to_pack(topic)
+        fresh = Conversation.objects.select_for_update().get(pk=topic.conversation_id)
+        # Of what was replaced meanwhile the summary would speak.
+        rows = to_pack(topic) if fresh.branch == topic.conversation.branch else []
         if not rows:
             return 0
         contents = {m.seq: m.content for m in rows}

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from chat.models import Conversation, Message, Role, Topic
 from chat.topics import decay, match
+from chat.topics.contents import with_contents
 from chat.topics.match import Candidate, Vector
 
 from . import jobs, storage
@@ -33,13 +34,16 @@ def assign(message: Message, vector: Vector | None, embedder: str) -> Topic:
     """
     now = timezone.now()
     with transaction.atomic():
-        conversation = Conversation.objects.select_for_update().only("pk").get(pk=message.conversation_id)
+        held = Conversation.objects.select_for_update().only("pk", "cleared_through")
+        conversation = held.get(pk=message.conversation_id)
         placed = Message.objects.only("topic_id").get(pk=message.pk).topic_id
         if placed is not None:
             message.topic = Topic.objects.get(pk=placed)
             return message.topic
-        topics = list(Topic.objects.filter(conversation=conversation).current())
+        topics = list(Topic.objects.filter(conversation=conversation).current().seen_in(conversation))
         active = storage.active_topic(conversation.pk)
+        if active not in {t.pk for t in topics}:
+            active = None
         candidates = _candidates(topics, vector, embedder)
         chosen = match.choose(message.content, vector, embedder, candidates, active)
         topic = next((t for t in topics if t.pk == chosen), None)
@@ -86,6 +90,30 @@ def retire(conversation: Conversation, now: datetime) -> int:
     with transaction.atomic():
         topics = list(Topic.objects.select_for_update().filter(conversation=conversation).current())
         return _retire(topics, storage.active_topic(conversation.pk), now)
+
+
+def unsay(conversation: Conversation, seq: int) -> None:
+    """Take what was replaced from a place on out of the topics; in the transaction that replaced it.
+
+    A topic of which nothing is left goes. One whose summary speaks of it is unpacked, to be summed up anew.
+    """
+    gone = Message.objects.filter(conversation=conversation, seq__gte=seq, replaced_by__isnull=False)
+    topics = list(Topic.objects.filter(pk__in=gone.values("topic")).with_counts())
+    said: dict[Any, list[str]] = defaultdict(list)
+    for m in with_contents(Message.objects.filter(topic__in=topics, role=Role.USER).shown()):
+        said[m.topic_id].append(m.content)
+    for topic in topics:
+        topic.message_count = topic.live + topic.packed  # type: ignore[attr-defined]
+        if not topic.message_count or topic.summarised_through >= seq:
+            storage.restore(topic)
+            topic.summary, topic.summarised_through = "", 0
+        telling = [text for text in said[topic.pk] if not match.is_short(text)] or said[topic.pk]
+        topic.title = " ".join(telling[0].split())[:TITLE] if telling else ""
+    Topic.objects.bulk_update(topics, ["message_count", "summary", "summarised_through", "title"])
+    empty = Topic.objects.filter(pk__in=[t.pk for t in topics], message_count=0)
+    empty.filter(archives__isnull=True).delete()
+    # What a damaged archive still holds stays with it.
+    empty.update(retired_at=timezone.now())
 
 
 def _touch(topic: Topic, message: Message, vector: Vector | None, embedder: str, now: datetime) -> None:

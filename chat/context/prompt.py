@@ -116,7 +116,7 @@ def _other_topics(conversation: Conversation, message: Message, provider: Provid
     """Return a line on each topic but the one now talked about, the last active first, as many as fit."""
     left = summary_room(provider.context_window)
     lines = []
-    for topic in Topic.objects.filter(conversation=conversation).current():
+    for topic in Topic.objects.filter(conversation=conversation).current().seen_in(conversation):
         if topic.pk == message.topic_id:
             continue
         line = f"- {topic.title}: {topic.summary}" if topic.summary else f"- {topic.title}"
@@ -141,7 +141,7 @@ def history_of(conversation: Conversation, message: Message, shape: Shape, gone:
     wanted = Q(seq__gt=shape.trimmed_through) | Q(seq__in=shape.kept) | Q(flagged=True)
     if conversation.manner == TOPICS and message.topic_id is not None:
         wanted |= Q(topic=message.topic_id)
-    earlier = Message.objects.filter(wanted, conversation=conversation).shown().filter(seq__lt=message.seq)
+    earlier = Message.objects.filter(wanted, conversation=conversation).seen_before(message)
     # A failed reply without text says nothing; a stopped one is what the user saw, so it stays.
     history = [m for m in with_contents(earlier) if m.content]
     for m in history:
@@ -157,7 +157,7 @@ def _prompt(assembly: Assembly, memory: Memory, block: Block, noted: list[str], 
     window = provider.context_window
     turns = assembly.turns()
     tokens = provider.count_tokens(turns)
-    whole = Message.objects.filter(conversation=message.conversation_id).shown()
+    whole = Message.objects.filter(conversation=message.conversation_id).seen_before(message)
     return Prompt(
         turns=turns,
         block=block,
@@ -166,9 +166,7 @@ def _prompt(assembly: Assembly, memory: Memory, block: Block, noted: list[str], 
         shape=assembly.shape,
         cut_messages=max(
             0,
-            whole.filter(seq__lt=message.seq).exclude(content="", archive__isnull=True).count()
-            + 2
-            - len(turns),
+            whole.exclude(content="", archive__isnull=True).count() + 2 - len(turns),
         ),
         tokens=tokens,
         max_tokens=max(16, min(reserve(window), window - tokens)),

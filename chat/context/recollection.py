@@ -38,7 +38,7 @@ def said_before(conversation: Conversation, message: Message, shape: Shape) -> l
     """
     if message.topic_id is None or not shape.trimmed_through:
         return []
-    earlier = Message.objects.filter(conversation=conversation, seq__lt=message.seq).shown()
+    earlier = Message.objects.filter(conversation=conversation).seen_before(message)
     last = earlier.filter(role=Role.USER).reverse().values_list("topic", flat=True).first()
     if last == message.topic_id:
         return []

@@ -17,6 +17,7 @@ from pygments.util import ClassNotFound
 
 _FORMATTER = HtmlFormatter(nowrap=True)
 _LONGEST_HIGHLIGHT = 20_000  # characters; beyond it colouring costs more than it gives
+_LONGEST_REMEMBERED = 8_000
 # What CommonMark calls a line ending. str.splitlines() also breaks at form feeds and U+2028.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)")
 _TAGS = {
@@ -101,6 +102,17 @@ def to_html(text: str) -> str:
 def blocks(text: str) -> list[str]:
     """Return each top-level block of a text as safe HTML of its own."""
     return [rendered for rendered, _ in _split(text)]
+
+
+def rendered(text: str) -> list[str]:
+    """Return `blocks` of a message that does not grow any more; those of the last pages are at hand."""
+    return list(_remembered(text)) if len(text) <= _LONGEST_REMEMBERED else blocks(text)
+
+
+# Some ten pages of messages, at most some 20 MB.
+@lru_cache(maxsize=600)
+def _remembered(text: str) -> tuple[str, ...]:
+    return tuple(blocks(text))
 
 
 def _split(text: str, environment: dict[str, object] | None = None) -> list[tuple[str, int]]:

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import close_old_connections
+from django.db import DatabaseError, close_old_connections
 
 from chat.actions import messages, prompts
 from chat.context.prompt import Prompt, build
@@ -29,8 +29,12 @@ _LOADING_SECONDS = 600.0
 _STOPPED = "You stopped this reply."
 _BROKEN = "Something went wrong while this was being written. Your message is saved."
 
+# How often the end of a reply is saved before its page is told, each time after a longer pause.
+_TRIES, _PAUSE_SECONDS = 4, 0.25
+
 _lock = threading.Lock()
 _running: dict[str, _Run] = {}
+_unsaved: dict[str, tuple[Message, str, MessageState, str]] = {}
 
 
 def start(reply: Message) -> None:
@@ -57,6 +61,28 @@ def stop(reply_id: Any, patience: float = 0.0) -> bool:
     run.stop.set()
     if patience and run.thread is not None:
         run.thread.join(patience)
+    return True
+
+
+def settle() -> None:
+    """Save the ends of replies that the database would not take when they came; whenever somebody looks.
+
+    Until then such a reply counts as being written, and its conversation takes no other message.
+    """
+    with _lock:
+        waiting = list(_unsaved.items())
+    for key, end in waiting:
+        if _saved(*end):
+            with _lock:
+                _unsaved.pop(key, None)
+
+
+def _saved(row: Message, text: str, state: MessageState, failure: str) -> bool:
+    try:
+        messages.finish_reply(row, text, state, failure)
+    except DatabaseError:
+        logger.warning("the end of a reply could not be saved", extra={"reply": str(row.pk)}, exc_info=True)
+        return False
     return True
 
 
@@ -123,13 +149,22 @@ class _Run:
 
     def _finish(self, row: Message | None, state: MessageState, failure: str) -> None:
         try:
-            if row is not None:
-                messages.finish_reply(row, self.text(), state, failure)
+            if row is not None and not self._save_end(end := (row, self.text(), state, failure)):
+                with _lock:
+                    _unsaved[self.reply] = end
         finally:
             with _lock:
                 _running.pop(self.reply, None)
             hub.close(self.conversation, self.reply)
             close_old_connections()
+
+    def _save_end(self, end: tuple[Message, str, MessageState, str]) -> bool:
+        for attempt in range(_TRIES):
+            if attempt:
+                time.sleep(_PAUSE_SECONDS * 2**attempt)
+            if _saved(*end):
+                return True
+        return False
 
     def _write(self, row: Message) -> tuple[MessageState, str]:
         provider = self._provider()
@@ -137,8 +172,8 @@ class _Run:
             return MessageState.STOPPED, _STOPPED
         asked = (
             Message.objects.filter(conversation=row.conversation, role=Role.USER, seq__lt=row.seq)
-            .order_by("-seq")
-            .first()
+            .shown()
+            .last()
         )
         if asked is None:
             raise ProviderError("There is no message to answer.")
@@ -185,8 +220,15 @@ class _Run:
         if wait <= 0:
             self._flush()
         if now - self.last_saved >= CHECKPOINT_SECONDS:
-            messages.checkpoint(self.reply, self.text())
+            self._checkpoint()
             self.last_saved = now
+
+    def _checkpoint(self) -> None:
+        try:
+            messages.checkpoint(self.reply, self.text())
+        except DatabaseError:
+            # The next one may do, and the end is saved in any case.
+            logger.warning("a reply was not saved on its way", exc_info=True)
 
     def _flush(self) -> None:
         with self.lock:

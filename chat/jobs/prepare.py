@@ -50,7 +50,9 @@ def prepare(payload: dict[str, Any]) -> None:
 def _sum_up(provider: Provider, conversation: Conversation, through: int) -> bool:
     """Continue the summary through that message; a model that fails leaves it to trimming alone."""
     leaving = Message.objects.filter(
-        conversation=conversation, seq__gt=conversation.summarised_through, seq__lte=through
+        conversation=conversation,
+        seq__gt=max(conversation.summarised_through, conversation.cleared_through),
+        seq__lte=through,
     ).shown()
     text, after = conversation.summary, conversation.summarised_through
     for portion in summary.portions(provider, [m for m in with_contents(leaving) if m.content]):
@@ -60,7 +62,7 @@ def _sum_up(provider: Provider, conversation: Conversation, through: int) -> boo
             logger.warning("no summary was made", extra={"conversation": str(conversation.pk)})
             break
         prompts.record_usage(conversation.owner_id, "summary", Lane.BACKGROUND, usage, "stop")
-        if not prompts.record_summary(conversation.pk, text, after, portion[-1].seq):
+        if not prompts.record_summary(conversation, text, after, portion[-1].seq):
             break
         after = portion[-1].seq
     return after > conversation.summarised_through

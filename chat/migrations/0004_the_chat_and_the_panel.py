@@ -13,6 +13,11 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(
             model_name='conversation',
+            name='branch',
+            field=models.PositiveIntegerField(default=0),
+        ),
+        migrations.AddField(
+            model_name='conversation',
             name='cleared_through',
             field=models.PositiveIntegerField(default=0),
         ),

@@ -71,6 +71,8 @@ class Conversation(OwnedModel):
     memory_block_facts = models.JSONField(default=dict, blank=True)
     # Messages up to this place are hidden from the model by the user's wish, and stay readable (design §9).
     cleared_through = models.PositiveIntegerField(default=0)
+    # How often what was said changed behind its end: what was worked out from an earlier branch is not kept.
+    branch = models.PositiveIntegerField(default=0)
     # Messages up to this place no longer go to the model (design §6, stage 1) but for those kept, by `seq`;
     # of those in `cuts` so many characters go, their middle left out. The same at every turn until the next
     # compaction, or the model would read them again.

@@ -42,6 +42,21 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
         """Return the current branch in order: a replaced message is kept, not shown."""
         return self.filter(replaced_by__isnull=True).order_by("seq")
 
+    def seen_before(self, message: Message) -> MessageQuerySet:
+        """Return what a model may see of what its conversation held before a message, in order."""
+        return self.shown().filter(seq__gt=message.conversation.cleared_through, seq__lt=message.seq)
+
+    def now_shown(self, message: Message) -> Message:
+        """Return what stands in the place of a message: itself unless it was replaced, however often."""
+        if message.replaced_by_id is None:
+            return message
+        replaced = self.filter(conversation=message.conversation_id, replaced_by__isnull=False)
+        newer = dict(replaced.values_list("pk", "replaced_by"))
+        key: Any = message.pk
+        while key in newer:
+            key = newer[key]
+        return self.get(pk=key)
+
     def readable(self) -> list[Message]:
         """Return them all; a row that is damaged is logged and left out (seed 001, "Corrupted data")."""
         try:
@@ -60,15 +75,19 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
         return found
 
     def unread_by_memory(self, conversation: Conversation) -> MessageQuerySet:
-        """Return the user's messages that extraction has not looked at yet, oldest first."""
+        """Return the user's messages that extraction has not looked at yet, oldest first.
+
+        What the user took back by sending other words in its place is not read any more.
+        """
         return self.filter(
             conversation=conversation, role=Role.USER, seq__gt=conversation.extracted_through
-        ).order_by("seq")
+        ).shown()
 
     def backlog(self, owner: Any) -> MessageQuerySet:
         """Return all that this person said and memory has not looked at yet, where memory is on."""
         return self.for_owner(owner).filter(
             role=Role.USER,
+            replaced_by__isnull=True,
             conversation__memory_mode=MemoryMode.ON,
             seq__gt=models.F("conversation__extracted_through"),
         )

@@ -21,6 +21,12 @@ class TopicQuerySet(OwnedQuerySet["Topic"]):
         """Return those that are matched and may stand in a prompt, the last active first."""
         return self.filter(retired_at__isnull=True).order_by("-last_active_at")
 
+    def seen_in(self, conversation: Conversation) -> TopicQuerySet:
+        """Return those that began after what was cleared: a title tells of what was said first."""
+        if not (through := conversation.cleared_through):
+            return self
+        return self.exclude(messages__seq__lte=through)
+
     def with_counts(self) -> TopicQuerySet:
         """Return each with how many of its messages are `live` and `packed`, as the chat shows them."""
         shown = models.Q(messages__replaced_by__isnull=True) & models.Q(messages__isnull=False)

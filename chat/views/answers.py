@@ -7,7 +7,10 @@ from typing import Any
 from django.contrib import messages as notices
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django_htmx.http import trigger_client_event
+
+from chat.models import Message
 
 from .scope import HtmxHttpRequest
 
@@ -18,6 +21,11 @@ def refused(request: HtmxHttpRequest, sentence: str, status: int, back: str) -> 
         notices.error(request, sentence)
         return redirect(back)
     return toast(HttpResponse(sentence, status=status, content_type="text/plain; charset=utf-8"), sentence)
+
+
+def address_of(message: Message) -> str:
+    """Return where a message is shown."""
+    return f"{reverse('conversation', args=[message.conversation_id])}?m={message.pk}#m-{message.pk}"
 
 
 def toast(response: HttpResponse, sentence: str) -> HttpResponse:

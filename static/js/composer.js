@@ -48,17 +48,30 @@ function show() {
 
 function answered(event) {
   const { xhr } = event.detail;
-  if (event.detail.requestConfig.elt !== form || xhr.status === 0) return;
+  if (!event.detail.requestConfig.elt.matches("[data-append]") || xhr.status === 0) return;
   event.detail.shouldSwap = false;
   event.detail.isError = false;
   if (xhr.status >= 400) return toast(sentenceOf(xhr));
-  if (text.value === sent) { text.value = ""; keep(); }
+  if (event.detail.requestConfig.elt === form && text.value === sent) { text.value = ""; keep(); }
   if (xhr.getResponseHeader("HX-Redirect")) return;
   append(xhr.responseText);
   toEnd();
 }
 
+function pressed(event) {
+  const box = event.target, { key: name } = event;
+  if (!box.matches?.("[data-append] textarea")) return;
+  if (name === "Enter" && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    if (box.value.trim()) box.form.requestSubmit($("button:not([type], [hidden])", box.form));
+  } else if (name === "Escape" && box !== text) {
+    event.preventDefault();
+    $("a", box.form).click();
+  }
+}
+
 export function start() {
+  document.addEventListener("keydown", pressed);
   if (!form) return;
   let draft = null;
   try { draft = localStorage.getItem(key); } catch { /* see keep() */ }
@@ -74,9 +87,6 @@ export function start() {
       event.preventDefault();
       scrollPage(page);
     }
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    if (text.value.trim()) form.requestSubmit(submit.hidden ? undefined : submit);
   });
   form.addEventListener("submit", (event) => {
     if (!text.value.trim()) { event.preventDefault(); event.stopImmediatePropagation(); text.focus(); }

@@ -38,6 +38,10 @@ export function start() {
     else if (talk.scrollTop >= last && reached()) toEnd();
     last = talk.scrollTop;
   }, { passive: true });
+  // What comes in above must not move what is being read.
+  let below = 0;
+  document.body.addEventListener("htmx:beforeSwap", ({ target }) => { below = target.id === "earlier" && talk.scrollHeight - talk.scrollTop; });
+  document.body.addEventListener("htmx:afterSwap", () => { if (below) talk.scrollTop = talk.scrollHeight - below; below = 0; });
   const watch = new ResizeObserver(() => { painted(); if (following) talk.scrollTop = talk.scrollHeight; });
   watch.observe(talk);
   watch.observe(column);

@@ -19,27 +19,29 @@ function welcome(fresh) {
 }
 
 export function append(html) {
+  // What is missing in between would not be noticed.
+  if ($("#later")) return location.assign(location.pathname);
   for (const fresh of parse(html)) {
-    const { id, seq } = fresh.dataset;
+    const { id, seq, after } = fresh.dataset;
     if (!id || article(id)) continue;
-    const after = $$("article", list).findLast((other) => Number(other.dataset.seq) < Number(seq));
-    if (after) after.after(fresh);
+    const earlier = $$("article", list).filter((other) => other.dataset.seq - seq < 0);
+    // What stands between the two was replaced.
+    for (const other of earlier) if (other.dataset.seq - after > 0) other.remove();
+    const before = earlier.findLast((other) => other.isConnected);
+    if (before) before.after(fresh);
     else list.prepend(fresh);
-    // Two replies in a row: the second was written anew in another tab and replaces the first.
-    const before = fresh.previousElementSibling;
-    if (fresh.dataset.role === "assistant" && before?.dataset.role === "assistant") before.remove();
     welcome(fresh);
   }
   grown();
 }
 
 // Replacing an article takes a reader's selection away, so it must be for something.
-const lines = (one) => [one.dataset.state, ...$$(".under > .quiet, .learned li:not([hidden])", one).map((line) => line.textContent.trim())].join("\n");
+const lines = (one) => [one.dataset.state, ...$$(".mark, .cut, .under > .quiet, .learned li:not([hidden])", one).map((line) => line.className + line.textContent.trim())].join("\n");
 const same = (a, b) => lines(a) === lines(b);
 
 export async function refetch(id) {
   const old = article(id);
-  if (!old) return;
+  if (!old || $(".revise", old)) return;
   const answer = await get(old.dataset.url);
   if (answer.status === 204 || answer.status === 404) return old.remove();
   const [fresh] = answer.ok ? parse(answer.text) : [];
@@ -63,7 +65,7 @@ export async function finish(id) {
 
 // What was said and learned between the page and its socket, or while the line was down.
 export async function catchUp() {
-  if (!list) return;
+  if (!list || $("#later")) return;
   const seqs = $$("article", list).map((other) => Number(other.dataset.seq));
   const last = $$("article[data-role=assistant]:not([data-state=streaming])", list).at(-1);
   const answer = await get(list.dataset.after.replace(/\d+\/$/, `${Math.max(0, ...seqs)}/`));
@@ -71,9 +73,9 @@ export async function catchUp() {
   if (last) refetch(last.dataset.id);
 }
 
-function meter({ dataset: { share } }) {
+function meter({ dataset: { share }, nextElementSibling }) {
   const element = $("#meter");
-  if (!element || share === undefined) return;
+  if (!element || share === undefined || nextElementSibling) return;
   element.title = element.title.replace(element.getAttribute("aria-valuenow"), share);
   element.setAttribute("aria-valuenow", share);
   $("rect", element).setAttribute("width", share);
@@ -83,9 +85,13 @@ function meter({ dataset: { share } }) {
 export function start() {
   if (!list) return;
   decorate(list);
-  document.body.addEventListener("htmx:afterSettle", ({ detail: { elt } }) => {
+  document.body.addEventListener("htmx:afterSettle", ({ detail: { elt, target } }) => {
     const fresh = elt.closest?.("article[data-id]");
-    if (fresh && fresh.parentElement === list) welcome(fresh);
+    if (fresh?.parentElement !== list) return;
+    welcome(fresh);
+    const box = $(".revise textarea", fresh);
+    if (box) box.setSelectionRange(box.value.length, box.value.length);
+    else if (target.matches("article") && document.activeElement === document.body) $(".extras a", fresh)?.focus();
   });
   // A fact that is forgotten in the panel leaves the line that told of it, and comes back with it.
   document.body.addEventListener("forgot", (event) => {

@@ -18,7 +18,10 @@ def count(text: str) -> int:
 
 SAID = [
     (True, "How do I keep slugs away from the lettuce?"),
-    (False, "Put a copper band around the bed. Water in the morning, not in the evening. Beer traps work too."),
+    (
+        False,
+        "Put a copper band around the bed. Water in the morning, not in the evening. Beer traps work too.",
+    ),
     (True, "And what about the compost?"),
     (False, "Turn it every two weeks. Version 2.5 of the plan has a drawing."),
 ]
@@ -32,7 +35,9 @@ def test_the_sentences_nearest_to_the_question_are_quoted_in_order():
 
 def test_sentences_of_one_message_stand_on_one_line():
     text = recollection.quoted("Water and beer traps?", SAID, 200, count)
-    assert "You said: Put a copper band around the bed. Water in the morning, not in the evening. Beer" in text
+    assert (
+        "You said: Put a copper band around the bed. Water in the morning, not in the evening. Beer" in text
+    )
 
 
 def test_a_number_with_a_point_is_no_end_of_a_sentence():

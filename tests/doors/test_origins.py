@@ -43,7 +43,8 @@ class TestOrigin:
         shown = origin(ours_htmx, learned)
         assert "“By the way, I live in Oslo.”" in shown
         assert "Said today" in shown
-        link = f"/c/{learned.source_conversation_id}/#m-{learned.source_message_id}"
+        message = learned.source_message_id
+        link = f"/c/{learned.source_conversation_id}/?m={message}#m-{message}"
         assert f'href="{link}"' in shown
 
     def test_from_a_deleted_conversation_it_says_so_and_leads_nowhere(self, ours_htmx, learned):

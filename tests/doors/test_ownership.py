@@ -57,6 +57,11 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
     "message": [("GET", lambda t: reverse("message", args=[t.reply.pk]), {})],
     "stop": [("POST", lambda t: reverse("stop", args=[t.reply.pk]), {})],
     "retry": [("POST", lambda t: reverse("retry", args=[t.reply.pk]), {})],
+    "message_flag": [("POST", lambda t: reverse("message_flag", args=[t.reply.pk]), {"flagged": "1"})],
+    "message_edit": [
+        ("GET", lambda t: reverse("message_edit", args=[t.asked.pk]), {}),
+        ("POST", lambda t: reverse("message_edit", args=[t.asked.pk]), {"text": "In other words"}),
+    ],
     "report": [("GET", lambda t: reverse("report", args=[t.reply.pk]), {})],
     "strategy": [("POST", lambda t: reverse("strategy", args=[t.conversation.pk]), {"strategy": "simple"})],
     "used": [("GET", lambda t: reverse("used", args=[t.reply.pk]), {})],

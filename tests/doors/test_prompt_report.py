@@ -120,7 +120,7 @@ def test_without_javascript_it_is_a_page_that_leads_back_to_the_reply(ours, repo
     _, reply = exchange
     page = text(ours.get(f"/m/{report().pk}/prompt/"))
     assert "<title>What a reply was made of" in page
-    assert f'href="/c/{reply.conversation_id}/#m-{reply.pk}"' in page
+    assert f'href="/c/{reply.conversation_id}/?m={reply.pk}#m-{reply.pk}"' in page
 
 
 def test_each_reply_with_a_report_leads_to_it_and_no_other_message_does(ours, report, exchange):

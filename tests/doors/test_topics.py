@@ -58,7 +58,7 @@ def test_a_chat_without_topics_says_so(ours, talk):
 def test_a_topic_shows_where_it_begins_how_long_it_is_and_that_one_is_in_it(ours, topic):
     page = page_of(ours, topic)
     first = Message.objects.filter(topic=topic).earliest("seq")
-    assert f"/c/{topic.conversation_id}/#m-{first.pk}" in page
+    assert f"/c/{topic.conversation_id}/?m={first.pk}#m-{first.pk}" in page
     assert "crust of a loaf" in page
     assert "2 messages" in page
     assert "You are here" in page

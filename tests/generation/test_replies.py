@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
+from chat.actions import branches
 from chat.actions import messages as actions
 from chat.generation import run as generation
 from chat.generation.hub import hub
@@ -165,6 +166,56 @@ def test_text_is_saved_while_it_is_written(talk, gated, monkeypatch):
     assert Message.objects.get(pk=reply.pk).state == "streaming"
 
 
+def locked(monkeypatch, times):
+    """Let the database refuse the end of a reply so many times."""
+    real, left = actions.finish_reply, [times]
+
+    def refuse(*args, **kwargs):
+        if left[0]:
+            left[0] -= 1
+            raise OperationalError("database is locked")
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(actions, "finish_reply", refuse)
+    monkeypatch.setattr(generation, "_PAUSE_SECONDS", 0)
+
+
+def test_an_end_that_the_database_refuses_is_saved_a_moment_later(talk, scripted, monkeypatch):
+    locked(monkeypatch, 2)
+    _, reply = talk("Hello")
+    generation.start(reply)
+    assert (ended(reply).state, reply.content) == ("complete", "Understood.")
+
+
+@pytest.mark.parametrize("look", ["page", "message", "send"])
+def test_an_end_that_could_not_be_saved_is_saved_when_somebody_looks(
+    ours_htmx, talk, scripted, monkeypatch, look
+):
+    locked(monkeypatch, 4)
+    _, reply = talk("Hello")
+    generation.start(reply)
+    assert ended(reply).state == "streaming"
+    if look == "page":
+        answer = ours_htmx.get(f"/c/{reply.conversation_id}/")
+    elif look == "message":
+        answer = ours_htmx.get(f"/m/{reply.pk}/")
+    else:
+        answer = ours_htmx.post("/send/", {"text": "More", "conversation": str(reply.conversation_id)})
+    assert answer.status_code == 200
+    assert (ended(reply).state, reply.content) == ("complete", "Understood.")
+
+
+def test_text_that_cannot_be_saved_on_the_way_stops_no_reply(talk, scripted, monkeypatch):
+    def refuse(*args):
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(actions, "checkpoint", refuse)
+    monkeypatch.setattr(generation, "CHECKPOINT_SECONDS", 0.0)
+    _, reply = talk("Hello")
+    generation.start(reply)
+    assert (ended(reply).state, reply.content) == ("complete", "Understood.")
+
+
 def test_starting_a_reply_twice_writes_it_once(talk, gated):
     _, reply = talk("Hello")
     generation.start(reply)
@@ -258,6 +309,6 @@ def test_of_two_messages_sent_at_once_one_is_answered_and_one_is_told_to_wait(ow
 def test_of_two_retries_at_once_one_wins(talk):
     _, reply = talk("Hello")
     actions.finish_reply(reply, "Hi.", "complete")
-    outcome = in_two_threads(lambda: actions.retry_reply(reply))
+    outcome = in_two_threads(lambda: branches.retry_reply(reply))
     assert outcome.count("done") == 1
     assert Message.objects.count() == 3

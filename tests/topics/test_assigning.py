@@ -8,7 +8,8 @@ import pytest
 from django.utils import timezone
 
 from chat.actions import topics
-from chat.actions.messages import finish_reply, retry_reply
+from chat.actions.branches import retry_reply
+from chat.actions.messages import finish_reply
 from chat.generation import run as generation
 from chat.llm.registry import registry
 from chat.models import Job, Message, Topic
