@@ -7,6 +7,7 @@ from django.contrib.auth import views as auth
 from django.urls import path
 
 from chat.views import (
+    batches,
     chats,
     forgetting,
     graph,
@@ -49,6 +50,7 @@ urlpatterns = [
     path("memory/pill/", memory.pill, name="memory_pill"),
     path("memory/health/", health.health, name="memory_health"),
     path("memory/add/", memory.add, name="fact_add"),
+    path("memory/batch/", batches.batch, name="fact_batch"),
     path("memory/clear/", forgetting.clear, name="clear"),
     path("memory/archive/", origins.archive, name="archive"),
     path("memory/undo/<uuid:pk>/", forgetting.undo, name="undo"),

@@ -31,6 +31,7 @@ __all__ = [
     "edit_fact",
     "is_live",
     "is_unsorted",
+    "kind_on_shelf",
     "pin_fact",
     "reinforce",
     "same_text",
@@ -96,7 +97,7 @@ def edit_fact(fact: Fact, text: str, category: str = "") -> Fact:
         changed_words = text != fact.text
         fact.text, fact.category = text, category or fact.category
         if changed_words or KINDS[fact.kind].category != fact.category:
-            fact.kind = _kind_on_shelf(fact.kind, text, fact.category)
+            fact.kind = kind_on_shelf(fact.kind, text, fact.category)
         fact.subject = subject_of(fact.kind, text)
         if changed_words:
             fact.embedding, fact.embedder = None, ""
@@ -186,7 +187,7 @@ def clean(owner_id: int, text: str) -> str:
     return text
 
 
-def _kind_on_shelf(kind: str, text: str, category: str) -> str:
+def kind_on_shelf(kind: str, text: str, category: str) -> str:
     """Return the kind that the words suggest, unless it stands on another shelf than the user's."""
     for guess in (settle_kind(kind, text), kind, guess_kind(text)):
         if KINDS[guess].category == category:

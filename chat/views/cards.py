@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
@@ -58,7 +59,8 @@ def shelves(request: HtmxHttpRequest, *, found: Fact | None = None) -> dict[str,
     query = params.get("q", "").strip()
     if found is not None and not _is_shown(found, tab, query):
         tab, query = "all", ""
-    opened = set(params.getlist("open")[:_OPEN_AT_ONCE])
+    manage = params.get("manage") == "1"
+    opened = set() if manage else set(params.getlist("open")[:_OPEN_AT_ONCE])
     every = [
         decorated(f, with_origin=str(f.pk) in opened)
         for f in Fact.objects.for_owner(request.user)
@@ -72,8 +74,20 @@ def shelves(request: HtmxHttpRequest, *, found: Fact | None = None) -> dict[str,
         for c in Category
         if (facts := [f for f in shown if f.category == c])
     ]
+    manage = manage and bool(every)
     counts = {name: sum(_on_tab(f, name) for f in every) for name in TABS}
-    return {"groups": groups, "counts": counts, "tab": tab, "q": query, "total": len(every), "found": found}
+    return {
+        "groups": groups,
+        "counts": counts,
+        "tab": tab,
+        "q": query,
+        "total": len(every),
+        "found": found,
+        "manage": manage,
+        # What a tab's address has beside the tab.
+        "rest": (f"&{urlencode({'q': query})}" if query else "") + ("&manage=1" if manage else ""),
+        "categories": Category.choices,
+    }
 
 
 def _is_shown(fact: Fact, tab: str, query: str) -> bool:

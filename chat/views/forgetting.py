@@ -45,6 +45,7 @@ def told(deletion: Deletion, facts: list[Fact], now: datetime) -> dict[str, Any]
         "seconds": seconds,
         "gone": max(0, min(seconds - 1, round((now - deletion.pressed_at).total_seconds()))),
         "all": deletion.everything,
+        "facts": [str(f.pk) for f in seen],
     }
 
 

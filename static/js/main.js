@@ -19,9 +19,10 @@ const tell = (name, detail) => document.body.dispatchEvent(new CustomEvent(name,
 
 document.body.addEventListener("htmx:responseError", ({ detail: { xhr } }) => toast(sentenceOf(xhr)));
 // htmx tells HX-Trigger events to the element that asked; when that has left the page, nobody would hear them.
-document.body.addEventListener("htmx:afterRequest", ({ detail: { requestConfig, xhr } }) => {
+document.body.addEventListener("htmx:beforeOnLoad", ({ detail: { xhr } }) => { xhr.heard = true; });
+document.body.addEventListener("htmx:afterRequest", ({ detail: { xhr } }) => {
   const header = xhr.getResponseHeader("HX-Trigger");
-  if (!header?.startsWith("{") || requestConfig.elt.isConnected) return;
+  if (!header?.startsWith("{") || xhr.heard) return;
   for (const [name, detail] of Object.entries(JSON.parse(header))) tell(name, detail);
 });
 document.body.addEventListener("theme", ({ detail }) => { document.documentElement.dataset.theme = detail.value; });

@@ -95,9 +95,8 @@ export function start() {
   });
   // A fact that is forgotten in the panel leaves the line that told of it, and comes back with it.
   document.body.addEventListener("forgot", (event) => {
-    const fact = event.target.closest?.("[data-fact-card]")?.dataset.factCard;
-    const gone = event.detail.all ? ".learned li:not(.lead)" : `.learned li:has([data-fact="${fact}"])`;
-    for (const line of $$(gone)) { line.hidden = true; line.dataset.deletion = event.detail.id; }
+    const { all, facts } = event.detail;
+    for (const line of $$(".learned li:not(.lead)").filter((one) => all || facts.includes($("[data-fact]", one)?.dataset.fact))) { line.hidden = true; line.dataset.deletion = event.detail.id; }
   });
   document.addEventListener("undone", ({ detail: { id, origin } }) => {
     for (const line of $$(`.learned [data-deletion="${id}"]`)) line.hidden = false;

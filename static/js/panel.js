@@ -1,5 +1,6 @@
 // Cards: editing in place, tabs by arrow keys, refreshing without losing place or focus.
-import { $, $$, get, parse, urls } from "./dom.js";
+import { $, $$, get, parse, typing, urls } from "./dom.js";
+import { word } from "./words.js";
 
 const QUICK_SECOND_CLICK = 500;
 let stale = false, known = null, growing = null;
@@ -12,10 +13,9 @@ export async function refresh(change = {}) {
   if (!filter) return;
   if (editing()) { stale = true; return; }
   stale = false;
-  const query = new URLSearchParams(new FormData(filter));
-  for (const [name, value] of Object.entries(change)) query.set(name, value);
-  if ("q" in change) $("#q").value = change.q;
-  await htmx.ajax("GET", `${urls.memory}?${query}`, { target: "#memory-list", swap: "innerHTML", source: "#filter" });
+  for (const [name, value] of Object.entries(change)) filter.elements[name].value = value;
+  // What the form holds is read when its turn has come.
+  await htmx.ajax("GET", urls.memory, { target: "#memory-list", swap: "innerHTML", source: filter });
 }
 
 let soon;
@@ -50,6 +50,30 @@ function arrow(event) {
   tab.click();
 }
 
+// Manage: what is chosen stays so while the list is drawn anew; Shift takes all from the last one on.
+let chosen = new Set(), last;
+const boxes = () => $$("[name=fact]");
+const managing = () => $("#batch")?.checkVisibility() && !$("#shortcuts[open], :popover-open");
+
+function count() {
+  chosen = new Set(boxes().filter((box) => box.checked).map((box) => box.id));
+  $("#picked").textContent = word("picked").replace("{n}", chosen.size);
+}
+
+function pick({ target, shiftKey }) {
+  if (target.name !== "fact") return;
+  const all = boxes(), at = all.indexOf(target), from = all.findIndex((box) => box.id === last);
+  if (shiftKey && from >= 0) for (const box of all.slice(Math.min(at, from), Math.max(at, from) + 1)) box.checked = target.checked;
+  last = target.id;
+  count();
+}
+
+function chooseAgain() {
+  if (!$("#batch")) return chosen.clear();
+  for (const box of boxes()) box.checked = chosen.has(box.id);
+  if (chosen.size) count();
+}
+
 function enter(card) {
   const field = $(".line, .full", card);
   card.openedAt = Date.now();
@@ -75,6 +99,13 @@ function save(card) {
 
 function key(event) {
   if (event.target.matches("[role=tab]")) return arrow(event);
+  if (managing() && (event.key === "Escape" || ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "a" && !typing(event.target)))) {
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.key === "Escape") return $("#done").click();
+    for (const box of boxes()) box.checked = true;
+    return count();
+  }
   const card = event.target.closest(".card.editing");
   if (!card || event.isComposing) return;
   if (event.key === "Escape") {
@@ -129,7 +160,11 @@ function swapped(event) {
   if (card?.matches(".editing") && !card.openedAt) return growing === card.dataset.factCard ? grow(card) : enter(card);
   card?.querySelector(":scope > :is(.origin, .offer)")?.scrollIntoView({ block: "nearest" });
   if (card?.matches(".saved") && document.activeElement === document.body) $(".text", card).focus();
-  if (target?.id === "memory-list") settle();
+  if (target?.id !== "memory-list") return;
+  settle();
+  chooseAgain();
+  // What was pressed has made way: to Manage, from it, or with the card.
+  if (document.activeElement === document.body) (boxes()[0] ?? $("#manage") ?? $("#remember-text"))?.focus();
 }
 
 async function pill() {
@@ -154,6 +189,7 @@ export function start() {
   document.addEventListener("keydown", key, true);
   document.addEventListener("focusout", left);
   document.addEventListener("dblclick", twice);
+  document.addEventListener("click", pick);
   document.addEventListener("click", (event) => {
     const link = event.target.closest(".card [data-cancel]");
     if (link) { event.preventDefault(); cancel(link.closest(".card"), true); }

@@ -51,6 +51,7 @@ def test_by_htmx_the_cards_go_and_the_bar_knows_its_deletion(ours_htmx, three):
         "seconds": 8,
         "gone": 0,
         "all": True,
+        "facts": [],
     }
     assert "No memories yet" in text(answer)
     assert "This will remove" not in text(answer)
