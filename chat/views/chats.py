@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.contrib import messages as notices
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from chat.actions import messages as actions
+from chat.commands import COMMANDS, NoCommand, parse
 from chat.generation import run as generation
 from chat.models import Conversation, Message, PromptReport
 
 from .answers import address_of, refused
 from .articles import articles, window_share
 from .health import menu
+from .obeying import obey
 from .scope import HtmxHttpRequest, own_conversation, uuid_or_404
-from .stretches import around, stretch
+from .stretches import Stretch, around, stretch
 
 
 @require_GET
 def home(request: HtmxHttpRequest) -> HttpResponse:
     """Show an empty chat; its conversation begins with the first message."""
+    return _home(request)
+
+
+def _home(request: HtmxHttpRequest, status: int = 200, **more: Any) -> HttpResponse:
     first = not Conversation.objects.for_owner(request.user).exists()
-    return render(request, "chat/page.html", {"conversation": None, "articles": [], "is_first_run": first})
+    context = {"conversation": None, "articles": [], "commands": COMMANDS, "is_first_run": first, **more}
+    return render(request, "chat/page.html", context, status=status)
 
 
 @require_GET
@@ -41,14 +50,30 @@ def conversation(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
         part = around(shown)
     else:
         part = stretch(found, request.GET)
-    context = {"conversation": found, "articles": articles(part.rows)}
     if request.htmx:
         # What is there already needs no way to it.
         goes_on = {"earlier": part.earlier} if "before" in request.GET else {"later": part.later}
-        return render(request, "chat/_messages.html", {**context, **goes_on})
+        context = {"conversation": found, "articles": articles(part.rows), **goes_on}
+        return render(request, "chat/_messages.html", context)
+    return _page(request, found, part)
+
+
+def _page(
+    request: HtmxHttpRequest, found: Conversation, part: Stretch, status: int = 200, **more: Any
+) -> HttpResponse:
     newest = PromptReport.objects.filter(reply__in=found.messages.shown()).order_by("-reply__seq").first()
-    context |= {"earlier": part.earlier, "later": part.later, "context_share": window_share(newest) or 0}
-    return render(request, "chat/page.html", {**menu(found), **context, "is_first_run": False})
+    context = {
+        **menu(found),
+        "conversation": found,
+        "articles": articles(part.rows),
+        "earlier": part.earlier,
+        "later": part.later,
+        "commands": COMMANDS,
+        "context_share": window_share(newest) or 0,
+        "is_first_run": False,
+        **more,
+    }
+    return render(request, "chat/page.html", context, status=status)
 
 
 @require_GET
@@ -61,17 +86,17 @@ def messages_after(request: HtmxHttpRequest, pk: UUID, seq: int) -> HttpResponse
 
 @require_POST
 def send(request: HtmxHttpRequest) -> HttpResponse:
-    """Save a message and begin its reply."""
-    given = request.POST.get("conversation", "")
+    """Save a message and begin its reply, or do what it commands."""
+    given, text = request.POST.get("conversation", ""), request.POST.get("text", "")
     found = own_conversation(request, uuid_or_404(given)) if given else None
-    back = reverse("conversation", args=[found.pk]) if found else reverse("home")
     generation.settle()
     try:
-        asked, reply = actions.send_message(request.user, request.POST.get("text", ""), found)
-    except actions.Busy as busy:
-        return refused(request, str(busy), 409, back)
-    except actions.Refused as problem:
-        return refused(request, str(problem), 422, back)
+        if (command := parse(text)) is not None:
+            return obey(request, found, *command)
+        asked, reply = actions.send_message(request.user, text, found)
+    except (actions.Refused, NoCommand) as problem:
+        status = 409 if isinstance(problem, actions.Busy) else 422
+        return _kept(request, found, str(problem), text, status)
     generation.start(reply)
     page = reverse("conversation", args=[reply.conversation_id])
     if not request.htmx:
@@ -81,6 +106,18 @@ def send(request: HtmxHttpRequest) -> HttpResponse:
     return render(
         request, "chat/_messages.html", {"conversation": found, "articles": articles([asked, reply])}
     )
+
+
+def _kept(
+    request: HtmxHttpRequest, found: Conversation | None, sentence: str, text: str, status: int
+) -> HttpResponse:
+    """Say why something was not sent, and leave it in the box: for a plain form on the page itself."""
+    if request.htmx:
+        return refused(request, sentence, status, "")
+    notices.error(request, sentence)
+    if found is None:
+        return _home(request, status, draft=text)
+    return _page(request, found, stretch(found, QueryDict()), status, draft=text)
 
 
 @require_POST

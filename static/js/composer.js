@@ -22,6 +22,53 @@ function grow() {
   text.style.setProperty("height", `${text.scrollHeight}px`);
 }
 
+// Typing "/" offers the commands; the server knows them too.
+const menu = $("#commands"), options = menu && $$("li", menu);
+let chosen = null;
+
+function point(option) {
+  chosen?.setAttribute("aria-selected", false);
+  chosen = option ?? null;
+  menu.hidden = !option;
+  option?.setAttribute("aria-selected", true);
+  option?.scrollIntoView({ block: "nearest" });
+  text.setAttribute("aria-activedescendant", option?.id ?? "");
+}
+
+function offer() {
+  const found = options.filter((option) => !(option.hidden = !/^\/\S*$/.test(text.value) || !option.dataset.command.startsWith(text.value.toLowerCase())));
+  point(found[0]);
+}
+
+function choose(option, run) {
+  const { command, takes } = option.dataset;
+  fill(command + (takes === undefined ? "" : " "));
+  point();
+  if (run && takes === undefined) form.requestSubmit();
+}
+
+function offered(event) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!chosen || event.isComposing || event.shiftKey) return;
+  if (step) {
+    const open = options.filter((option) => !option.hidden);
+    point(open.at((open.indexOf(chosen) + step) % open.length));
+  } else if (event.key === "Escape") point();
+  else if (["Enter", "Tab"].includes(event.key)) choose(chosen, event.key === "Enter");
+  else return;
+  event.preventDefault();
+}
+
+const done = {
+  memories: () => $("#pill").click(),
+  help: () => $("[data-shortcuts]").click(),
+  sessions: () => {
+    const side = $("#side"), box = $("[type=search]", side) ?? $("a", side);
+    if (!box.checkVisibility()) side.showPopover();
+    box.focus();
+  },
+};
+
 export function fill(value) {
   text.value = value;
   keep();
@@ -60,7 +107,7 @@ function answered(event) {
 
 function pressed(event) {
   const box = event.target, { key: name } = event;
-  if (!box.matches?.("[data-append] textarea")) return;
+  if (event.defaultPrevented || !box.matches?.("[data-append] textarea")) return;
   if (name === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
     if (box.value.trim()) box.form.requestSubmit($("button:not([type], [hidden])", box.form));
@@ -80,7 +127,12 @@ export function start() {
   if (!matchMedia("(pointer: fine)").matches) text.blur();
   grow();
   show();
-  text.addEventListener("input", keep);
+  text.addEventListener("input", () => { keep(); offer(); });
+  text.addEventListener("keydown", offered);
+  text.addEventListener("blur", () => point());
+  menu.addEventListener("pointerdown", (event) => event.preventDefault());
+  menu.addEventListener("click", (event) => choose(event.target.closest("li"), true));
+  document.body.addEventListener("command", ({ detail: { name } }) => done[name]());
   text.addEventListener("keydown", (event) => {
     const page = { PageUp: -1, PageDown: 1 }[event.key];
     if (page && text.scrollHeight <= text.clientHeight) {

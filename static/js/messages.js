@@ -23,7 +23,8 @@ export function append(html) {
   if ($("#later")) return location.assign(location.pathname);
   for (const fresh of parse(html)) {
     const { id, seq, after } = fresh.dataset;
-    if (!id || article(id)) continue;
+    if (!id) continue;
+    if (article(id)) { refetch(id); continue; }
     const earlier = $$("article", list).filter((other) => other.dataset.seq - seq < 0);
     // What stands between the two was replaced.
     for (const other of earlier) if (other.dataset.seq - after > 0) other.remove();

@@ -57,12 +57,12 @@ export function toast(text) {
   start(bubble(text), PLAIN_SECONDS + text.length / 25, false);
 }
 
-function forgot({ id, text, seconds, all }, origin) {
+function forgot({ id, text, seconds, all, undo }, origin) {
   if ($(`.toast[data-deletion="${id}"]`)) return;
   const made = bubble(text);
   made.classList.toggle("wide", all);
   made.dataset.deletion = id;
-  made.origin = origin;
+  Object.assign(made, { origin, undo });
   made.append(Object.assign(document.createElement("button"), { type: "button", textContent: word("undo") }));
   start(made, seconds, true);
 }
@@ -71,7 +71,7 @@ async function takeBack(toast) {
   const { deletion } = toast.dataset;
   clearTimeout(toast.timer);
   toast.classList.add("going");
-  await post(urls.undo(deletion), toast);
+  await post(toast.undo ?? urls.undo(deletion), toast);
   leave(toast);
   document.dispatchEvent(new CustomEvent("undone", { detail: { id: deletion, origin: toast.origin } }));
 }
