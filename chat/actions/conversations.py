@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from chat.models import Conversation, Job, MemoryMode, Message
 
@@ -40,7 +41,7 @@ def set_memory_mode(conversation: Conversation, mode: str) -> None:
     neither.
     """
     if mode not in MemoryMode.values:
-        raise Refused("Choose on, read-only or off.")
+        raise Refused(_("Choose on, read-only or off."))
     with transaction.atomic():
         fresh = Conversation.objects.select_for_update().get(pk=conversation.pk)
         if fresh.memory_mode == mode:

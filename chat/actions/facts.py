@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from chat.memory import confidence
 from chat.memory.kind_rules import guess_kind, settle_kind
@@ -84,7 +85,7 @@ def edit_fact(fact: Fact, text: str, category: str = "") -> Fact:
     """
     text = clean(fact.owner_id, text)
     if category and category not in Category.values:
-        raise Refused("Choose project, preference or identity.")
+        raise Refused(_("Choose project, preference or identity."))
     with transaction.atomic():
         hold_memory(fact.owner_id)
         fact = changeable(fact)
@@ -120,7 +121,7 @@ def pin_fact(fact: Fact, pinned: bool) -> Fact:
         if fact.pinned == pinned:
             return fact
         if pinned and Fact.objects.filter(owner=fact.owner, pinned=True).count() >= MAX_PINNED:
-            raise Refused(f"{MAX_PINNED} memories are pinned, and that is the most. Unpin one first.")
+            raise Refused(_("%d memories are pinned, and that is the most. Unpin one first.") % MAX_PINNED)
         before = snapshot(fact)
         fact.pinned = pinned
         fact.save(update_fields=["pinned"])
@@ -179,11 +180,11 @@ def clean(owner_id: int, text: str) -> str:
     text = " ".join(text.replace("\x00", "").split())
     text = redact(text) if redacts(owner_id) else text
     if not text:
-        raise Refused("Write what to remember.")
+        raise Refused(_("Write what to remember."))
     if sum(c.isalpha() for c in text) < _FEWEST_LETTERS:
-        raise Refused("There is no word in this. Write what to remember as a sentence.")
+        raise Refused(_("There is no word in this. Write what to remember as a sentence."))
     if len(text) > MAX_CHARACTERS:
-        raise Refused(f"A memory has at most {MAX_CHARACTERS} characters. Shorten it a little.")
+        raise Refused(_("A memory has at most %d characters. Shorten it a little.") % MAX_CHARACTERS)
     return text
 
 
@@ -221,9 +222,9 @@ def changeable(fact: Fact) -> Fact:
     if fresh.deletion_id is not None:
         raise OnItsWayOut("This memory is being forgotten. Undo that first.")
     if fresh.superseded_at is not None:
-        raise Refused("This memory has been replaced by a newer one.")
+        raise Refused(_("This memory has been replaced by a newer one."))
     if fresh.archived_at is not None:
-        raise Refused("This memory is in the archive. Bring it back first.")
+        raise Refused(_("This memory is in the archive. Bring it back first."))
     return fresh
 
 

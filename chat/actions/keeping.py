@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from chat.models import Conversation, Job, Message, MessageState, Strategy
 
@@ -32,7 +33,7 @@ def set_strategy(conversation: Conversation, strategy: str) -> None:
     What a prompt holds already stays until it is compacted; what was prepared for that is not used any more.
     """
     if strategy and strategy not in Strategy.values:
-        raise Refused("Choose one of the strategies.")
+        raise Refused(_("Choose one of the strategies."))
     with transaction.atomic():
         Conversation.objects.filter(pk=conversation.pk).update(strategy=strategy, prepared=None)
         events.tell(conversation.owner_id, "chat", conversation=str(conversation.pk))

@@ -8,7 +8,9 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from chat.memory import told
 from chat.models import App, Conversation, MemoryMode, Message, MessageState, Role
@@ -17,6 +19,8 @@ from . import events, jobs, topics
 from .owners import default_app, settings_of
 
 MAX_CHARACTERS = 200_000
+# Kept in English, for it is read in another language one day; its page translates it.
+CLOSED = gettext_noop("memoryapp was closed while this was being written.")
 # A backlog of so many messages outranks idleness (design §5, "When"; the seed's "every 5").
 BACKLOG = 5
 # Without a message and without an open page for this long, a conversation has ended (design §5).
@@ -58,7 +62,7 @@ def sendable(text: str) -> str:
 def _short_enough(text: str) -> str:
     if len(text) > MAX_CHARACTERS:
         sentence = _("This message is longer than %s characters. Send it in parts.")
-        raise Refused(sentence % f"{MAX_CHARACTERS:,}")
+        raise Refused(sentence % number_format(MAX_CHARACTERS, force_grouping=True))
     return text
 
 
@@ -160,7 +164,7 @@ def finish_reply(reply: Message, text: str, state: MessageState, failure: str = 
 def stop_stale_replies() -> int:
     """Mark replies that a killed process left behind as stopped; run before any reply starts."""
     return Message.objects.filter(state=MessageState.STREAMING).update(
-        state=MessageState.STOPPED, failure=_("memoryapp was closed while this was being written.")
+        state=MessageState.STOPPED, failure=CLOSED
     )
 
 

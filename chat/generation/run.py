@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import DatabaseError, close_old_connections
+from django.utils.translation import gettext_noop
 
 from chat.actions import messages, prompts
 from chat.context.prompt import Prompt, build
@@ -26,8 +27,8 @@ logger = logging.getLogger(__name__)
 COALESCE_SECONDS = 0.03
 CHECKPOINT_SECONDS = 1.0  # design §8
 _LOADING_SECONDS = 600.0
-_STOPPED = "You stopped this reply."
-_BROKEN = "Something went wrong while this was being written. Your message is saved."
+_STOPPED = gettext_noop("You stopped this reply.")
+_BROKEN = gettext_noop("Something went wrong while this was being written. Your message is saved.")
 
 # How often the end of a reply is saved before its page is told, each time after a longer pause.
 _TRIES, _PAUSE_SECONDS = 4, 0.25

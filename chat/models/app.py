@@ -6,9 +6,13 @@ from typing import ClassVar
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .base import OwnedModel, OwnedQuerySet
+
+# Slug and name of the app that everybody begins with.
+FIRST = ("general", "General")
 
 
 class Strategy(models.TextChoices):
@@ -42,4 +46,5 @@ class App(OwnedModel):
         ]
 
     def __str__(self) -> str:
-        return self.name
+        # The first app is made before anybody has said which language they read.
+        return gettext("General") if (self.slug, self.name) == FIRST else self.name

@@ -16,6 +16,8 @@ from chat.generation.markdown import rendered
 from chat.models import Fact, Message, MessageState, PromptReport, Role
 from chat.topics.contents import with_contents
 
+from .spoken import said
+
 
 @dataclass(slots=True)
 class Article:
@@ -149,7 +151,7 @@ def _article(
         state=message.state,
         text=message.content,
         blocks=live["blocks"] if live is not None and mine else rendered(message.content),
-        failure=message.failure,
+        failure=said(message.failure),
         flagged=message.flagged,
         name=message.name,
         calls=_calls(message),

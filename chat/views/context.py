@@ -14,6 +14,7 @@ from chat.llm.registry import registry
 from chat.models import App, Conversation, Deletion, Fact, Theme
 
 from .forgetting import told
+from .spoken import said
 
 _SIDEBAR_LENGTH = 200
 
@@ -60,7 +61,7 @@ def model_card() -> dict[str, Any]:
         "name": status.name,
         "label": status.label,
         "state": status.state.value,
-        "sentence": status.sentence,
+        "sentence": said(status.sentence),
         "command": status.command,
         "progress": None,
         "remote": status.remote,

@@ -23,6 +23,7 @@ from chat.models import Conversation, ExtractionRun, Job, MemoryMode, Message, S
 
 from .answers import refused, toast
 from .scope import HtmxHttpRequest, own_conversation
+from .spoken import said
 
 _PROVIDER = "ProviderError: "  # its text is a sentence for people; other errors are for the log
 
@@ -59,8 +60,8 @@ def health_of(owner: Any, conversation: Conversation | None) -> Health:
     if runs := looks.last_sitting():
         health.at = runs[0].created_at
         health.came_of_it = _came_of_it(runs)
-        health.refused = [r for run in runs for r in run.refused]
-        health.trouble = next((run.error for run in runs if run.error), "")
+        health.refused = [{**r, "reason": said(r["reason"])} for run in runs for r in run.refused]
+        health.trouble = said(next((run.error for run in runs if run.error), ""))
     if conversation is not None and waiting:
         health.trouble = _trouble(conversation) or health.trouble
     return health
@@ -69,13 +70,13 @@ def health_of(owner: Any, conversation: Conversation | None) -> Health:
 def _came_of_it(runs: list[ExtractionRun]) -> list[str]:
     stored, known = sum(r.stored for r in runs), sum(r.reinforced for r in runs)
     over, refusals = sum(r.ended for r in runs), sum(len(r.refused) for r in runs)
-    said = [
+    outcomes = [
         (stored, ngettext("%d learned", "%d learned", stored)),
         (known, ngettext("%d already known", "%d already known", known)),
         (over, ngettext("%d no longer so", "%d no longer so", over)),
         (refusals, ngettext("%d not kept", "%d not kept", refusals)),
     ]
-    return [words % n for n, words in said if n] or [_("nothing to remember")]
+    return [words % n for n, words in outcomes if n] or [_("nothing to remember")]
 
 
 def _trouble(conversation: Conversation) -> str:
@@ -83,7 +84,7 @@ def _trouble(conversation: Conversation) -> str:
     job = Job.objects.filter(dedupe_key=f"extract:{conversation.pk}").first()
     if job is None or not job.last_error:
         return ""
-    why = job.last_error.removeprefix(_PROVIDER) if job.last_error.startswith(_PROVIDER) else ""
+    why = said(job.last_error.removeprefix(_PROVIDER)) if job.last_error.startswith(_PROVIDER) else ""
     then = _("The next message tries again.") if job.failed_at else _("It is tried again by itself.")
     return f"{why or _('Something went wrong while memory was looking.')} {then}"
 

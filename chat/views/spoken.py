@@ -1,0 +1,89 @@
+"""Sentences that are written in English where nobody knows the reader, said in the reader's language.
+
+The rooms below know no Django, and what they say is kept: a failure's reason is read months later, perhaps in
+another language. A test compares this list with what those rooms can say.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from django.utils.translation import gettext, gettext_noop
+
+_SENTENCES = (
+    # the model's state and what its engine refuses: chat/llm
+    gettext_noop("No model is loaded in this process."),
+    gettext_noop("The model is loading. You can write already."),
+    gettext_noop("The model could not be loaded. %(why)s"),
+    gettext_noop("The model is still loading."),
+    gettext_noop("The model has been shut down."),
+    gettext_noop("The model's engine failed (%(what)s)."),
+    gettext_noop("The model's engine failed while reading. The message is saved; try again."),
+    gettext_noop("The model's engine has no seat left."),
+    gettext_noop("The model file could not be loaded. `manage.py weights verify` checks it."),
+    gettext_noop("There is not enough memory for the model's window. Close something or set WINDOW lower."),
+    gettext_noop("A text could not be tokenised."),
+    gettext_noop("The answer format could not be read by the model's engine."),
+    gettext_noop("This conversation is longer than the model's window."),
+    gettext_noop("The model's chat template refused this conversation (%(what)s)."),
+    gettext_noop("The model gave no summary."),
+    gettext_noop("There is no message to answer."),
+    # weights that are not there: chat/llm/weights
+    gettext_noop("There is no model named %(name)s. The catalogue has %(known)s."),
+    gettext_noop(
+        "The weights of %(name)s are not on this machine. "
+        "Fetch them: python3 manage.py weights fetch %(same)s"
+    ),
+    gettext_noop(
+        "MODEL_PATH names %(path)s, which is not there. Correct it, or unset it to use the catalogue."
+    ),
+    # why memory did not keep something: chat/memory
+    gettext_noop("a question states nothing"),
+    gettext_noop("a request, not a fact"),
+    gettext_noop("said in play"),
+    gettext_noop("only supposed, not so"),
+    gettext_noop("the user was not sure"),
+    gettext_noop("said in jest"),
+    gettext_noop("text that gives orders to the memory"),
+    gettext_noop("about someone else"),
+    gettext_noop("holds a secret"),
+    gettext_noop("about the world, not about the user"),
+    gettext_noop("no longer so"),
+    gettext_noop("said twice in one message"),
+    gettext_noop("not in the user's words"),
+    gettext_noop("“%(name)s” is not in the user's words"),
+    gettext_noop("nothing in the message says so"),
+    gettext_noop("says nothing"),
+    gettext_noop("says nothing by itself"),
+    gettext_noop("only for now"),
+    gettext_noop("the user said that it is not so"),
+    gettext_noop("The model's notes could not be read, twice; nothing was stored from this message."),
+)
+_PLACE = re.compile(r"%\((\w+)\)s")
+
+
+def said(sentence: str) -> str:
+    """Return a sentence in the reader's language; one that is not ours, or is translated, as it is."""
+    if not sentence:
+        return ""
+    if (known := gettext(sentence)) != sentence:
+        return known
+    for pattern, template in _patterns():
+        if match := pattern.fullmatch(sentence):
+            return gettext(template) % {name: said(part) for name, part in match.groupdict().items()}
+    return sentence
+
+
+@cache
+def _patterns() -> list[tuple[re.Pattern[str], str]]:
+    """Return the sentences that have something put into them, as patterns that find it again."""
+    found = []
+    for sentence in _SENTENCES:
+        first, *rest = _PLACE.split(sentence)
+        pattern = re.escape(first)
+        for name, text in zip(rest[::2], rest[1::2], strict=True):
+            pattern += f"(?P<{name}>.+){re.escape(text)}"
+        if rest:
+            found.append((re.compile(pattern, re.S), sentence))
+    return found
