@@ -10,10 +10,14 @@ from uuid import UUID
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.http import HttpRequest
+from django.utils import translation
 
 from chat.actions import conversations, events
+from chat.actions.owners import settings_of
 from chat.generation import run as generation
 from chat.generation.hub import Frame, Watcher, hub
+from chat.llm.registry import registry
 from chat.models import Conversation
 from chat.views.context import model_card
 
@@ -79,8 +83,8 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         elif kind in ("hello", "resync"):
             await self._catch_up(content.get("reply"))
             # The model may have become ready between the page and its socket, when nobody heard of it.
-            if content.get("model") not in (None, (card := model_card())["state"]):
-                await self.send_json({"type": "model", **card})
+            if content.get("model") not in (None, registry.status().state.value):
+                await self._tell_model()
         elif kind == "stop" and self._is_here(reply := content.get("reply")):
             generation.stop(reply)
 
@@ -107,7 +111,24 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
 
     async def owner_event(self, message: dict[str, Any]) -> None:
         """Pass an event of the owner's on to the page."""
-        await self.send_json(message["event"])
+        if message["event"]["type"] == "model":
+            await self._tell_model()
+        else:
+            await self.send_json(message["event"])
+
+    async def _tell_model(self) -> None:
+        """Send the model's state in the language of the page."""
+        await self.send_json({"type": "model", **await _card(self.scope)})
+
+
+@database_sync_to_async
+def _card(scope: Any) -> dict[str, Any]:
+    handshake = HttpRequest()
+    headers = dict(scope.get("headers", []))
+    handshake.META["HTTP_ACCEPT_LANGUAGE"] = headers.get(b"accept-language", b"").decode("latin1")
+    chosen = settings_of(scope["user"].pk).language
+    with translation.override(chosen or translation.get_language_from_request(handshake)):
+        return model_card()
 
 
 @database_sync_to_async

@@ -73,11 +73,13 @@ def summarise(
     before: str,
     messages: Sequence[Message],
     *,
+    redacting: bool = True,
     lane: Lane = Lane.BACKGROUND,
     stop: StopFlag | None = None,
 ) -> tuple[str, Usage]:
     """Return the summary `before` continued over these messages, and what that cost.
 
+    Without `redacting` secrets are kept as anything else: the owner's own choice.
     Blocks while the model writes: call it from a worker thread, outside any transaction. Raises
     `SummaryFailed` when nothing usable came, and lets `ProviderError` through.
     """
@@ -94,7 +96,8 @@ def summarise(
         grammar=_grammar(beginning),
         stop=stop,
     )
-    text = redact(" ".join(completion.text.split()))
+    text = " ".join(completion.text.split())
+    text = redact(text) if redacting else text
     if completion.finish == "cancelled" or len(text) < _SHORTEST or _COPIED.search(text):
         raise SummaryFailed("The model gave no summary.")
     if completion.finish == "length":

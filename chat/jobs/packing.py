@@ -10,6 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from chat.actions import prompts, storage
+from chat.actions.owners import redacts
 from chat.context import summary
 from chat.llm.registry import ModelState, registry
 from chat.llm.types import Lane, ModelNotReady, ProviderError
@@ -39,12 +40,12 @@ def _summed_up(topic: Topic, rows: Sequence[Message]) -> str:
     fresh = [m for m in rows if m.seq > topic.summarised_through]
     if not fresh:
         return ""
-    text = topic.summary
+    text, owner = topic.summary, topic.conversation.owner_id
     try:
         provider = registry.provider()
         for portion in summary.portions(provider, fresh):
-            text, usage = summary.summarise(provider, text, portion)
-            prompts.record_usage(topic.conversation.owner_id, "summary", Lane.BACKGROUND, usage, "stop")
+            text, usage = summary.summarise(provider, text, portion, redacting=redacts(owner))
+            prompts.record_usage(owner, "summary", Lane.BACKGROUND, usage, "stop")
     except ModelNotReady as reason:
         if registry.status().state is ModelState.LOADING:
             raise Postpone(timezone.now() + _AGAIN) from reason

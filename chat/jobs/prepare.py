@@ -9,6 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from chat.actions import prompts
+from chat.actions.owners import redacts
 from chat.context import budget, preparation, prepared, summary
 from chat.context.strategies import summarises
 from chat.llm.registry import registry
@@ -55,9 +56,10 @@ def _sum_up(provider: Provider, conversation: Conversation, through: int) -> boo
         seq__lte=through,
     ).shown()
     text, after = conversation.summary, conversation.summarised_through
+    redacting = redacts(conversation.owner_id)
     for portion in summary.portions(provider, [m for m in with_contents(leaving) if m.content]):
         try:
-            text, usage = summary.summarise(provider, text, portion)
+            text, usage = summary.summarise(provider, text, portion, redacting=redacting)
         except summary.SummaryFailed:
             logger.warning("no summary was made", extra={"conversation": str(conversation.pk)})
             break

@@ -39,6 +39,8 @@ export function parse(html) {
 export async function get(url) {
   const response = await fetch(url, { headers: { "HX-Request": "true" }, credentials: "same-origin" }).catch(() => null);
   if (!response) return { status: 0, ok: false, text: "" };
+  const login = response.headers.get("HX-Redirect");
+  if (login) location.assign(login);
   return { status: response.status, ok: response.ok, text: response.ok ? await response.text() : "" };
 }
 

@@ -54,6 +54,8 @@ def test_a_secret_stays_out_of_it():
     )
     text, _ = summary.summarise(provider, "", said("My password is hunter2secret!"))
     assert "hunter2secret" not in text
+    text, _ = summary.summarise(provider, "", said("My password is hunter2secret!"), redacting=False)
+    assert "hunter2secret" in text
 
 
 def test_a_very_long_message_is_read_by_its_beginning_and_its_end():

@@ -26,7 +26,6 @@ from chat.jobs.runner import JobRunner
 from chat.jobs.warm import warm_prompts
 from chat.llm.registry import Status, registry
 from chat.management.engine_lock import lock_engine
-from chat.views.context import model_card
 
 
 def is_loopback(host: str) -> bool:
@@ -115,9 +114,9 @@ def _recover() -> None:
     schedule.plan(timezone.now())
 
 
-def _announce(status: Status) -> None:
+def _announce(_status: Status) -> None:
     if settings.MODE == "local":
-        events.send_now(local_owner().pk, {"type": "model", **model_card()})
+        events.send_now(local_owner().pk, {"type": "model"})
 
 
 def _has_display() -> bool:
