@@ -10,6 +10,7 @@ from django.contrib import messages as notices
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import translation
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -61,6 +62,10 @@ def page(request: HtmxHttpRequest) -> HttpResponse:
 
 def _saved(request: HtmxHttpRequest, name: str) -> HttpResponse:
     """Answer with the form as it is now; a new language is for the whole page."""
+    if name == "language":
+        # The sentence is read on the page that comes, in its language.
+        chosen = request.POST[name]
+        translation.activate(chosen or translation.get_language_from_request(request))
     if not request.htmx or name == "language":
         notices.success(request, _("Saved."))
         return HttpResponseClientRefresh() if request.htmx else redirect(_came_from(request))

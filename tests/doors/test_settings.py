@@ -62,7 +62,7 @@ class TestSaving:
         before = state()
         answer = ours.post("/settings/", {name: value}, follow=True)
         assert answer.redirect_chain == [("/settings/", 302)]
-        assert "Saved." in answer.content.decode()
+        assert ("Gespeichert." if name == "language" else "Saved.") in answer.content.decode()
         assert state() != before
 
     def test_by_htmx_it_answers_with_the_form_as_it_is_now(self, ours_htmx, owner, name, value):

@@ -1,0 +1,124 @@
+"""Settings in a browser: each choice is saved at once and said politely, with JavaScript and without."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from chat.actions.owners import default_app, settings_of
+
+from .hands import reply
+
+pytestmark = pytest.mark.browser
+
+PAPER = {"light": "rgb(252, 251, 249)", "dark": "rgb(24, 24, 26)"}
+
+
+def paper(page) -> str:
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def test_the_theme_changes_at_once_and_stays(open_page):
+    page = open_page("/settings/", dark=True)
+    assert paper(page) == PAPER["dark"]
+    themes = page.get_by_role("group", name="Theme")
+    themes.get_by_role("button", name="Light").click()
+    expect(themes.get_by_role("button", name="Light")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("status").filter(has_text="Saved.")).to_be_visible()
+    page.wait_for_function("getComputedStyle(document.body).backgroundColor === 'rgb(252, 251, 249)'")
+    expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
+    page.goto("/")
+    assert paper(page) == PAPER["light"]
+    page.get_by_role("button", name="Theme: light").click()
+    expect(page.get_by_role("button", name="Theme: dark")).to_be_focused()
+    page.wait_for_function("getComputedStyle(document.body).backgroundColor === 'rgb(24, 24, 26)'")
+    assert page.locator("#tint-light").get_attribute("media") == "not all"
+
+
+def test_bad_input_says_what_is_wrong_and_keeps_what_was_typed(open_page, owner):
+    page = open_page("/settings/")
+    seconds = page.get_by_label("Read what I said after so many quiet seconds")
+    page.locator("#set-look_after").evaluate("form => form.noValidate = true")
+    seconds.fill("1000")
+    seconds.press("Enter")
+    expect(page.locator(".toast")).to_contain_text("Choose between 2 and 600 seconds.")
+    expect(seconds).to_have_value("1000")
+    assert settings_of(owner.pk).look_after == 2
+    seconds.fill("20")
+    seconds.press("Enter")
+    expect(page.locator(".toast").filter(has_text="Saved.")).to_be_visible()
+    assert settings_of(owner.pk).look_after == 20
+
+
+def test_a_persona_is_saved_and_taken_back(open_page, owner):
+    page = open_page("/settings/")
+    persona = page.get_by_role("textbox", name="Persona")
+    default = persona.input_value()
+    persona.fill("You are a pirate.")
+    page.locator("#set-persona").get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Back to the default").click()
+    expect(page.get_by_role("textbox", name="Persona")).to_have_value(default)
+    expect(page.get_by_role("button", name="Back to the default")).to_have_count(0)
+    assert default_app(owner).persona == ""
+
+
+def test_in_german_the_whole_app_is_german(open_page, scripted):
+    page = open_page("/settings/")
+    page.get_by_label("Language").select_option("de")
+    expect(page.get_by_role("heading", name="Einstellungen", exact=True)).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Gespeichert.")).to_be_visible()
+    page.goto("/")
+    page.get_by_role("textbox", name="Nachricht", exact=True).fill("Hallo")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/c/**")
+    expect(reply(page)).to_be_visible()
+    expect(reply(page).locator("time")).to_contain_text("heute")
+
+
+def test_by_keyboard_alone(open_page, owner):
+    page = open_page("/settings/")
+    page.get_by_role("radio", name="By topic").focus()
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(".toast").filter(has_text="Saved.")).to_be_visible()
+    expect(page.get_by_role("radio", name="Newest messages only")).to_be_focused()
+    assert default_app(owner).strategy == "simple"
+
+
+def test_without_javascript_settings_are_saved_by_buttons(open_page, owner):
+    page = open_page("/settings/", java_script_enabled=False)
+    page.get_by_role("group", name="Theme").get_by_role("button", name="Dark").click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    assert paper_without_script(page) == "dark"
+    page.get_by_label("Time zone").select_option("Asia/Tokyo")
+    page.locator("#set-time_zone").get_by_role("button", name="Save").click()
+    page.get_by_role("radio", name="By topic").check()
+    page.locator("#set-strategy").get_by_role("button", name="Save").click()
+    expect(page.get_by_role("radio", name="By topic")).to_be_checked()
+    page.get_by_role("button", name="Theme: dark").click()
+    page.wait_for_url("**/settings/")
+    chosen = settings_of(owner.pk)
+    assert (chosen.theme, chosen.time_zone, default_app(owner).strategy) == ("", "Asia/Tokyo", "topics")
+
+
+def paper_without_script(page) -> str:
+    return page.locator("#scheme").get_attribute("content")
+
+
+def test_who_was_logged_out_is_led_to_the_login_and_back(open_page, live, server_mode, other, make_fact):
+    make_fact("User likes jazz", owner=other)
+    other.set_password("a-long-enough-one")
+    other.save()
+    page = open_page("/memory/")
+    page.get_by_label("Name").fill(other.username)
+    page.get_by_label("Password").fill("a-long-enough-one")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Memory", exact=True)).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    page.context.clear_cookies(name="sessionid")
+    page.get_by_role("searchbox", name="Search memories").fill("jazz")
+    page.wait_for_url("**/login/?next=%2Fmemory%2F")
+    page.get_by_label("Name").fill(other.username)
+    page.get_by_label("Password").fill("a-long-enough-one")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Memory", exact=True)).to_be_visible()
