@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from chat.memory import confidence
 from chat.memory.kind_rules import guess_kind, settle_kind
 from chat.memory.kinds import KINDS
-from chat.memory.secrets import redact
+from chat.memory.secrets import REDACTED, redact
 from chat.memory.similar import normalise
 from chat.memory.subjects import subject_of
-from chat.models import Category, Fact, FactEventKind, Origin
+from chat.models import Category, Fact, FactEventKind, Message, Origin
 
 from . import archive, events, graph, jobs
 from .history import record, snapshot
@@ -51,14 +51,17 @@ class OnItsWayOut(Refused):
     """The fact is being forgotten; only Undo can change it now."""
 
 
-def add_fact(owner: Any, text: str, origin: Origin = Origin.MANUAL) -> Fact:
-    """Store a fact that the user wrote, at once under a guessed kind; the model settles it later."""
+def add_fact(owner: Any, text: str, origin: Origin = Origin.MANUAL, *, source: Message | None = None) -> Fact:
+    """Store a fact that the user wrote, at once under a guessed kind; the model settles it later.
+
+    `source` is the message in which it was highlighted: the words are the quote then.
+    """
     text = clean(owner.pk, text)
     with transaction.atomic():
         hold_memory(owner.pk)
         known = same_text(owner, text)
         if known is not None:
-            return reinforce(known, "user", "added again by hand")
+            return reinforce(known, "user", "added again by hand", source=source)
         kind = guess_kind(text)
         fact = Fact.objects.create(
             owner=owner,
@@ -68,8 +71,11 @@ def add_fact(owner: Any, text: str, origin: Origin = Origin.MANUAL) -> Fact:
             subject=subject_of(kind, text),
             confidence=confidence.baseline(origin),
             origin=origin,
+            quote=text if source else "",
+            source_message=source,
+            source_conversation=source.conversation if source else None,
         )
-        record(fact, FactEventKind.ADD, "user")
+        record(fact, FactEventKind.ADD, "user", source=source)
         graph.follow(fact)
         keep_one_value(fact, "user", _ONE_VALUE, newest=True)
         archive.evict(owner, timezone.now(), keep=[fact.pk])
@@ -181,6 +187,8 @@ def clean(owner_id: int, text: str) -> str:
     text = redact(text) if redacts(owner_id) else text
     if not text:
         raise Refused(_("Write what to remember."))
+    if text == REDACTED:
+        raise Refused(_("This is a secret, and secrets are not kept."))
     if sum(c.isalpha() for c in text) < _FEWEST_LETTERS:
         raise Refused(_("There is no word in this. Write what to remember as a sentence."))
     if len(text) > MAX_CHARACTERS:
@@ -220,7 +228,7 @@ def changeable(fact: Fact) -> Fact:
     """Return a live fact's row for a change by hand; raises Refused for any other. In a transaction."""
     fresh = Fact.objects.select_for_update().select_related("owner").get(pk=fact.pk)
     if fresh.deletion_id is not None:
-        raise OnItsWayOut("This memory is being forgotten. Undo that first.")
+        raise OnItsWayOut(_("This memory is being forgotten. Undo that first."))
     if fresh.superseded_at is not None:
         raise Refused(_("This memory has been replaced by a newer one."))
     if fresh.archived_at is not None:

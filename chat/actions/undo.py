@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from chat.memory.shown import shown
 from chat.memory.similar import normalise
 from chat.models import Deletion, Fact, FactEvent, FactEventKind
 
@@ -42,7 +43,7 @@ class Undone:
                 % {"n": count}
             )
         replaced = _("“%(text)s” was replaced by something newer meanwhile.")
-        said += [replaced % {"text": fact.text} for fact in self.superseded]
+        said += [replaced % {"text": shown(fact.text)} for fact in self.superseded]
         return " ".join(said) or _("Brought back what had been put away.")
 
 

@@ -136,6 +136,15 @@ def _first_line(run: Sequence[Token]) -> int:
     return run[0].map[0] if run[0].map else 0
 
 
+_END_OF_A_PIECE = re.compile(r"</(?:p|li|h[1-6]|pre|blockquote|t[dhr])>|<br|<hr")
+
+
+def plain(text: str) -> str:
+    """Return a text as a reader sees it: its words without Markdown, each piece on a line of its own."""
+    apart = _END_OF_A_PIECE.sub(lambda m: f"\n{m[0]}", to_html(text))
+    return html.unescape(nh3.clean(apart, tags=set()))
+
+
 class BlockStream:
     """A text that grows, as the blocks that `blocks` gives; settled ones are not rendered again."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Collection
+from typing import Any, ClassVar
 
 from django.db import models
 from django.utils import timezone
@@ -33,6 +34,15 @@ class FactEventQuerySet(OwnedQuerySet["FactEvent"]):
     """Reads of the history."""
 
     owner_path = "fact__owner"
+
+    def endings(self, messages: Collection[Any]) -> FactEventQuerySet:
+        """Return how these messages ended facts that are still in the archive: "I sold my car"."""
+        return self.filter(
+            kind=FactEventKind.SUPERSEDE,
+            source_message__in=messages,
+            fact__archived_at__isnull=False,
+            fact__deletion__isnull=True,
+        ).select_related("fact")
 
 
 class FactEvent(UUIDModel):

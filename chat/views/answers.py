@@ -28,9 +28,9 @@ def address_of(message: Message) -> str:
     return f"{reverse('conversation', args=[message.conversation_id])}?m={message.pk}#m-{message.pk}"
 
 
-def toast(response: HttpResponse, sentence: str) -> HttpResponse:
-    """Add a toast to an answer."""
-    return trigger_client_event(response, "toast", {"text": sentence})
+def toast(response: HttpResponse, sentence: str, undo: str = "") -> HttpResponse:
+    """Add a toast to an answer; `undo` is the address that a button in it posts to."""
+    return trigger_client_event(response, "toast", {"text": sentence} | ({"undo": undo} if undo else {}))
 
 
 def changed(response: HttpResponse, **events: Any) -> HttpResponse:

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from chat.generation.hub import hub
 from chat.generation.markdown import rendered
-from chat.models import Fact, Message, MessageState, PromptReport, Role
+from chat.models import Fact, FactEvent, Message, MessageState, PromptReport, Role
 from chat.topics.contents import with_contents
 
 from .spoken import said
@@ -40,6 +40,7 @@ class Article:
     created_at: datetime
     used_count: int
     learned: list[Fact]
+    ended: list[Fact]
     compacted: bool
     summarised: bool
     shortened: bool
@@ -64,6 +65,9 @@ def articles(rows: Iterable[Message]) -> list[Article]:
         Fact.objects.live().filter(source_message__in=[m.pk for m in asked.values()]).order_by("first_seen")
     ):
         learned.setdefault(fact.source_message_id, []).append(fact)
+    ended: dict[Any, list[Fact]] = {}
+    for event in FactEvent.objects.endings([m.pk for m in asked.values()]):
+        ended.setdefault(event.source_message_id, []).append(event.fact)
     places = [_place_before(messages[0]), *(m.seq for m in messages)]
     cleared = _cleared_at(messages[0])
     alive = set(
@@ -77,6 +81,7 @@ def articles(rows: Iterable[Message]) -> list[Article]:
             reports.get(m.pk),
             alive,
             learned.get(asked[m.pk].pk, []) if m.pk in asked else [],
+            ended.get(asked[m.pk].pk, []) if m.pk in asked else [],
             after=after,
             cleared=m.seq == cleared,
         )
@@ -137,6 +142,7 @@ def _article(
     report: PromptReport | None,
     alive: set[Any],
     learned: list[Fact],
+    ended: list[Fact],
     *,
     after: int,
     cleared: bool,
@@ -159,6 +165,7 @@ def _article(
         created_at=message.created_at,
         used_count=sum(1 for i in report.facts if UUID(i) in alive) if report else 0,
         learned=learned if message.state != MessageState.STREAMING else [],
+        ended=ended if message.state != MessageState.STREAMING else [],
         # Where the prompt was compacted, not at each reply after that.
         compacted=bool(report and report.stage and (report.cut_messages or report.summarised)),
         summarised=bool(report and report.summarised),

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from chat.actions import revisions
+from chat.memory.shown import shown as as_shown
 from chat.memory.similar import normalise
 from chat.models import Category, Fact, FactEvent, FactEventKind, Message, Origin
 
@@ -44,7 +45,7 @@ def decorated(fact: Fact, *, with_origin: bool = False) -> Fact:
     fact.opened = with_origin  # type: ignore[attr-defined]
     if with_origin:
         fact.steps = list(_steps(fact))  # type: ignore[attr-defined]
-        fact.from_chat = fact.origin in (Origin.EXTRACTED, Origin.TOLD)  # type: ignore[attr-defined]
+        fact.from_chat = fact.origin != Origin.MANUAL  # type: ignore[attr-defined]
     return fact
 
 
@@ -91,7 +92,8 @@ def shelves(request: HtmxHttpRequest, *, found: Fact | None = None) -> dict[str,
 
 
 def _is_shown(fact: Fact, tab: str, query: str) -> bool:
-    return _on_tab(fact, tab) and normalise(query) in normalise(fact.text)
+    wanted = normalise(query)
+    return _on_tab(fact, tab) and (wanted in normalise(fact.text) or wanted in normalise(as_shown(fact.text)))
 
 
 def _on_tab(fact: Fact, tab: str) -> bool:
@@ -118,11 +120,11 @@ def _what(event: FactEvent) -> str:
     was, now = event.before, event.after
     if event.kind in (FactEventKind.EDIT, FactEventKind.UPDATE):
         if was.get("text") != now.get("text"):
-            return _("Changed from “%(was)s” to") % {"was": was.get("text", "")}
+            return _("Changed from “%(was)s” to") % {"was": as_shown(was.get("text", ""))}
         if was.get("category") != now.get("category"):
             return _("Moved to %(shelf)s") % {"shelf": Category(now["category"]).label}
     if event.kind == FactEventKind.SUPERSEDE:
-        return _("“%(was)s” was replaced") % {"was": now.get("text", "")}
+        return _("“%(was)s” was replaced") % {"was": as_shown(now.get("text", ""))}
     if event.kind == FactEventKind.ADD and event.actor == "user":
         return _("Added")
     return str(FactEventKind(event.kind).label).capitalize()

@@ -17,13 +17,14 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from chat.actions import deletions
 from chat.actions.messages import Refused
+from chat.memory.shown import shown
 from chat.models import Deletion, Fact
 
 from .answers import changed, refused, toast
 from .cards import shelves
 from .scope import HtmxHttpRequest, own_deletion, own_fact
 
-_SHOWN_CHARACTERS = 80
+SHOWN_CHARACTERS = 80
 
 
 def told(deletion: Deletion, facts: list[Fact], now: datetime) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def told(deletion: Deletion, facts: list[Fact], now: datetime) -> dict[str, Any]
     if deletion.everything:
         sentence = _("Memory cleared")
     elif len(seen) == 1:
-        sentence = _("Forgot “%(text)s”") % {"text": Truncator(seen[0].text).chars(_SHOWN_CHARACTERS)}
+        sentence = _("Forgot “%(text)s”") % {"text": Truncator(shown(seen[0].text)).chars(SHOWN_CHARACTERS)}
     else:
         sentence = ngettext("Forgot %d memory", "Forgot %d memories", len(seen)) % len(seen)
     return {

@@ -83,5 +83,9 @@ def _back(request: HtmxHttpRequest, fact: Fact, sentence: str) -> HttpResponse:
     if not request.htmx:
         notices.success(request, sentence)
         return redirect(f"{reverse('memory')}#fact-{fact.pk}")
-    page = render(request, "memory/panel.html#list", shelves(request, found=fact))
+    # Pressed under a reply there is no list to show.
+    at_list = request.htmx.target in ("memory-list", None)
+    page = (
+        render(request, "memory/panel.html#list", shelves(request, found=fact)) if at_list else HttpResponse()
+    )
     return toast(changed(page), sentence)

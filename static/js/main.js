@@ -5,6 +5,7 @@ import { word } from "./words.js";
 import "./popover.js";
 import * as composer from "./composer.js";
 import * as follow from "./follow.js";
+import * as highlight from "./highlight.js";
 import * as keys from "./keys.js";
 import * as leave from "./leave.js";
 import * as messages from "./messages.js";
@@ -28,7 +29,7 @@ document.body.addEventListener("htmx:afterRequest", ({ detail: { xhr } }) => {
 document.body.addEventListener("theme", ({ detail }) => { document.documentElement.dataset.theme = detail.value; });
 document.body.addEventListener("htmx:sendError", () => toast(word("unreachable")));
 
-for (const part of [messages, follow, composer, panel, rooms, sheet, keys, leave, stream]) part.start();
+for (const part of [messages, follow, composer, panel, rooms, sheet, highlight, keys, leave, stream]) part.start();
 socket.on("frame", (frame) => {
   if (frame.type === "model") model.show(frame);
   if (frame.type === "facts") tell("memory-changed");

@@ -50,11 +50,19 @@ function bubble(text) {
   return made;
 }
 
-export function toast(text) {
+export function toast(text, undo) {
   if (!text) return;
   const same = $$(".toast:not(.going, [data-deletion])").find((other) => $(".say", other)?.textContent === text);
   if (same) leave(same);
-  start(bubble(text), PLAIN_SECONDS + text.length / 25, false);
+  const made = bubble(text);
+  if (undo) undoable(made).onclick = () => { post(undo, made); leave(made); };
+  start(made, PLAIN_SECONDS + text.length / 25, false);
+}
+
+function undoable(toast) {
+  const button = Object.assign(document.createElement("button"), { type: "button", textContent: word("undo") });
+  toast.append(button);
+  return button;
 }
 
 function forgot({ id, text, seconds, all, undo }, origin) {
@@ -63,7 +71,7 @@ function forgot({ id, text, seconds, all, undo }, origin) {
   made.classList.toggle("wide", all);
   made.dataset.deletion = id;
   Object.assign(made, { origin, undo });
-  made.append(Object.assign(document.createElement("button"), { type: "button", textContent: word("undo") }));
+  undoable(made);
   start(made, seconds, true);
 }
 
@@ -83,7 +91,7 @@ export function undoLast() {
 }
 
 document.body.addEventListener("forgot", (event) => forgot(event.detail, event.target.closest?.("article[data-id]")?.dataset.id));
-document.body.addEventListener("toast", (event) => toast(event.detail.text));
+document.body.addEventListener("toast", ({ detail }) => toast(detail.text, detail.undo));
 document.addEventListener("click", (event) => {
   const pressed = event.target.closest(".toast[data-deletion] button");
   if (!pressed) return;

@@ -32,7 +32,7 @@ def test_it_tells_what_came_back_and_how(clock, owner, make_fact, home):
     assert (undone.returned, undone.merged, undone.superseded) == ([tea], [chess], [oslo])
     assert undone.sentence == (
         "Brought back 1 memory. 1 was learned again meanwhile and is one with it now. "
-        "“User lives in Oslo” was replaced by something newer meanwhile."
+        "“Lives in Oslo” was replaced by something newer meanwhile."
     )
 
 

@@ -87,7 +87,7 @@ def test_what_is_not_on_the_bar_is_refused(press, do):
 
 def test_what_has_gone_meanwhile_is_passed_over(press, owner, known):
     deletions.forget(owner, [known["boat"].pk])
-    assert triggers(press("delete", "boat", "chess"))["forgot"]["text"] == "Forgot “User likes chess”"
+    assert triggers(press("delete", "boat", "chess"))["forgot"]["text"] == "Forgot “Likes chess”"
 
 
 def test_without_scripts_it_leads_back_to_the_checkboxes(ours, known):

@@ -72,6 +72,7 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
         ("POST", lambda t: reverse("fact_edit", args=[t.fact.pk]), {"text": "Something else"}),
     ],
     "fact_pin": [("POST", lambda t: reverse("fact_pin", args=[t.fact.pk]), {})],
+    "highlight": [("POST", lambda t: reverse("highlight"), {"message": "{reply}", "text": "Reply of the"})],
     "fact_batch": [("POST", lambda t: reverse("fact_batch"), {"do": "delete", "fact": "{fact}"})],
     "fact_delete": [("POST", lambda t: reverse("fact_delete", args=[t.fact.pk]), {})],
     "flush": [("POST", lambda t: reverse("flush", args=[t.conversation.pk]), {})],
@@ -118,7 +119,12 @@ def things(server_mode, owner, scripted):
 
 
 def ask(client: Client, method: str, address: Address, data: dict[str, str], htmx: bool, things: Things):
-    keys = {"conversation": things.conversation.pk, "app": things.conversation.app_id, "fact": things.fact.pk}
+    keys = {
+        "conversation": things.conversation.pk,
+        "app": things.conversation.app_id,
+        "fact": things.fact.pk,
+        "reply": things.reply.pk,
+    }
     filled = {k: v.format(**keys) for k, v in data.items()}
     headers = {"origin": ORIGIN, **({"hx-request": "true"} if htmx else {})}
     if method == "GET":

@@ -28,8 +28,8 @@ class TestPin:
 
     def test_the_list_stays_on_the_tab_that_was_open(self, ours_htmx, known):
         answer = ours_htmx.post(f"/memory/{known['oslo'].pk}/pin/", {"tab": "identity"})
-        assert "User lives in Oslo" in text(answer)
-        assert "User likes chess" not in text(answer)
+        assert "Lives in Oslo" in text(answer)
+        assert "Likes chess" not in text(answer)
 
     @pytest.fixture
     def full(self, known, make_fact):
@@ -45,14 +45,14 @@ class TestPin:
         assert answer.status_code == 422
         assert answer.headers["HX-Retarget"] == f"#fact-{full['oslo'].pk}"
         assert "10 memories are pinned" in text(answer)
-        assert "Unpin the oldest, “User likes chess”?" in text(answer)
+        assert "Unpin the oldest, “Likes chess”?" in text(answer)
         assert not Fact.objects.get(pk=full["oslo"].pk).pinned
 
     def test_as_a_form_the_offer_stands_on_the_panel(self, ours, full):
         answer = ours.post(f"/memory/{full['oslo'].pk}/pin/")
         assert answer.status_code == 409
         assert "<html" in text(answer)
-        assert text(answer).count("Unpin the oldest, “User likes chess”?") == 1
+        assert text(answer).count("Unpin the oldest, “Likes chess”?") == 1
 
     @pytest.mark.parametrize("client", ["ours", "ours_htmx"])
     def test_taking_the_offer_unpins_that_one_and_pins_this(self, request, full, client):
@@ -65,7 +65,7 @@ class TestPin:
 
     def test_a_pin_that_is_on_its_way_out_cannot_make_room(self, ours_htmx, full, owner):
         deletions.forget(owner, [full["chess"].pk])
-        assert "Unpin the oldest, “User likes number 0”?" in text(
+        assert "Unpin the oldest, “Likes number 0”?" in text(
             ours_htmx.post(f"/memory/{full['oslo'].pk}/pin/")
         )
 
@@ -90,7 +90,7 @@ class TestForget:
     def test_by_htmx_the_card_goes_and_the_toast_knows_its_deletion(self, ours_htmx, known):
         answer = ours_htmx.post(f"/memory/{known['oslo'].pk}/delete/")
         pk = str(Deletion.objects.get().pk)
-        told = {"id": pk, "text": "Forgot “User lives in Oslo”", "seconds": 4, "gone": 0, "all": False}
+        told = {"id": pk, "text": "Forgot “Lives in Oslo”", "seconds": 4, "gone": 0, "all": False}
         told["facts"] = [str(known["oslo"].pk)]
         assert (answer.status_code, text(answer)) == (200, "")
         assert triggers(answer) == {"memory-changed": {}, "forgot": told}
@@ -128,6 +128,6 @@ class TestForget:
     ):
         clock(0)
         ours_htmx.post(f"/memory/{known['oslo'].pk}/delete/")
-        assert "Forgot “User lives in Oslo”" in text(ours.get("/"))
+        assert "Forgot “Lives in Oslo”" in text(ours.get("/"))
         clock(5)
         assert "Forgot “User" not in text(ours.get("/"))

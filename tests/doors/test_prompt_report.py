@@ -103,8 +103,8 @@ def test_memories_used_and_without_room_lead_to_their_cards(ours_htmx, report, m
     gone.delete()
     page = words(ours_htmx.get(f"/m/{made.pk}/prompt/"))
     before, after = page.split("Memories without room")
-    assert f'<a href="/memory/#fact-{used.pk}" data-fact="{used.pk}">User likes tea</a>' in before
-    assert f'<a href="/memory/#fact-{left.pk}" data-fact="{left.pk}">User likes jazz</a>' in after
+    assert f'<a href="/memory/#fact-{used.pk}" data-fact="{used.pk}">Likes tea</a>' in before
+    assert f'<a href="/memory/#fact-{left.pk}" data-fact="{left.pk}">Likes jazz</a>' in after
     assert "User likes &lt;b&gt;" not in page
 
 

@@ -32,7 +32,7 @@ def test_the_whole_slice_works_by_keyboard_alone(open_page, scripted, make_fact)
     page.keyboard.press("Enter")
     expect(reply(page)).to_contain_text("Understood.")
     sheet = open_panel(page)
-    text = card(sheet, "jazz").get_by_role("link", name="User likes jazz")
+    text = card(sheet, "jazz").get_by_role("link", name="Likes jazz")
     tab_to(page, text)
     page.keyboard.press("Enter")
     line = sheet.get_by_role("textbox", name="Memory", exact=True)
@@ -229,13 +229,13 @@ def test_without_javascript_the_pages_read_send_and_forget(open_page, scripted, 
             break
     expect(page.get_by_text("Understood.")).to_be_visible()
     pill(page, 1).click()
-    page.get_by_role("link", name="User likes jazz").click()
+    page.get_by_role("link", name="Likes jazz").click()
     page.get_by_role("textbox", name="Memory", exact=True).fill("User likes bebop")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("link", name="User likes bebop")).to_be_visible()
+    expect(page.get_by_role("link", name="Likes bebop")).to_be_visible()
     card(page, "bebop").get_by_role("button", name="Forget").click()
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_role("link", name="User likes bebop")).to_be_visible()
+    expect(page.get_by_role("link", name="Likes bebop")).to_be_visible()
 
 
 @pytest.mark.parametrize(

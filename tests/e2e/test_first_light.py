@@ -25,7 +25,7 @@ def test_what_was_learned_stands_under_the_reply_and_can_be_taken_back(open_page
     page = open_page()
     say(page, "I live in Copenhagen.")
     learned = reply(page).get_by_role("list", name="Remembered from this exchange")
-    expect(learned).to_contain_text("User lives in Copenhagen", timeout=20_000)
+    expect(learned).to_contain_text("Lives in Copenhagen", timeout=20_000)
     learned.get_by_role("button", name="Undo").click()
     expect(pill(page, 0)).to_be_visible()
 
@@ -37,5 +37,5 @@ def test_a_new_conversation_is_given_what_is_known_and_says_which(open_page, scr
     used = page.get_by_role("button", name="Used 1 memory")
     used.click(timeout=20_000)
     assert "User lives in Copenhagen" in scripted.calls[0].turns[-1].content
-    page.get_by_role("dialog", name="Memories used").get_by_text("User lives in Copenhagen").click()
+    page.get_by_role("dialog", name="Memories used").get_by_text("Lives in Copenhagen").click()
     expect(card(page.get_by_role("dialog", name="Memory", exact=True), "Copenhagen")).to_be_visible()

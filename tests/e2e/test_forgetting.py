@@ -48,7 +48,7 @@ def test_a_reload_shows_what_can_still_be_undone_and_undoes_it(open_page, two):
     card(page, "jazz").get_by_role("button", name="Forget").click()
     expect(card(page, "jazz")).to_have_count(0)
     page.reload()
-    toast = page.locator(".toast").filter(has_text="Forgot “User likes jazz”")
+    toast = page.locator(".toast").filter(has_text="Forgot “Likes jazz”")
     toast.get_by_role("button", name="Undo").click()
     expect(card(page, "jazz")).to_be_visible()
     assert Fact.objects.live().count() == 2

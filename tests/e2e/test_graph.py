@@ -102,7 +102,7 @@ def test_a_question_is_answered_in_place_and_leads_to_the_card(open_page, known)
     answer = page.get_by_role("status").filter(has_text="You have a pet: Coco.")
     expect(answer).to_be_visible()
     expect(page).to_have_url(re.compile(r"/memory/graph/$"))
-    answer.get_by_role("link", name="User has a parrot called Coco").click()
+    answer.get_by_role("link", name="Has a parrot called Coco").click()
     expect(page).to_have_url(re.compile(r"/memory/#fact-"))
     expect(card(page, "parrot")).to_be_visible()
 

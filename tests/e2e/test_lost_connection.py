@@ -98,4 +98,4 @@ def test_what_was_learned_between_the_page_and_its_socket_is_shown(open_page, sc
     expect(pill(page, 0)).to_be_visible()
     page.evaluate("window.openSocket()")
     expect(pill(page, 1)).to_be_visible()
-    expect(reply(page).get_by_role("link", name="User lives in Lyon")).to_be_visible()
+    expect(reply(page).get_by_role("link", name="Lives in Lyon")).to_be_visible()

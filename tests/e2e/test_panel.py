@@ -59,12 +59,12 @@ def test_cards_stand_in_groups_in_the_order_project_preference_identity(open_pag
 
 def test_a_click_on_the_text_corrects_it_with_enter_and_esc_leaves_it(open_page, three):
     sheet = open_panel(open_page())
-    card(sheet, "jazz").get_by_role("link", name="User likes jazz").click()
+    card(sheet, "jazz").get_by_role("link", name="Likes jazz").click()
     line = sheet.get_by_role("textbox", name="Memory", exact=True)
     line.fill("User likes bebop")
     line.press("Escape")
     expect(card(sheet, "User likes jazz")).to_be_visible()
-    card(sheet, "jazz").get_by_role("link", name="User likes jazz").click()
+    card(sheet, "jazz").get_by_role("link", name="Likes jazz").click()
     line.fill("User likes bebop")
     line.press("Enter")
     expect(card(sheet, "User likes bebop")).to_be_visible()
@@ -88,7 +88,7 @@ def test_the_eleventh_pin_offers_to_unpin_the_oldest(open_page, make_fact):
     card(sheet, "jazz").hover()
     card(sheet, "jazz").get_by_role("button", name="Pin").click()
     offer = card(sheet, "jazz").get_by_role("alert")
-    expect(offer).to_contain_text("Unpin the oldest, “User likes colour 0”?")
+    expect(offer).to_contain_text("Unpin the oldest, “Likes colour 0”?")
     expect(card(sheet, "jazz").get_by_role("button", name="Unpin it and pin this")).to_be_in_viewport(ratio=1)
     card(sheet, "jazz").get_by_role("link", name="Leave it").click()
     expect(card(sheet, "jazz").get_by_role("alert")).to_have_count(0)

@@ -55,7 +55,7 @@ def test_it_opens_under_a_reply_and_a_memory_in_it_leads_to_its_card(open_page, 
     reply(page).get_by_role("button", name=NAME).click()
     report = page.get_by_role("dialog", name=NAME)
     expect(report.get_by_text("Kept free for the reply")).to_be_visible()
-    report.get_by_role("link", name="User likes jazz").click()
+    report.get_by_role("link", name="Likes jazz").click()
     sheet = page.get_by_role("dialog", name="Memory", exact=True)
     expect(card(sheet, "jazz")).to_be_in_viewport()
 

@@ -33,10 +33,10 @@ def test_used_memories_open_and_each_leads_to_its_card(open_page, make_fact):
     page.get_by_role("button", name="Used 2 memories").click()
     which = page.get_by_role("dialog", name="Memories used in this reply")
     expect(which.get_by_role("listitem")).to_have_count(2)
-    which.get_by_role("link", name="User lives in Lyon").click()
+    which.get_by_role("link", name="Lives in Lyon").click()
     sheet = page.get_by_role("dialog", name="Memory", exact=True)
     expect(card(sheet, "Lyon")).to_be_in_viewport()
-    expect(card(sheet, "Lyon").get_by_role("link", name="User lives in Lyon")).to_be_focused()
+    expect(card(sheet, "Lyon").get_by_role("link", name="Lives in Lyon")).to_be_focused()
 
 
 def test_the_list_of_used_memories_stays_open_while_something_is_learned(open_page, scripted, make_fact):
@@ -46,9 +46,9 @@ def test_the_list_of_used_memories_stays_open_while_something_is_learned(open_pa
     say(page, "I live in Lyon. What do you know about me?")
     page.get_by_role("button", name="Used 1 memory").click()
     which = page.get_by_role("dialog", name="Memories used in this reply")
-    expect(which.get_by_role("link", name="User likes jazz")).to_be_visible()
+    expect(which.get_by_role("link", name="Likes jazz")).to_be_visible()
     expect(reply(page).get_by_role("list", name="Remembered from this exchange")).to_be_visible()
-    expect(which.get_by_role("link", name="User likes jazz")).to_be_visible()
+    expect(which.get_by_role("link", name="Likes jazz")).to_be_visible()
 
 
 def test_a_reply_that_used_nothing_says_nothing_of_memory(open_page, scripted):
@@ -60,17 +60,17 @@ def test_a_reply_that_used_nothing_says_nothing_of_memory(open_page, scripted):
 
 def test_what_was_learned_stands_under_the_reply_and_leads_to_its_card(told):
     learned = reply(told).get_by_role("list", name="Remembered from this exchange")
-    learned.get_by_role("link", name="User lives in Copenhagen").click()
+    learned.get_by_role("link", name="Lives in Copenhagen").click()
     sheet = told.get_by_role("dialog", name="Memory", exact=True)
-    expect(card(sheet, "Copenhagen").get_by_role("link", name="User lives in Copenhagen")).to_be_focused()
+    expect(card(sheet, "Copenhagen").get_by_role("link", name="Lives in Copenhagen")).to_be_focused()
 
 
 def test_undo_beside_what_was_remembered_forgets_it_and_can_be_taken_back(told):
     learned = reply(told).get_by_role("list", name="Remembered from this exchange")
-    learned.get_by_role("button", name="Undo: forget “User is a React developer”").click()
+    learned.get_by_role("button", name="Undo: forget “React developer”").click()
     expect(learned.get_by_role("link", name="React")).to_have_count(0)
     expect(pill(told, 4)).to_be_visible()
     told.locator(".toast").get_by_role("button", name="Undo").click()
-    expect(learned.get_by_role("link", name="User is a React developer")).to_be_visible()
+    expect(learned.get_by_role("link", name="React developer")).to_be_visible()
     expect(pill(told, 5)).to_be_visible()
     assert Fact.objects.live().filter(text="User is a React developer").count() == 1

@@ -104,15 +104,15 @@ def test_what_was_replaced_is_reached_from_what_replaced_it_and_comes_back(open_
     page = open_page()
     scripted.completions.append("home: User lives in Oslo")
     say(page, "I live in Oslo.")
-    expect(reply(page)).to_contain_text("Remembered: User lives in Oslo", use_inner_text=True)
+    expect(reply(page)).to_contain_text("Remembered: lives in Oslo", use_inner_text=True)
     scripted.completions.append("home: User lives in Bergen")
     say(page, "I live in Bergen now.")
-    expect(page.locator("#messages")).to_contain_text("User lives in Bergen")
+    expect(page.locator("#messages")).to_contain_text("Lives in Bergen")
     sheet = open_panel(page)
-    card(sheet, "Bergen").get_by_role("link", name="was “User lives in Oslo”").click()
-    expect(card(sheet, "Bergen")).to_contain_text("“User lives in Oslo” was replaced")
-    card(sheet, "Bergen").get_by_role("button", name="Restore “User lives in Oslo”").first.click()
-    expect(sheet.get_by_role("link", name="User lives in Oslo", exact=True)).to_be_visible()
+    card(sheet, "Bergen").get_by_role("link", name="was “Lives in Oslo”").click()
+    expect(card(sheet, "Bergen")).to_contain_text("“Lives in Oslo” was replaced")
+    card(sheet, "Bergen").get_by_role("button", name="Restore “Lives in Oslo”").first.click()
+    expect(sheet.get_by_role("link", name="Lives in Oslo", exact=True)).to_be_visible()
     assert Fact.objects.live().get().text == "User lives in Oslo"
 
 
@@ -122,8 +122,8 @@ def test_the_archive_is_there_only_when_something_is_in_it_and_brings_it_back(op
     archive.put_away([make_fact("User likes chess")], "expire", "not mentioned for long", timezone.now())
     expect(sheet.locator("#archive")).to_be_visible()
     sheet.get_by_text("Archive").click()
-    expect(sheet.locator("#archive")).to_contain_text(re.compile("User likes chess\\s*Faded away, today"))
-    sheet.get_by_role("button", name="Bring back “User likes chess”").click()
+    expect(sheet.locator("#archive")).to_contain_text(re.compile("Likes chess\\s*Faded away, today"))
+    sheet.get_by_role("button", name="Bring back “Likes chess”").click()
     expect(card(sheet, "chess")).to_be_visible()
     expect(sheet.locator("#archive")).to_be_hidden()
 
@@ -137,7 +137,7 @@ def test_it_all_works_without_javascript(open_page, owner, make_fact, live):
     page.get_by_role("button", name="Restore “I like chess”").click()
     expect(card(page, "chess")).to_be_visible()
     page.get_by_text("Archive").click()
-    page.get_by_role("button", name="Bring back “User likes tea”").click()
+    page.get_by_role("button", name="Bring back “Likes tea”").click()
     expect(card(page, "tea")).to_be_visible()
 
 

@@ -1,0 +1,83 @@
+"""Cards leave "User" out, in every language that facts are kept in; nothing else changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from chat.memory.shown import shown
+
+CASES = [
+    ("User lives in Oslo", "Lives in Oslo"),
+    ("User is a React developer", "React developer"),
+    ("User is building a boat", "Building a boat"),
+    ("User is allergic to nuts", "Allergic to nuts"),
+    ("User is not on call in May", "Not on call in May"),
+    ("User is 52 years old", "52 years old"),
+    ("User can't stand loud restaurants", "Can't stand loud restaurants"),
+    ("User's name is Maya", "Name: Maya"),
+    ("User’s birthday is 3 May", "Birthday: 3 May"),
+    ("User's sister Ingrid collects stamps", "Sister Ingrid collects stamps"),
+    ("User's wife is Ximena", "Wife is Ximena"),
+    ("The user likes tea", "Likes tea"),
+    ("Nutzer wohnt in Hamburg", "Wohnt in Hamburg"),
+    ("Nutzerin ist Imkerin", "Imkerin"),
+    ("Nutzer ist ein Fan von Union", "Fan von Union"),
+    ("Nutzer ist allergisch gegen Nüsse", "Allergisch gegen Nüsse"),
+    ("Nutzer heißt Jonas", "Heißt Jonas"),
+    ("Die Schwester des Nutzers spielt Geige", "Die Schwester spielt Geige"),
+    ("L'utilisateur habite à Lyon", "Habite à Lyon"),
+    ("L’utilisatrice est une infirmière", "Infirmière"),
+    ("L'utilisateur n'aime pas le bruit", "N'aime pas le bruit"),
+    ("La sœur de l'utilisatrice vend des bols", "La sœur vend des bols"),
+    ("La usuaria vive en Quito", "Vive en Quito"),
+    ("El usuario es carpintero", "Carpintero"),
+    ("Al usuario le gusta el jazz", "Le gusta el jazz"),
+    ("La hermana del usuario se llama Ana", "La hermana se llama Ana"),
+    ("L'utente vive a Roma", "Vive a Roma"),
+    ("L'utente è un falegname", "Falegname"),
+    ("All'utente piace il jazz", "Piace il jazz"),
+    ("A usuária mora em Recife", "Mora em Recife"),
+    ("O usuário é enfermeiro", "Enfermeiro"),
+    ("用户住在上海", "住在上海"),
+    ("用户是教师", "教师"),
+]
+AS_THEY_ARE = [
+    "I like chess",
+    "User and Ximena live together",
+    "User interfaces should be calm",
+    "User stories are written on Mondays",
+    "Nutzeroberflächen sollen ruhig sein",
+    "用户体验很重要",
+    "Users of the shop pay in cash",
+    "User",
+    "",
+]
+
+
+@pytest.mark.parametrize(("kept", "seen"), CASES)
+def test_a_card_leaves_the_person_out(kept, seen):
+    assert shown(kept) == seen
+
+
+@pytest.mark.parametrize("text", AS_THEY_ARE)
+def test_what_does_not_speak_of_the_user_first_stays_as_it_is(text):
+    assert shown(text) == text
+
+
+@pytest.mark.parametrize(
+    ("kept", "seen"),
+    [
+        ("User lives in Oslo", "lives in Oslo"),
+        ("User is a React developer", "React developer"),
+        ("User's name is Maya", "name is Maya"),
+        ("Nutzerin ist Imkerin", "Imkerin"),
+        ("I like chess", "I like chess"),
+    ],
+)
+def test_inside_a_sentence_it_begins_as_it_would_there(kept, seen):
+    assert shown(kept, inside=True) == seen
+
+
+@pytest.mark.parametrize(("kept", "seen"), CASES)
+def test_what_is_shown_is_shown_the_same_again(kept, seen):
+    assert shown(seen) == seen
