@@ -25,7 +25,7 @@ def test_what_was_learned_stands_under_the_reply_and_can_be_taken_back(open_page
     page = open_page()
     say(page, "I live in Copenhagen.")
     learned = reply(page).get_by_role("list", name="Remembered from this exchange")
-    expect(learned).to_contain_text("Lives in Copenhagen", timeout=20_000)
+    expect(learned).to_contain_text("lives in Copenhagen", timeout=20_000)
     learned.get_by_role("button", name="Undo").click()
     expect(pill(page, 0)).to_be_visible()
 

@@ -63,11 +63,11 @@ def test_a_click_on_the_text_corrects_it_with_enter_and_esc_leaves_it(open_page,
     line = sheet.get_by_role("textbox", name="Memory", exact=True)
     line.fill("User likes bebop")
     line.press("Escape")
-    expect(card(sheet, "User likes jazz")).to_be_visible()
+    expect(card(sheet, "Likes jazz")).to_be_visible()
     card(sheet, "jazz").get_by_role("link", name="Likes jazz").click()
     line.fill("User likes bebop")
     line.press("Enter")
-    expect(card(sheet, "User likes bebop")).to_be_visible()
+    expect(card(sheet, "Likes bebop")).to_be_visible()
     assert Fact.objects.filter(text="User likes bebop", version=2).exists()
 
 

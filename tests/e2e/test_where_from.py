@@ -107,7 +107,7 @@ def test_what_was_replaced_is_reached_from_what_replaced_it_and_comes_back(open_
     expect(reply(page)).to_contain_text("Remembered: lives in Oslo", use_inner_text=True)
     scripted.completions.append("home: User lives in Bergen")
     say(page, "I live in Bergen now.")
-    expect(page.locator("#messages")).to_contain_text("Lives in Bergen")
+    expect(page.locator("#messages")).to_contain_text("lives in Bergen")
     sheet = open_panel(page)
     card(sheet, "Bergen").get_by_role("link", name="was “Lives in Oslo”").click()
     expect(card(sheet, "Bergen")).to_contain_text("“Lives in Oslo” was replaced")
