@@ -52,7 +52,7 @@ def _remember(request: HtmxHttpRequest, conversation: Conversation | None, rest:
     if not request.htmx:
         return _said(request, conversation, sentence)
     undo = reverse("fact_delete", args=[fact.pk])
-    shown = {"id": str(fact.pk), "text": sentence, "seconds": _SHOWN_SECONDS, "undo": undo}
+    shown = {"id": str(fact.pk), "text": sentence, "seconds": _SHOWN_SECONDS, "all": False, "undo": undo}
     return changed(HttpResponse(status=204), forgot=shown)
 
 

@@ -1,19 +1,15 @@
-// The message box: grows, keeps a draft for each conversation, sends, stops.
-import { $, $$, conversation, post, sentenceOf } from "./dom.js";
+// The message box: keeps a draft for each conversation, offers commands, sends, stops.
+import { $, $$, conversation, post } from "./dom.js";
 import { scrollPage, toEnd } from "./follow.js";
-import { append, onArrival, streaming } from "./messages.js";
-import { toast } from "./toasts.js";
+import { append, streaming } from "./messages.js";
 
-const form = $("#compose"), text = $("#text"), halt = $("#halt"), submit = $("#send");
-const key = `draft:${conversation ?? "new"}`;
-let sent = null;
+const form = $("#compose"), text = $("#text"), menu = $("#commands");
+const options = $$("#commands li"), key = `draft:${conversation ?? "new"}`;
+let chosen;
 
-function keep() {
-  try {
-    if (text.value) localStorage.setItem(key, text.value);
-    else localStorage.removeItem(key);
-  } catch { /* a browser without storage loses drafts, nothing else */ }
-  grow();
+// A browser without storage loses drafts, nothing else.
+function stored(work) {
+  try { return work(localStorage); } catch { return null; }
 }
 
 function grow() {
@@ -22,52 +18,10 @@ function grow() {
   text.style.setProperty("height", `${text.scrollHeight}px`);
 }
 
-// Typing "/" offers the commands; the server knows them too.
-const menu = $("#commands"), options = menu && $$("li", menu);
-let chosen = null;
-
-function point(option) {
-  chosen?.setAttribute("aria-selected", false);
-  chosen = option ?? null;
-  menu.hidden = !option;
-  option?.setAttribute("aria-selected", true);
-  option?.scrollIntoView({ block: "nearest" });
-  text.setAttribute("aria-activedescendant", option?.id ?? "");
+function keep() {
+  stored((store) => text.value ? store.setItem(key, text.value) : store.removeItem(key));
+  grow();
 }
-
-function offer() {
-  const found = options.filter((option) => !(option.hidden = !/^\/\S*$/.test(text.value) || !option.dataset.command.startsWith(text.value.toLowerCase())));
-  point(found[0]);
-}
-
-function choose(option, run) {
-  const { command, takes } = option.dataset;
-  fill(command + (takes === undefined ? "" : " "));
-  point();
-  if (run && takes === undefined) form.requestSubmit();
-}
-
-function offered(event) {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (!chosen || event.isComposing || event.shiftKey) return;
-  if (step) {
-    const open = options.filter((option) => !option.hidden);
-    point(open.at((open.indexOf(chosen) + step) % open.length));
-  } else if (event.key === "Escape") point();
-  else if (["Enter", "Tab"].includes(event.key)) choose(chosen, event.key === "Enter");
-  else return;
-  event.preventDefault();
-}
-
-const done = {
-  memories: () => $("#pill").click(),
-  help: () => $("[data-shortcuts]").click(),
-  sessions: () => {
-    const side = $("#side"), box = $("[type=search]", side) ?? $("a", side);
-    if (!box.checkVisibility()) side.showPopover();
-    box.focus();
-  },
-};
 
 export function fill(value) {
   text.value = value;
@@ -76,81 +30,88 @@ export function fill(value) {
   text.setSelectionRange(value.length, value.length);
 }
 
-export async function stop() {
+export function stop() {
   const reply = streaming();
-  if (!reply || reply.dataset.stopping) return Boolean(reply);
-  reply.dataset.stopping = "1";
-  await post(reply.dataset.stop, reply);
+  if (reply) post(reply.dataset.stop, reply);
+}
+
+function point(option) {
+  chosen?.setAttribute("aria-selected", false);
+  chosen = option;
+  menu.hidden = !option;
+  option?.setAttribute("aria-selected", true);
+  option?.scrollIntoView({ block: "nearest" });
+  text.setAttribute("aria-activedescendant", option?.id ?? "");
+}
+
+function offer() {
+  const typed = /^\/\S*$/.exec(text.value.toLowerCase());
+  for (const option of options) option.hidden = !typed || !option.dataset.command.startsWith(typed);
+  point(options.find((option) => !option.hidden));
+}
+
+function choose(run) {
+  const { command, takes } = chosen.dataset, waits = takes !== undefined;
+  fill(command + (waits ? " " : ""));
+  point();
+  if (run && !waits) form.requestSubmit();
+}
+
+// The keys of the list of commands while it is open.
+function offered({ key: name }) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[name];
+  if (!chosen) return false;
+  if (step) {
+    const open = options.filter((option) => !option.hidden);
+    point(open.at((open.indexOf(chosen) + step) % open.length));
+  } else if (name === "Escape") point();
+  else if (name === "Enter" || name === "Tab") choose(name === "Enter");
+  else return false;
   return true;
 }
 
-function show() {
-  const busy = Boolean(streaming());
-  if (busy === !halt.hidden) return;
-  const focused = document.activeElement === halt || document.activeElement === submit;
-  halt.hidden = !busy;
-  submit.hidden = busy;
-  if (focused) text.focus();
-}
-
-function answered(event) {
-  const { xhr } = event.detail;
-  if (!event.detail.requestConfig.elt.matches("[data-append]") || xhr.status === 0) return;
-  event.detail.shouldSwap = false;
-  event.detail.isError = false;
-  if (xhr.status >= 400) return toast(sentenceOf(xhr));
-  if (event.detail.requestConfig.elt === form && text.value === sent) { text.value = ""; keep(); }
-  if (xhr.getResponseHeader("HX-Redirect")) return;
-  append(xhr.responseText);
-  toEnd();
-}
-
 function pressed(event) {
-  const box = event.target, { key: name } = event;
-  if (event.defaultPrevented || !box.matches?.("[data-append] textarea")) return;
-  if (name === "Enter" && !event.shiftKey && !event.isComposing) {
-    event.preventDefault();
-    if (box.value.trim()) box.form.requestSubmit($("button:not([type], [hidden])", box.form));
-  } else if (name === "Escape" && box !== text) {
-    event.preventDefault();
-    $("a", box.form).click();
-  }
+  const box = event.target, page = { PageUp: -1, PageDown: 1 }[event.key];
+  if (!box.matches("[data-append] textarea") || event.isComposing || event.shiftKey) return;
+  if (box === text && offered(event)) { /* done */ }
+  else if (page && box.scrollHeight <= box.clientHeight) scrollPage(page);
+  else if (event.key === "Enter") { if (box.value.trim()) box.form.requestSubmit(); }
+  else if (event.key === "Escape" && box !== text) $("a", box.form).click();
+  else return;
+  event.preventDefault();
 }
+
+const commanded = {
+  memories: () => $("#pill").click(),
+  help: () => $("[data-shortcuts]").click(),
+  sessions() {
+    const side = $("#side"), box = $("[type=search]", side) ?? $("a", side);
+    if (!box.checkVisibility()) side.showPopover();
+    box.focus();
+  },
+};
 
 export function start() {
-  document.addEventListener("keydown", pressed);
   if (!form) return;
-  let draft = null;
-  try { draft = localStorage.getItem(key); } catch { /* see keep() */ }
+  const draft = stored((store) => store.getItem(key));
   if (draft && !text.value) text.value = draft;
-  if (text.value) text.setSelectionRange(text.value.length, text.value.length);
+  text.setSelectionRange(text.value.length, text.value.length);
   if (!matchMedia("(pointer: fine)").matches) text.blur();
   grow();
-  show();
+  document.addEventListener("keydown", pressed);
   text.addEventListener("input", () => { keep(); offer(); });
-  text.addEventListener("keydown", offered);
   text.addEventListener("blur", () => point());
   menu.addEventListener("pointerdown", (event) => event.preventDefault());
-  menu.addEventListener("click", (event) => choose(event.target.closest("li"), true));
-  document.body.addEventListener("command", ({ detail: { name } }) => done[name]());
-  text.addEventListener("keydown", (event) => {
-    const page = { PageUp: -1, PageDown: 1 }[event.key];
-    if (page && text.scrollHeight <= text.clientHeight) {
-      event.preventDefault();
-      scrollPage(page);
-    }
+  menu.addEventListener("pointermove", ({ target }) => point(target.closest("li") ?? chosen));
+  menu.addEventListener("click", () => choose(true));
+  document.body.addEventListener("htmx:beforeOnLoad", ({ detail: { elt, xhr, requestConfig } }) => {
+    if (!elt.matches("[data-append]") || xhr.status >= 400) return;
+    // What was written while it was on its way is kept.
+    if (elt === form && text.value === requestConfig.parameters.text) fill("");
+    append(xhr.responseText);
+    toEnd();
   });
-  form.addEventListener("submit", (event) => {
-    if (!text.value.trim()) { event.preventDefault(); event.stopImmediatePropagation(); text.focus(); }
-    sent = text.value;
-  }, true);
-  document.body.addEventListener("htmx:beforeSwap", answered);
-  document.body.addEventListener("htmx:beforeOnLoad", (event) => {
-    // A redirect leaves before anything is swapped: the draft has become a message by then.
-    if (event.detail.requestConfig?.elt === form && event.detail.xhr.getResponseHeader("HX-Redirect") && text.value === sent) { text.value = ""; keep(); }
-  });
-  halt.addEventListener("click", () => { stop(); text.focus(); });
-  onArrival(show);
-  new MutationObserver(show).observe($("#messages") ?? form, { childList: true });
+  document.body.addEventListener("command", ({ detail }) => commanded[detail.name]());
+  $("#halt").addEventListener("click", () => { stop(); text.focus(); });
   for (const starter of $$("[data-starter]")) starter.addEventListener("click", () => fill(starter.dataset.starter));
 }

@@ -8,8 +8,9 @@ const list = $("#messages");
 const arrived = [];
 
 export const onArrival = (handler) => arrived.push(handler);
+const articles = () => $$("article", list ?? document);
 export const article = (id) => document.getElementById(`m-${id}`);
-export const streaming = () => $$("article[data-state=streaming]", list ?? document).at(-1) ?? null;
+export const streaming = () => articles().findLast(({ dataset }) => dataset.state === "streaming");
 
 function welcome(fresh) {
   htmx.process(fresh);
@@ -19,16 +20,15 @@ function welcome(fresh) {
 }
 
 export function append(html) {
-  // What is missing in between would not be noticed.
-  if ($("#later")) return location.assign(location.pathname);
   for (const fresh of parse(html)) {
     const { id, seq, after } = fresh.dataset;
-    if (!id) continue;
+    // What is missing in between would not be noticed.
+    if ($("#later")) return location.assign(location.pathname);
     if (article(id)) { refetch(id); continue; }
-    const earlier = $$("article", list).filter((other) => other.dataset.seq - seq < 0);
+    const place = ({ dataset }) => Number(dataset.seq);
     // What stands between the two was replaced.
-    for (const other of earlier) if (other.dataset.seq - after > 0) other.remove();
-    const before = earlier.findLast((other) => other.isConnected);
+    for (const other of articles()) if (place(other) > after && place(other) < seq) other.remove();
+    const before = articles().findLast((other) => place(other) < seq);
     if (before) before.after(fresh);
     else list.prepend(fresh);
     welcome(fresh);
@@ -67,10 +67,9 @@ export async function finish(id) {
 // What was said and learned between the page and its socket, or while the line was down.
 export async function catchUp() {
   if (!list || $("#later")) return;
-  const seqs = $$("article", list).map((other) => Number(other.dataset.seq));
-  const last = $$("article[data-role=assistant]:not([data-state=streaming])", list).at(-1);
-  const answer = await get(list.dataset.after.replace(/\d+\/$/, `${Math.max(0, ...seqs)}/`));
-  if (answer.ok) append(answer.text);
+  const last = articles().findLast(({ dataset }) => dataset.role === "assistant" && dataset.state !== "streaming");
+  const answer = await get(list.dataset.after.replace(/\d+\/$/, `${articles().at(-1)?.dataset.seq ?? 0}/`));
+  append(answer.text);
   if (last) refetch(last.dataset.id);
 }
 

@@ -27,11 +27,7 @@ function write(id, from, html) {
 }
 
 function snapshot({ reply, seq, blocks }) {
-  const found = article(reply);
-  if (found?.dataset.state !== "streaming") return;
-  // What the page was rendered with is not in blocks yet.
-  const prose = $("[data-blocks]", found);
-  if ([...prose.childNodes].some((node) => !node.classList?.contains("block"))) prose.replaceChildren();
+  if (article(reply)?.dataset.state !== "streaming") return;
   write(reply, 0, blocks);
   seen.set(reply, seq);
 }
