@@ -64,6 +64,7 @@ urlpatterns = [
     path("memory/<uuid:pk>/restore/<uuid:event>/", origins.restore, name="restore"),
     path("memory/<uuid:pk>/back/", origins.bring_back, name="bring_back"),
     path("settings/", settings.page, name="settings"),
+    path("settings/erase/", settings.erase, name="erase"),
     path("login/", auth.LoginView.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from chat.models import Deletion, DeletionState, Fact, FactEvent, FactEventKind
 
-from . import events, jobs, tombstones, traces
+from . import erasing, events, jobs, tombstones, traces
 from .history import USER, event, snapshot
 from .lineage import ancestor_ids
 from .messages import Refused
@@ -70,6 +70,22 @@ def clear_all(owner: Any) -> Deletion:
         return _press(owner, facts, now, now + CLEAR_WINDOW, everything=True)
 
 
+def erase_all(owner: Any) -> Deletion:
+    """Take all that is kept of an owner out of sight at once and for good after 8 s; undone as one.
+
+    Stop the replies that are being written first. What is begun after the press stays.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        hold_memory(owner.pk)
+        facts = list(Fact.objects.for_owner(owner).filter(deletion__isnull=True))
+        deletion = _press(owner, facts, now, now + CLEAR_WINDOW, everything=True)
+        deletion.whole = True
+        deletion.save(update_fields=["whole"])
+        erasing.hide(owner, deletion)
+    return deletion
+
+
 def _press(
     owner: Any, facts: list[Fact], now: datetime, until: datetime, *, everything: bool = False
 ) -> Deletion:
@@ -115,6 +131,8 @@ def undo(deletion: Deletion) -> Undone:
         if not won:
             raise TooLate(_("It is too late to undo: the memory is gone."))
         undone = bring_back_batch(deletion)
+        if deletion.whole:
+            erasing.bring_back(deletion)
         events.tell(deletion.owner_id, "facts")
     return undone
 
@@ -129,6 +147,10 @@ def finish(deletion_id: Any, now: datetime) -> bool:
             return False
         deletion = Deletion.objects.select_related("owner").get(pk=deletion_id)
         hold_memory(deletion.owner_id)
+        if deletion.whole:
+            erasing.wipe(deletion)
+            events.tell(deletion.owner_id, "facts")
+            return True
         ids: set[UUID] = set(Fact.objects.filter(deletion=deletion).values_list("pk", flat=True))
         wordings = traces.erase(deletion.owner, ids)
         tombstones.bury(deletion.owner, wordings, deletion.pressed_at)

@@ -37,6 +37,11 @@ class Migration(migrations.Migration):
             field=models.CharField(choices=[('opening', 'its first words'), ('model', 'the model'), ('user', 'the user')], default='opening', max_length=10),
         ),
         migrations.AddField(
+            model_name='deletion',
+            name='whole',
+            field=models.BooleanField(default=False),
+        ),
+        migrations.AddField(
             model_name='ownersettings',
             name='language',
             field=models.CharField(blank=True, max_length=10),

@@ -35,6 +35,8 @@ class Deletion(OwnedModel):
     state = models.CharField(max_length=10, choices=DeletionState, default=DeletionState.PENDING)
     # All that was live at the press, and no message from before it is ever read by memory again.
     everything = models.BooleanField(default=False)
+    # And with it all conversations, settings and whatever else is kept of the owner.
+    whole = models.BooleanField(default=False)
 
     objects = DeletionQuerySet.as_manager()
 

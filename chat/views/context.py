@@ -77,4 +77,4 @@ def pending(user: Any) -> list[dict[str, Any]]:
         .filter(expires_at__gt=now - GRACE)
         .prefetch_related("facts")
     )
-    return [told(row, facts, now) for row in rows if (facts := list(row.facts.all()))]
+    return [told(row, facts, now) for row in rows if (facts := list(row.facts.all())) or row.whole]

@@ -34,7 +34,9 @@ def told(deletion: Deletion, facts: list[Fact], now: datetime) -> dict[str, Any]
     """
     seconds = round((deletion.expires_at - deletion.pressed_at).total_seconds())
     seen = [f for f in facts if f.superseded_at is None and f.archived_at is None] or facts
-    if deletion.everything:
+    if deletion.whole:
+        sentence = _("Everything is deleted")
+    elif deletion.everything:
         sentence = _("Memory cleared")
     elif len(seen) == 1:
         sentence = _("Forgot “%(text)s”") % {"text": Truncator(shown(seen[0].text)).chars(SHOWN_CHARACTERS)}

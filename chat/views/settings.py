@@ -13,19 +13,27 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
-from django_htmx.http import HttpResponseClientRefresh, reswap, trigger_client_event
+from django.views.decorators.http import require_http_methods, require_POST
+from django_htmx.http import (
+    HttpResponseClientRedirect,
+    HttpResponseClientRefresh,
+    reswap,
+    trigger_client_event,
+)
 
-from chat.actions import preferences
+from chat.actions import deletions, preferences
 from chat.actions.messages import Refused
 from chat.actions.owners import default_app, redacts, settings_of
 from chat.context.prompt import DEFAULT_PERSONA
-from chat.models import Theme
+from chat.generation import run as generation
+from chat.models import Message, MessageState, Theme
 
 from . import house
 from .answers import refused, toast
 from .scope import HtmxHttpRequest
 
+# Long enough for a reply to end at its next token and be saved.
+_STOPPING_SECONDS = 5.0
 # By the name of the form's field: what is posted goes to the verb, of the owner or of their first app.
 _OF_OWNER: dict[str, Callable[[Any, str], None]] = {
     "theme": preferences.set_theme,
@@ -58,6 +66,24 @@ def page(request: HtmxHttpRequest) -> HttpResponse:
         answer = refused(request, str(problem), 422, "settings")
         return reswap(answer, "none") if request.htmx else answer
     return _saved(request, name)
+
+
+@require_POST
+def erase(request: HtmxHttpRequest) -> HttpResponse:
+    """Delete all that is kept of whoever asks and types the word: gone at once, for good after 8 s."""
+    if request.POST.get("word", "").strip().casefold() != _("delete").casefold():
+        return refused(request, _("Type “%s” to delete everything.") % _("delete"), 422, "settings")
+    _stop_replies(request, patience=_STOPPING_SECONDS)
+    deletions.erase_all(request.user)
+    # One more may have begun until its conversation was gone.
+    _stop_replies(request, patience=0)
+    return HttpResponseClientRedirect(reverse("home")) if request.htmx else redirect("home")
+
+
+def _stop_replies(request: HtmxHttpRequest, patience: float) -> None:
+    writing = Message.objects.for_owner(request.user).filter(state=MessageState.STREAMING)
+    for pk in writing.values_list("pk", flat=True):
+        generation.stop(pk, patience)
 
 
 def _saved(request: HtmxHttpRequest, name: str) -> HttpResponse:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from chat.actions.messages import ask_for_look
 from chat.actions.owners import default_app, ensure_owner, redacts, settings_of
 from chat.context.prompt import DEFAULT_PERSONA, persona_of
-from chat.models import App, Conversation, Job, OwnerSettings
+from chat.models import App, Conversation, Deletion, Job, OwnerSettings
 
 pytestmark = pytest.mark.django_db
 ORIGIN = "http://testserver"
@@ -226,3 +226,47 @@ class TestWhatItTells:
         ours.get("/settings/")
         with django_assert_max_num_queries(16):
             ours.get("/settings/")
+
+
+class TestDeletingEverything:
+    """It takes a typed word, stops what is being written, and can be taken back."""
+
+    @pytest.mark.parametrize("word", ["", "yes", "löschen"])
+    def test_without_the_word_nothing_happens(self, ours, ours_htmx, talk, word):
+        talk("Hello")
+        page = ours.post("/settings/erase/", {"word": word}, follow=True).content.decode()
+        assert "Type “delete” to delete everything." in page
+        assert ours_htmx.post("/settings/erase/", {"word": word}).status_code == 422
+        assert Conversation.objects.kept().exists()
+
+    def test_with_it_the_app_looks_like_a_first_run_with_an_undo(self, ours, talk, make_fact):
+        talk("Hello")
+        make_fact("User likes jazz")
+        page = ours.post("/settings/erase/", {"word": " Delete "}, follow=True).content.decode()
+        assert "Hello. Tell me something about you." in page
+        assert "Everything is deleted" in page
+        deletion = Deletion.objects.get()
+        ours.post(f"/memory/undo/{deletion.pk}/")
+        assert Conversation.objects.kept().exists()
+
+    def test_in_german_the_word_is_german(self, ours, talk):
+        talk("Hello")
+        ours.post("/settings/", {"language": "de"})
+        ours.post("/settings/erase/", {"word": "löschen"})
+        assert not Conversation.objects.kept().exists()
+
+    def test_by_htmx_it_leads_to_the_first_page(self, ours_htmx, talk):
+        talk("Hello")
+        answer = ours_htmx.post("/settings/erase/", {"word": "delete"})
+        assert answer.headers["HX-Redirect"] == "/"
+
+    def test_on_a_server_it_is_for_whoever_asks_alone(self, server_mode, talk, other, logged_in):
+        talk("Hello")
+        logged_in(other).post("/settings/erase/", {"word": "delete"})
+        assert Conversation.objects.kept().exists()
+
+    def test_a_stranger_deletes_nothing(self, server_mode, talk):
+        talk("Hello")
+        answer = Client(headers={"origin": ORIGIN}).post("/settings/erase/", {"word": "delete"})
+        assert answer.url.startswith("/login/")
+        assert Conversation.objects.kept().exists()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from chat.actions.messages import finish_reply
 from chat.actions.owners import default_app, settings_of
 
-from .hands import reply
+from .hands import pill, reply
 
 pytestmark = pytest.mark.browser
 
@@ -122,3 +123,23 @@ def test_who_was_logged_out_is_led_to_the_login_and_back(open_page, live, server
     page.get_by_label("Password").fill("a-long-enough-one")
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("heading", name="Memory", exact=True)).to_be_visible()
+
+
+def test_everything_is_deleted_by_a_typed_word_and_taken_back(open_page, talk, make_fact):
+    asked, written = talk("The garden plan")
+    finish_reply(written, "Good.", "complete")
+    make_fact("User likes jazz")
+    page = open_page("/settings/")
+    page.get_by_label("Type “delete” to delete everything").fill("nonsense")
+    page.get_by_role("button", name="Delete everything").click()
+    expect(page.locator(".toast")).to_contain_text("Type “delete”")
+    page.get_by_label("Type “delete” to delete everything").fill("delete")
+    page.get_by_role("button", name="Delete everything").click()
+    expect(page.get_by_role("heading", name="Hello. Tell me something about you.")).to_be_visible()
+    bar = page.locator(".toast.wide")
+    expect(bar).to_contain_text("Everything is deleted")
+    bar.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("link", name="The garden plan")).to_be_visible()
+    page.goto(f"/c/{asked.conversation_id}/")
+    expect(reply(page)).to_contain_text("Good.")
+    expect(pill(page, 1)).to_be_visible()
