@@ -41,7 +41,12 @@ export function start() {
   // What comes in above must not move what is being read.
   let below = 0;
   document.body.addEventListener("htmx:beforeSwap", ({ target }) => { below = target.id === "earlier" && talk.scrollHeight - talk.scrollTop; });
-  document.body.addEventListener("htmx:afterSwap", () => { if (below) talk.scrollTop = talk.scrollHeight - below; below = 0; });
+  document.body.addEventListener("htmx:afterSwap", () => {
+    if (!below) return;
+    shown = talk.scrollHeight;
+    last = talk.scrollTop = shown - below;
+    below = 0;
+  });
   const watch = new ResizeObserver(() => { painted(); if (following) talk.scrollTop = talk.scrollHeight; });
   watch.observe(talk);
   watch.observe(column);
