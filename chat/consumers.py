@@ -10,16 +10,12 @@ from uuid import UUID
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
-from django.http import HttpRequest
-from django.utils import translation
 
 from chat.actions import conversations, events
-from chat.actions.owners import settings_of
 from chat.generation import run as generation
 from chat.generation.hub import Frame, Watcher, hub
 from chat.llm.registry import registry
 from chat.models import Conversation
-from chat.views.context import model_card
 
 _STRANGER, _NOT_FOUND = 4401, 4404
 
@@ -84,7 +80,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             await self._catch_up(content.get("reply"))
             # The model may have become ready between the page and its socket, when nobody heard of it.
             if content.get("model") not in (None, registry.status().state.value):
-                await self._tell_model()
+                await self.send_json({"type": "model"})
         elif kind == "stop" and self._is_here(reply := content.get("reply")):
             generation.stop(reply)
 
@@ -111,24 +107,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
 
     async def owner_event(self, message: dict[str, Any]) -> None:
         """Pass an event of the owner's on to the page."""
-        if message["event"]["type"] == "model":
-            await self._tell_model()
-        else:
-            await self.send_json(message["event"])
-
-    async def _tell_model(self) -> None:
-        """Send the model's state in the language of the page."""
-        await self.send_json({"type": "model", **await _card(self.scope)})
-
-
-@database_sync_to_async
-def _card(scope: Any) -> dict[str, Any]:
-    handshake = HttpRequest()
-    headers = dict(scope.get("headers", []))
-    handshake.META["HTTP_ACCEPT_LANGUAGE"] = headers.get(b"accept-language", b"").decode("latin1")
-    chosen = settings_of(scope["user"].pk).language
-    with translation.override(chosen or translation.get_language_from_request(handshake)):
-        return model_card()
+        await self.send_json(message["event"])
 
 
 @database_sync_to_async

@@ -63,6 +63,7 @@ urlpatterns = [
     path("memory/<uuid:pk>/origin/", origins.origin, name="origin"),
     path("memory/<uuid:pk>/restore/<uuid:event>/", origins.restore, name="restore"),
     path("memory/<uuid:pk>/back/", origins.bring_back, name="bring_back"),
+    path("model/", settings.model, name="model"),
     path("settings/", settings.page, name="settings"),
     path("settings/erase/", settings.erase, name="erase"),
     path("login/", auth.LoginView.as_view(), name="login"),

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import (
     HttpResponseClientRedirect,
     HttpResponseClientRefresh,
@@ -66,6 +66,12 @@ def page(request: HtmxHttpRequest) -> HttpResponse:
         answer = refused(request, str(problem), 422, "settings")
         return reswap(answer, "none") if request.htmx else answer
     return _saved(request, name)
+
+
+@require_GET
+def model(request: HtmxHttpRequest) -> HttpResponse:
+    """Show the model's state and what mends it; without htmx on the page of settings."""
+    return render(request, "chat/_model.html") if request.htmx else redirect("settings")
 
 
 @require_POST

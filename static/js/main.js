@@ -9,7 +9,6 @@ import * as highlight from "./highlight.js";
 import * as keys from "./keys.js";
 import * as leave from "./leave.js";
 import * as messages from "./messages.js";
-import * as model from "./model.js";
 import * as panel from "./panel.js";
 import * as rooms from "./rooms.js";
 import * as sheet from "./sheet.js";
@@ -31,7 +30,7 @@ document.body.addEventListener("htmx:sendError", () => toast(word("unreachable")
 
 for (const part of [messages, follow, composer, panel, rooms, sheet, highlight, keys, leave, stream]) part.start();
 socket.on("frame", (frame) => {
-  if (frame.type === "model") model.show(frame);
+  if (frame.type === "model") tell("model-changed");
   if (frame.type === "facts") tell("memory-changed");
   if (["chat", "messages"].includes(frame.type)) tell("chat-changed");
   if (["rooms", "messages"].includes(frame.type)) tell("rooms-changed");
