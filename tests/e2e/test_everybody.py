@@ -250,7 +250,7 @@ def test_a_model_that_is_not_ready_says_so_with_what_mends_it(open_page, state, 
     registry._set(Status(state, "m", "Model", sentence, command))
     page = open_page()
     expect(page.locator("#model")).to_contain_text(sentence)
-    expect(page.locator("#model code")).to_have_text(command)
+    expect(page.locator("#model code")).to_have_text([command] if command else [])
     box = page.get_by_role("textbox", name="Message")
     box.press_sequentially("I can type meanwhile")
     expect(box).to_have_value("I can type meanwhile")
