@@ -106,13 +106,15 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
                 await self.send_json(frame)
 
     async def owner_event(self, message: dict[str, Any]) -> None:
-        """Pass an event of the owner's on to the page."""
+        """Pass an event of the owner's on to the page; the page of a deleted conversation is closed."""
         await self.send_json(message["event"])
+        if self.conversation is not None and message["event"].get("gone") == self.conversation:
+            await self.close(_NOT_FOUND)
 
 
 @database_sync_to_async
 def _owns(user: Any, conversation: str) -> bool:
     try:
-        return Conversation.objects.for_owner(user).filter(pk=UUID(conversation)).exists()
+        return Conversation.objects.for_owner(user).kept().filter(pk=UUID(conversation)).exists()
     except ValueError:
         return False

@@ -28,6 +28,7 @@ urlpatterns = [
     path("c/<uuid:pk>/menu/", rooms.room, name="room"),
     path("c/<uuid:pk>/rename/", rooms.rename, name="rename"),
     path("c/<uuid:pk>/pin/", rooms.pin, name="room_pin"),
+    path("c/<uuid:pk>/delete/", rooms.delete, name="delete"),
     path("c/<uuid:pk>/move/", rooms.move, name="move"),
     path("c/<uuid:pk>/", chats.conversation, name="conversation"),
     path("c/<uuid:pk>/after/<int:seq>/", chats.messages_after, name="messages_after"),

@@ -63,7 +63,7 @@ def set_memory_mode(conversation: Conversation, mode: str) -> None:
 
 def end_if_idle(conversation_id: Any, now: datetime) -> datetime | None:
     """End a conversation once nothing was said for `IDLE_END`; else return when that will be."""
-    conversation = Conversation.objects.select_related("owner").filter(pk=conversation_id).first()
+    conversation = Conversation.objects.kept().select_related("owner").filter(pk=conversation_id).first()
     if conversation is None or conversation.ended_at is not None:
         return None
     if (idle_since := conversation.updated_at + IDLE_END) > now:
@@ -74,7 +74,7 @@ def end_if_idle(conversation_id: Any, now: datetime) -> datetime | None:
 
 def left(conversation_id: Any) -> None:
     """The last page of a conversation was closed: from now on it may end by itself."""
-    if Conversation.objects.filter(pk=conversation_id, ended_at__isnull=True).exists():
+    if Conversation.objects.kept().filter(pk=conversation_id, ended_at__isnull=True).exists():
         end_when_idle(conversation_id)
 
 

@@ -11,9 +11,9 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chat.models import Deletion, DeletionState, Fact, FactEvent, FactEventKind
+from chat.models import Conversation, Deletion, DeletionState, Fact, FactEvent, FactEventKind
 
-from . import erasing, events, jobs, tombstones, traces
+from . import erasing, events, jobs, leaving, tombstones, traces
 from .history import USER, event, snapshot
 from .lineage import ancestor_ids
 from .messages import Refused
@@ -22,6 +22,7 @@ from .undo import Undone, bring_back_batch
 
 WINDOW = timedelta(seconds=4)  # seed 004: "4-second undo toast"
 CLEAR_WINDOW = timedelta(seconds=8)  # seed 004, "Clear All Memory"
+CHAT_WINDOW = timedelta(seconds=8)  # design §5, "Deleting a conversation"
 # A press in the last moment must not lose against the network.
 GRACE = timedelta(seconds=1)
 
@@ -47,12 +48,27 @@ def forget(owner: Any, ids: Collection[Any], window: timedelta = WINDOW) -> Dele
     now = timezone.now()
     with transaction.atomic():
         hold_memory(owner.pk)
-        there = Fact.objects.for_owner(owner).filter(deletion__isnull=True)
-        chosen = set(there.filter(superseded_at__isnull=True, pk__in=ids).values_list("pk", flat=True))
-        if not chosen:
+        facts = _with_ancestors(owner, ids)
+        if not facts:
             raise Refused(_("This memory is gone already."))
-        chosen.update(ancestor_ids(owner, chosen))
-        return _press(owner, list(there.filter(pk__in=chosen)), now, now + window)
+        return _press(owner, facts, now, now + window)
+
+
+def delete_conversation(conversation: Conversation, *, with_memories: bool = False) -> Deletion:
+    """Take a conversation out of sight at once and delete it for good after 8 s; undone as one.
+
+    What was learned in it stays, unless `with_memories`. Stop the reply that is written in it first. Raises
+    Refused when it is gone already.
+    """
+    now = timezone.now()
+    owner = conversation.owner
+    with transaction.atomic():
+        hold_memory(owner.pk)
+        ids = [fact.pk for fact in leaving.learned_in(conversation)] if with_memories else []
+        deletion = _press(owner, _with_ancestors(owner, ids), now, now + CHAT_WINDOW)
+        if not leaving.hide(conversation, deletion):
+            raise Refused(_("This chat is gone already."))
+    return deletion
 
 
 def clear_all(owner: Any) -> Deletion:
@@ -86,6 +102,15 @@ def erase_all(owner: Any) -> Deletion:
     return deletion
 
 
+def _with_ancestors(owner: Any, ids: Collection[Any]) -> list[Fact]:
+    there = Fact.objects.for_owner(owner).filter(deletion__isnull=True)
+    chosen = set(there.filter(superseded_at__isnull=True, pk__in=ids).values_list("pk", flat=True))
+    if not chosen:
+        return []
+    chosen.update(ancestor_ids(owner, chosen))
+    return list(there.filter(pk__in=chosen))
+
+
 def _press(
     owner: Any, facts: list[Fact], now: datetime, until: datetime, *, everything: bool = False
 ) -> Deletion:
@@ -98,7 +123,8 @@ def _press(
         key=f"finish_deletion:{deletion.pk}",
         run_after=until + GRACE,
     )
-    events.tell(owner.pk, "facts")
+    if facts:
+        events.tell(owner.pk, "facts")
     return deletion
 
 
@@ -129,10 +155,12 @@ def undo(deletion: Deletion) -> Undone:
             pk=deletion.pk, state=DeletionState.PENDING, expires_at__gt=now - GRACE
         ).update(state=DeletionState.UNDONE)
         if not won:
-            raise TooLate(_("It is too late to undo: the memory is gone."))
+            raise TooLate(_("It is too late to undo: this is gone."))
         undone = bring_back_batch(deletion)
         if deletion.whole:
             erasing.bring_back(deletion)
+        else:
+            undone.conversation = leaving.bring_back(deletion)
         events.tell(deletion.owner_id, "facts")
     return undone
 
@@ -152,9 +180,11 @@ def finish(deletion_id: Any, now: datetime) -> bool:
             events.tell(deletion.owner_id, "facts")
             return True
         ids: set[UUID] = set(Fact.objects.filter(deletion=deletion).values_list("pk", flat=True))
-        wordings = traces.erase(deletion.owner, ids)
-        tombstones.bury(deletion.owner, wordings, deletion.pressed_at)
-        events.tell(deletion.owner_id, "facts")
+        if ids:
+            wordings = traces.erase(deletion.owner, ids)
+            tombstones.bury(deletion.owner, wordings, deletion.pressed_at)
+            events.tell(deletion.owner_id, "facts")
+        leaving.remove(deletion)
     return True
 
 

@@ -15,6 +15,9 @@ from . import events, jobs
 from .messages import Refused
 from .owners import default_app
 
+# Work that waits for one conversation, by its dedupe key.
+_KINDS = ("extract", "end_idle", "title", "warm")
+
 
 def begin(owner: Any, key: Any = None, **fields: Any) -> Conversation:
     """Make an empty conversation in the owner's first app; `fields` are columns of its own.
@@ -46,7 +49,7 @@ def delete(conversation: Conversation) -> None:
     in it at this moment writes into nothing.
     """
     with transaction.atomic():
-        _delete(conversation)
+        remove(conversation)
 
 
 def prune(owner: Any, before: datetime) -> int:
@@ -55,21 +58,22 @@ def prune(owner: Any, before: datetime) -> int:
     Pinned ones stay, and those with flagged messages. One transaction each, so that nobody waits for all.
     """
     kept = Message.objects.filter(Q(flagged=True) | Q(state=MessageState.STREAMING))
-    old = Conversation.objects.for_owner(owner).filter(updated_at__lt=before, pinned=False)
+    old = Conversation.objects.for_owner(owner).kept().filter(updated_at__lt=before, pinned=False)
     old = old.exclude(messages__in=kept)
     count = 0
     for key in list(old.values_list("pk", flat=True)):
         with transaction.atomic():
             # Somebody may have written in it, or flagged something, since the list was made.
             if (conversation := old.select_for_update().filter(pk=key).first()) is not None:
-                _delete(conversation)
+                remove(conversation)
                 count += 1
     return count
 
 
-def _delete(conversation: Conversation) -> None:
+def remove(conversation: Conversation) -> None:
+    """Do what `delete` says in the caller's transaction."""
     key = str(conversation.pk)
-    Job.objects.filter(dedupe_key__in=[f"extract:{key}", f"end_idle:{key}"]).delete()
+    Job.objects.filter(dedupe_key__in=[f"{kind}:{key}" for kind in _KINDS]).delete()
     Conversation.objects.filter(pk=conversation.pk).delete()
     # What the model has read of it is in its caches still.
     jobs.enqueue("free_caches", {"conversations": [key]})

@@ -35,7 +35,9 @@ def record_look(
     opinions: Sequence[Opinion | None] = (),
     endings: Sequence[Opinion] = (),
 ) -> ExtractionRun | None:
-    """Store what a look found and move the watermark past the message; None when it was read before.
+    """Store what a look found and move the watermark past the message.
+
+    Returns None when it was read before, or its conversation was deleted meanwhile.
 
     Raises Undecided while a clear-all that came after the message can still be undone.
 
@@ -44,8 +46,9 @@ def record_look(
     model call, so a process killed at any moment repeats the look and stores nothing twice.
     """
     with transaction.atomic():
-        conversation = Conversation.objects.select_for_update().get(pk=message.conversation_id)
-        if conversation.extracted_through >= message.seq:
+        there = Conversation.objects.select_for_update().kept().filter(pk=message.conversation_id)
+        conversation = there.first()
+        if conversation is None or conversation.extracted_through >= message.seq:
             return None
         hold_memory(conversation.owner_id)
         if not may_read(conversation.owner, message.created_at):

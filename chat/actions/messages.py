@@ -186,7 +186,9 @@ def append(conversation: Conversation, role: Role, content: str, **fields: Any) 
 def next_place(conversation: Conversation) -> int:
     """Return the `seq` of the next message, which nobody else takes before this transaction ends."""
     # The lock orders two tabs on PostgreSQL; SQLite's BEGIN IMMEDIATE has done so already.
-    Conversation.objects.select_for_update().only("pk").get(pk=conversation.pk)
+    there = Conversation.objects.select_for_update().kept().only("pk").filter(pk=conversation.pk)
+    if there.first() is None:
+        raise Refused(_("This chat has been deleted."))
     last = Message.objects.filter(conversation=conversation).aggregate(n=Max("seq"))["n"] or 0
     return int(last) + 1
 

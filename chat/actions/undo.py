@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from chat.memory.shown import shown
 from chat.memory.similar import normalise
-from chat.models import Deletion, Fact, FactEvent, FactEventKind
+from chat.models import Conversation, Deletion, Fact, FactEvent, FactEventKind
 
 from . import archive
 from .history import USER, event, record, snapshot
@@ -24,6 +24,7 @@ class Undone:
     returned: list[Fact] = field(default_factory=list)
     merged: list[Fact] = field(default_factory=list)
     superseded: list[Fact] = field(default_factory=list)
+    conversation: Conversation | None = None
 
     @property
     def sentence(self) -> str:

@@ -53,6 +53,8 @@ class Sessions:
             key = self._keys(session_id)[-1]
             logger.warning("session %s is unknown; a new one was begun as %s", session_id, key)
             found = keeping.begin(self.owner, key, strategy=self.strategy)
+            if found.deletion_id is not None:
+                raise ValueError(f"Session {session_id} is being deleted on its page.")
         return found
 
     def load(self, session_id: str) -> list[Message]:
@@ -81,7 +83,7 @@ class Sessions:
     def listed(self, limit: int) -> list[dict[str, Any]]:
         """Return the sessions last written in, the newest first."""
         shown = Count("messages", filter=Q(messages__replaced_by__isnull=True))
-        rows = self._mine().newest_first().annotate(message_count=shown)
+        rows = self._mine().listed().newest_first().annotate(message_count=shown)
         found: list[dict[str, Any]] = []
         for key in rows.values_list("pk", flat=True)[: max(0, limit)]:
             try:
@@ -100,7 +102,7 @@ class Sessions:
         return keeping.prune(self.owner, timezone.now() - timedelta(days=days))
 
     def _mine(self) -> ConversationQuerySet:
-        return Conversation.objects.for_owner(self.owner).select_related("app")
+        return Conversation.objects.for_owner(self.owner).kept().select_related("app")
 
     def _keys(self, session_id: str) -> list[UUID]:
         """Return the keys that an id may mean; the last is the one a session of that name is begun with.

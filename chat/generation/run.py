@@ -87,6 +87,14 @@ def _saved(row: Message, text: str, state: MessageState, failure: str) -> bool:
     return True
 
 
+def stop_in(conversation_id: Any, patience: float = 0.0) -> None:
+    """End the reply that this process is writing in a conversation, as `stop` does."""
+    with _lock:
+        replies = [run.reply for run in _running.values() if run.conversation == str(conversation_id)]
+    for reply in replies:
+        stop(reply, patience)
+
+
 def running() -> int:
     """Return how many replies are being written."""
     with _lock:

@@ -39,7 +39,8 @@ _AFTER_REPLY = timedelta(seconds=5)
 def extract_conversation(payload: dict[str, Any]) -> None:
     """Look at each user message past the watermark, one at a time, oldest first."""
     while True:
-        conversation = Conversation.objects.select_related("owner").filter(pk=payload["conversation"]).first()
+        there = Conversation.objects.kept().select_related("owner")
+        conversation = there.filter(pk=payload["conversation"]).first()
         if conversation is None or conversation.memory_mode != MemoryMode.ON:
             return
         # The engine's lanes see to it that a reply is not slower for what outranks idleness.
@@ -123,7 +124,7 @@ def free_caches(payload: dict[str, Any]) -> None:
     ahead = [prepared.slot_of(key) for key in touched]
     with contextlib.suppress(ModelNotReady):
         registry.provider().forget([*touched, *ahead], keep=background_prompts())
-    recent = Conversation.objects.filter(pk__in=touched, ended_at__isnull=True).order_by("-updated_at")
+    recent = Conversation.objects.kept().filter(pk__in=touched, ended_at__isnull=True).order_by("-updated_at")
     for conversation in recent[:_REWARMED]:
         jobs.enqueue("warm", {"conversation": str(conversation.pk)}, key=f"warm:{conversation.pk}")
 

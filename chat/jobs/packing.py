@@ -29,7 +29,8 @@ def pack_topic(payload: dict[str, Any]) -> None:
 
     A model that is missing or fails costs the summary, never the packing.
     """
-    topic = Topic.objects.select_related("conversation").filter(pk=payload["topic"]).first()
+    there = Topic.objects.filter(conversation__deletion=None).select_related("conversation")
+    topic = there.filter(pk=payload["topic"]).first()
     if topic is not None and (rows := storage.to_pack(topic)):
         storage.pack(topic, _summed_up(topic, rows))
 

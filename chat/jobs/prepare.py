@@ -28,7 +28,7 @@ _AGAIN = timedelta(seconds=1)
 def prepare(payload: dict[str, Any]) -> None:
     """Sum up from 60 % of the window on, and read the next prompt from 70 % on; raises Postpone."""
     conversation = (
-        Conversation.objects.select_related("owner", "app").filter(pk=payload["conversation"]).first()
+        Conversation.objects.kept().select_related("owner", "app").filter(pk=payload["conversation"]).first()
     )
     if conversation is None:
         return

@@ -50,7 +50,7 @@ def _warm() -> None:
 
 def rewarm(payload: dict[str, Any]) -> None:
     """Read a conversation's prompt anew after words in it were forgotten, unless it has ended meanwhile."""
-    open_ones = Conversation.objects.select_related("owner", "app").filter(ended_at__isnull=True)
+    open_ones = Conversation.objects.kept().select_related("owner", "app").filter(ended_at__isnull=True)
     conversation = open_ones.filter(pk=payload["conversation"]).first()
     if conversation is None:
         return

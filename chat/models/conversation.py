@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db import models
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -107,6 +108,10 @@ class Conversation(OwnedModel):
     def is_flushed(self) -> bool:
         """Whether messages wait here that memory is to read though the model is busy."""
         return self.flushed_through > self.extracted_through
+
+    def get_absolute_url(self) -> str:
+        """Return the address of its page."""
+        return reverse("conversation", args=[self.pk])
 
     def __str__(self) -> str:
         return self.title or str(_("New chat"))

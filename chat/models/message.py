@@ -88,6 +88,7 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
         return self.for_owner(owner).filter(
             role=Role.USER,
             replaced_by__isnull=True,
+            conversation__deletion=None,
             conversation__memory_mode=MemoryMode.ON,
             seq__gt=models.F("conversation__extracted_through"),
         )

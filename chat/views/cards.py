@@ -34,7 +34,8 @@ class Step:
     @property
     def message(self) -> Message | None:
         """Return the message that it came from, where that is still there."""
-        return self.event.source_message
+        said = self.event.source_message
+        return said if said is not None and said.conversation.deletion_id is None else None
 
 
 def decorated(fact: Fact, *, with_origin: bool = False) -> Fact:
@@ -43,6 +44,9 @@ def decorated(fact: Fact, *, with_origin: bool = False) -> Fact:
     fact.was = fact.supersedes.text if fact.supersedes else None  # type: ignore[attr-defined]
     fact.gone = fact.superseded_at is not None or fact.archived_at is not None  # type: ignore[attr-defined]
     fact.opened = with_origin  # type: ignore[attr-defined]
+    if fact.source_conversation is not None and fact.source_conversation.deletion_id is not None:
+        # On its way out: "from a deleted conversation" already; nothing saves this.
+        fact.source_message = None
     if with_origin:
         fact.steps = list(_steps(fact))  # type: ignore[attr-defined]
         fact.from_chat = fact.origin != Origin.MANUAL  # type: ignore[attr-defined]

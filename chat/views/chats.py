@@ -32,7 +32,7 @@ def home(request: HtmxHttpRequest) -> HttpResponse:
 
 
 def _home(request: HtmxHttpRequest, status: int = 200, **more: Any) -> HttpResponse:
-    first = not Conversation.objects.for_owner(request.user).kept().exists()
+    first = not Conversation.objects.for_owner(request.user).listed().exists()
     context = {"conversation": None, "articles": [], "commands": COMMANDS, "is_first_run": first, **more}
     return render(request, "chat/page.html", context, status=status)
 

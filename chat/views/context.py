@@ -75,6 +75,11 @@ def pending(user: Any) -> list[dict[str, Any]]:
         Deletion.objects.for_owner(user)
         .pending()
         .filter(expires_at__gt=now - GRACE)
-        .prefetch_related("facts")
+        .prefetch_related("facts", "conversations")
     )
-    return [told(row, facts, now) for row in rows if (facts := list(row.facts.all())) or row.whole]
+    batches = [(row, list(row.facts.all()), next(iter(row.conversations.all()), None)) for row in rows]
+    return [
+        told(row, facts, now, None if row.whole else chat)
+        for row, facts, chat in batches
+        if facts or chat or row.whole
+    ]

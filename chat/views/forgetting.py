@@ -14,11 +14,12 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
+from django_htmx.http import trigger_client_event
 
 from chat.actions import deletions
 from chat.actions.messages import Refused
 from chat.memory.shown import shown
-from chat.models import Deletion, Fact
+from chat.models import Conversation, Deletion, Fact
 
 from .answers import changed, refused, toast
 from .cards import shelves
@@ -27,7 +28,9 @@ from .scope import HtmxHttpRequest, own_deletion, own_fact
 SHOWN_CHARACTERS = 80
 
 
-def told(deletion: Deletion, facts: list[Fact], now: datetime) -> dict[str, Any]:
+def told(
+    deletion: Deletion, facts: list[Fact], now: datetime, chat: Conversation | None = None
+) -> dict[str, Any]:
     """Return what a toast tells of a batch that can still be undone, with its time in seconds.
 
     What a forgotten memory had replaced goes with it and is not counted.
@@ -38,6 +41,8 @@ def told(deletion: Deletion, facts: list[Fact], now: datetime) -> dict[str, Any]
         sentence = _("Everything is deleted")
     elif deletion.everything:
         sentence = _("Memory cleared")
+    elif chat is not None:
+        sentence = _deleted(chat, len(seen))
     elif len(seen) == 1:
         sentence = _("Forgot “%(text)s”") % {"text": Truncator(shown(seen[0].text)).chars(SHOWN_CHARACTERS)}
     else:
@@ -50,6 +55,16 @@ def told(deletion: Deletion, facts: list[Fact], now: datetime) -> dict[str, Any]
         "all": deletion.everything,
         "facts": [str(f.pk) for f in seen],
     }
+
+
+def _deleted(chat: Conversation, memories: int) -> str:
+    title = Truncator(str(chat)).chars(SHOWN_CHARACTERS)
+    if not memories:
+        return _("Deleted “%(title)s”") % {"title": title}
+    both = ngettext(
+        "Deleted “%(title)s” and %(n)d memory", "Deleted “%(title)s” and %(n)d memories", memories
+    )
+    return both % {"title": title, "n": memories}
 
 
 @require_POST
@@ -84,16 +99,19 @@ def clear(request: HtmxHttpRequest) -> HttpResponse:
 
 @require_POST
 def undo(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
-    """Bring back what was forgotten while its deadline lasts; say so where it is not as it was."""
+    """Bring back what was forgotten or deleted while its deadline lasts; say so where it is not as it was."""
     found = own_deletion(request, pk)
+    back = "home" if found.conversations.exists() else "memory"
     try:
         undone = deletions.undo(found)
     except deletions.TooLate as problem:
-        return refused(request, str(problem), 409, reverse("memory"))
+        return refused(request, str(problem), 409, reverse(back))
     sentence = undone.sentence if undone.merged or undone.superseded else ""
     if not request.htmx:
         if sentence:
             notices.info(request, sentence)
-        return redirect("memory")
+        return redirect(undone.conversation or "memory")
     answer = changed(HttpResponse(status=204))
+    if undone.conversation is not None:
+        trigger_client_event(answer, "rooms-changed")
     return toast(answer, sentence) if sentence else answer

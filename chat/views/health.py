@@ -47,7 +47,7 @@ class Health:
 
 def health_of(owner: Any, conversation: Conversation | None) -> Health:
     """Return the health of a conversation of this owner, or of the one that memory looked at last."""
-    looks = ExtractionRun.objects.for_owner(owner)
+    looks = ExtractionRun.objects.for_owner(owner).filter(message__conversation__deletion=None)
     if conversation is None:
         last = looks.select_related("message__conversation").first()
         waiting = Message.objects.backlog(owner).count()

@@ -1,4 +1,4 @@
-"""The list of conversations and what its menu does: rename, pin, move."""
+"""The list of conversations and what its menu does: rename, pin, move, delete."""
 
 from __future__ import annotations
 
@@ -8,15 +8,22 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
-from django_htmx.http import trigger_client_event
+from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
+from chat.actions import deletions
 from chat.actions import rooms as actions
+from chat.actions.leaving import learned_in
 from chat.actions.messages import Refused
+from chat.generation import run as generation
 from chat.models import App, Conversation
 
-from .answers import refused
+from .answers import changed, refused
+from .forgetting import told
 from .health import opened_from
 from .scope import HtmxHttpRequest, own_app, own_conversation, uuid_or_404
+
+# Its text is kept while undo is possible; the engine gives way within a token.
+_STOPPING_SECONDS = 2.0
 
 
 @require_GET
@@ -31,7 +38,11 @@ def listed(request: HtmxHttpRequest) -> HttpResponse:
 def room(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Show a conversation's menu; without htmx as a page of its own."""
     found = own_conversation(request, pk)
-    context = {"room": found, "others": App.objects.for_owner(request.user).exclude(pk=found.app_id)}
+    context = {
+        "room": found,
+        "others": App.objects.for_owner(request.user).exclude(pk=found.app_id),
+        "learned": learned_in(found).count(),
+    }
     return render(request, "chat/_room.html" if request.htmx else "chat/room.html", context)
 
 
@@ -64,6 +75,27 @@ def move(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     found = own_conversation(request, pk)
     actions.move(found, own_app(request, uuid_or_404(request.POST.get("app", ""))))
     return _changed(request, found)
+
+
+@require_POST
+def delete(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Delete a conversation: gone at once, for good after eight seconds; its own page is led to a new one."""
+    found = own_conversation(request, pk)
+    with_memories = request.POST.get("memories") == "1"
+    generation.stop_in(found.pk, patience=_STOPPING_SECONDS)
+    try:
+        deletion = deletions.delete_conversation(found, with_memories=with_memories)
+    except Refused as problem:
+        return refused(request, str(problem), 409, reverse("home"))
+    # One more may have begun until the conversation was gone.
+    generation.stop_in(found.pk)
+    if not request.htmx:
+        return redirect("home")
+    if str(found.pk) in (request.htmx.current_url or ""):
+        return HttpResponseClientRedirect(reverse("home"))
+    gone = told(deletion, list(deletion.facts.all()), deletion.pressed_at, found)
+    answer = trigger_client_event(_changed(request, found), "forgot", gone)
+    return changed(answer) if with_memories else answer
 
 
 def _changed(request: HtmxHttpRequest, found: Conversation) -> HttpResponse:

@@ -43,19 +43,20 @@ def own_conversation(request: HtmxHttpRequest, pk: UUID) -> Conversation:
 
 def own_message(request: HtmxHttpRequest, pk: UUID) -> Message:
     """Return a message of the user's conversations, or answer 404."""
-    rows = Message.objects.for_owner(request.user).select_related("conversation__app", "conversation__owner")
-    return get_object_or_404(rows, pk=pk)
+    rows = Message.objects.for_owner(request.user).filter(conversation__deletion=None)
+    return get_object_or_404(rows.select_related("conversation__app", "conversation__owner"), pk=pk)
 
 
 def own_topic(request: HtmxHttpRequest, pk: UUID) -> Topic:
     """Return a topic of the user's conversations, or answer 404."""
-    return get_object_or_404(Topic.objects.for_owner(request.user).select_related("conversation"), pk=pk)
+    rows = Topic.objects.for_owner(request.user).filter(conversation__deletion=None)
+    return get_object_or_404(rows.select_related("conversation"), pk=pk)
 
 
 def own_report(request: HtmxHttpRequest, pk: UUID) -> PromptReport:
     """Return what a reply of the user's conversations was made of, or answer 404."""
-    rows = PromptReport.objects.for_owner(request.user).select_related("reply")
-    return get_object_or_404(rows, pk=pk)
+    rows = PromptReport.objects.for_owner(request.user).filter(reply__conversation__deletion=None)
+    return get_object_or_404(rows.select_related("reply"), pk=pk)
 
 
 def own_fact(request: HtmxHttpRequest, pk: UUID) -> Fact:

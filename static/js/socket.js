@@ -32,7 +32,11 @@ export function connect() {
     const frame = JSON.parse(data);
     waiting.frame.forEach((handler) => handler(frame));
   };
-  mine.onclose = () => { if (socket === mine) retry(); };
+  mine.onclose = ({ code }) => {
+    // The conversation has been deleted, here or elsewhere.
+    if (code === 4404) location.assign(urls.home);
+    else if (socket === mine) retry();
+  };
 }
 
 function retry() {

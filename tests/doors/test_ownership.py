@@ -82,6 +82,7 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
         ("POST", lambda t: reverse("rename", args=[t.conversation.pk]), {"title": "Renamed"}),
     ],
     "room_pin": [("POST", lambda t: reverse("room_pin", args=[t.conversation.pk]), {})],
+    "delete": [("POST", lambda t: reverse("delete", args=[t.conversation.pk]), {"memories": "1"})],
     "move": [("POST", lambda t: reverse("move", args=[t.conversation.pk]), {"app": "{app}"})],
     "care": [("GET", lambda t: reverse("care", args=[t.conversation.pk]), {})],
     "end": [("POST", lambda t: reverse("end", args=[t.conversation.pk]), {})],

@@ -17,9 +17,11 @@ import uvicorn
 from django.core.management import call_command
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from chat.actions.messages import finish_reply
 from chat.generation import run as generation
 from chat.jobs.runner import JobRunner
 from chat.llm.scripted import ScriptedProvider
+from chat.models import Conversation
 from tests.page_client import free_port
 
 FLAGS = [
@@ -109,3 +111,18 @@ def open_page(browser: Browser, live: str) -> Iterator[Callable[..., Page]]:
         context.close()
     # Refused requests and cut lines show up in the console as well; tests that provoke them look at the page.
     assert [e for e in errors if not any(known in e for known in PROVOKED)] == []
+
+
+@pytest.fixture
+def made(talk: Any) -> Callable[..., list[Conversation]]:
+    """Returns a maker of conversations that were answered; the last one made is the newest."""
+
+    def make(*titles: str) -> list[Conversation]:
+        found = []
+        for title in titles:
+            asked, answer = talk(title)
+            finish_reply(answer, "All right.", "complete")
+            found.append(asked.conversation)
+        return found
+
+    return make

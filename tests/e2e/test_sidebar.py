@@ -5,47 +5,13 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from chat.actions.messages import finish_reply
 from chat.actions.owners import default_app
 from chat.models import App, Conversation
 
 from .hands import findings, reply, say
+from .rooms import menu, row, titles
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def made(talk):
-    """Returns a maker of conversations that were answered; the last one made is the newest."""
-
-    def make(*titles: str) -> list[Conversation]:
-        found = []
-        for title in titles:
-            asked, answer = talk(title)
-            finish_reply(answer, "All right.", "complete")
-            found.append(asked.conversation)
-        return found
-
-    return make
-
-
-def row(page, title):
-    """Return the row of the list that shows this title."""
-    return page.locator("#rooms .room").filter(has=page.get_by_role("link", name=title, exact=True))
-
-
-def menu(page, title):
-    """Open a row's menu with the mouse and return it."""
-    row(page, title).hover()
-    row(page, title).get_by_role("button", name=f"Menu of “{title}”").click()
-    opened = page.get_by_role("dialog", name="Conversation", exact=True)
-    opened.get_by_role("button", name="Pin").or_(opened.get_by_role("button", name="Unpin")).wait_for()
-    return opened
-
-
-def titles(page):
-    """Return what the list shows, from above."""
-    return page.locator("#rooms .conv")
 
 
 def test_a_title_is_changed_in_its_row_and_shown_everywhere_in_two_tabs(open_page, made):
