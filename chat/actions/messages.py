@@ -15,7 +15,7 @@ from django.utils.translation import gettext_noop
 from chat.memory import told
 from chat.models import App, Conversation, MemoryMode, Message, MessageState, Role
 
-from . import events, jobs, topics
+from . import events, jobs, titles, topics
 from .owners import default_app, settings_of
 
 MAX_CHARACTERS = 200_000
@@ -159,6 +159,7 @@ def finish_reply(reply: Message, text: str, state: MessageState, failure: str = 
         touch(reply.conversation)
         if Message.objects.unread_by_memory(reply.conversation).exists():
             ask_for_look(reply.conversation)
+        titles.ask_for_title(reply)
 
 
 def stop_stale_replies() -> int:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from chat.actions import jobs
 from chat.models import Job
 
-from . import handlers, packing  # noqa: F401 - importing them registers the handlers
+from . import handlers, packing, titles  # noqa: F401 - importing them registers the handlers
 from .registry import HANDLERS, QUICK, SLOW, Postpone
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from chat.context import preparation, prepared
+from chat.context import preparation, prepared, title
 from chat.context.known import prototypes
 from chat.context.prompt import DEFAULT_PERSONA
 from chat.llm.llama import LlamaProvider
@@ -91,4 +91,8 @@ def _warm_embedder() -> None:
 
 def background_prompts() -> dict[str, list[Turn]]:
     """Return the fixed beginnings of the background prompts by slot: all that may outlive what was read."""
-    return {reader.SLOT: list(prompt.turns("", "")), judge.SLOT: judge_prompt.prefix()}
+    return {
+        reader.SLOT: list(prompt.turns("", "")),
+        judge.SLOT: judge_prompt.prefix(),
+        title.SLOT: title.prefix(),
+    }

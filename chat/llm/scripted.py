@@ -56,6 +56,8 @@ class ScriptedProvider:
 
     replies: deque[Reply] = field(default_factory=deque)
     completions: deque[Reply] = field(default_factory=deque)
+    # Titles come when they please, so they take nothing from the other calls.
+    titles: deque[Reply] = field(default_factory=deque)
     default: str = "Understood."
     default_completion: str = "none"
     name: str = "scripted"
@@ -106,7 +108,10 @@ class ScriptedProvider:
         self.calls.append(Call(tuple(turns), slot, lane, max_tokens, grammar))
         if stop is not None and stop.is_set():
             return Completion("", "cancelled", Usage(prompt_tokens=self.count_tokens(turns)))
-        text = self._next(self.completions, self.default_completion, turns)
+        queue, default = (
+            (self.titles, "none") if slot == "title" else (self.completions, self.default_completion)
+        )
+        text = self._next(queue, default, turns)
         usage = Usage(prompt_tokens=self.count_tokens(turns), completion_tokens=self.count_text(text))
         return Completion(text, usage=usage)
 

@@ -1,0 +1,44 @@
+"""Finds a conversation's title while nobody waits for the model."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from chat.actions import prompts, titles
+from chat.context import title
+from chat.generation import run as generation
+from chat.llm.registry import ModelState, registry
+from chat.llm.types import Lane, ModelNotReady, ProviderError
+
+from .registry import Postpone, handles
+
+logger = logging.getLogger(__name__)
+
+_AGAIN = timedelta(seconds=1)
+_AFTER_REPLY = timedelta(seconds=3)
+
+
+@handles("title", slow=True)
+def find_title(payload: dict[str, Any]) -> None:
+    """Ask the model for a title; one that fails leaves the first words until the next exchange asks again."""
+    conversation = titles.waiting().filter(pk=payload["conversation"]).first()
+    if conversation is None or not (messages := titles.beginning(conversation)):
+        return
+    if generation.running():
+        # The model would only be taken from it.
+        raise Postpone(timezone.now() + _AFTER_REPLY)
+    try:
+        found, usage = title.find_title(registry.provider(), messages)
+    except ModelNotReady as reason:
+        if registry.status().state is ModelState.LOADING:
+            raise Postpone(timezone.now() + _AGAIN) from reason
+        return
+    except ProviderError:
+        logger.info("no title was found", extra={"conversation": str(conversation.pk)})
+        return
+    prompts.record_usage(conversation.owner_id, "title", Lane.BACKGROUND, usage, "stop")
+    titles.give_title(conversation.pk, found)
