@@ -18,13 +18,14 @@ from chat.views import (
     replies,
     reports,
     rooms,
+    search,
     settings,
     topics,
 )
 
 urlpatterns = [
     path("", chats.home, name="home"),
-    path("rooms/", rooms.listed, name="rooms"),
+    path("search/", search.search, name="search"),
     path("c/<uuid:pk>/menu/", rooms.room, name="room"),
     path("c/<uuid:pk>/rename/", rooms.rename, name="rename"),
     path("c/<uuid:pk>/pin/", rooms.pin, name="room_pin"),

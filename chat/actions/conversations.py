@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from chat.models import Conversation, Job, MemoryMode, Message
 
-from . import events
+from . import events, jobs, keeping
 from .messages import IDLE_END, Refused, end_when_idle, flush
 
 # Pages whose server was away come back within 15 s (static/js/socket.js).
@@ -22,8 +22,10 @@ PAGES_RETURN = timedelta(seconds=20)
 def end(conversation: Conversation) -> bool:
     """Mark a conversation as ended and have memory read what waits; False when it had ended already.
 
-    A reply in the making goes on; the next message opens the conversation again.
+    A reply in the making goes on; the next message opens the conversation again. A temporary one is deleted.
     """
+    if conversation.temporary:
+        return discard(conversation.pk)
     with transaction.atomic():
         ended = Conversation.objects.filter(pk=conversation.pk, ended_at__isnull=True).update(
             ended_at=timezone.now()
@@ -42,6 +44,8 @@ def set_memory_mode(conversation: Conversation, mode: str) -> None:
     """
     if mode not in MemoryMode.values:
         raise Refused(_("Choose on, read-only or off."))
+    if conversation.temporary:
+        raise Refused(_("Memory stays off in a temporary chat."))
     with transaction.atomic():
         fresh = Conversation.objects.select_for_update().get(pk=conversation.pk)
         if fresh.memory_mode == mode:
@@ -72,8 +76,26 @@ def end_if_idle(conversation_id: Any, now: datetime) -> datetime | None:
     return None
 
 
+def discard(conversation_id: Any) -> bool:
+    """Delete a temporary conversation and what the model has read of it; False when it is gone already."""
+    with transaction.atomic():
+        found = Conversation.objects.filter(pk=conversation_id, temporary=True).first()
+        if found is None:
+            return False
+        keeping.remove(found)
+        events.tell(found.owner_id, "rooms", gone=str(found.pk))
+    return True
+
+
+def _discard_soon(conversation_ids: list[str], when: datetime) -> None:
+    with transaction.atomic():
+        jobs.enqueue("discard", {"conversations": conversation_ids}, run_after=when)
+
+
 def left(conversation_id: Any) -> None:
-    """The last page of a conversation was closed: from now on it may end by itself."""
+    """The last page of a conversation was closed: from now on it may end by itself, a temporary one soon."""
+    if Conversation.objects.filter(pk=conversation_id, temporary=True).exists():
+        _discard_soon([str(conversation_id)], timezone.now() + PAGES_RETURN)
     if Conversation.objects.kept().filter(pk=conversation_id, ended_at__isnull=True).exists():
         end_when_idle(conversation_id)
 
@@ -81,4 +103,7 @@ def left(conversation_id: Any) -> None:
 def await_pages(now: datetime) -> None:
     """Let pages that are still open come back before their conversation ends; when the process starts."""
     soon = now + PAGES_RETURN
+    temporary = [str(pk) for pk in Conversation.objects.filter(temporary=True).values_list("pk", flat=True)]
+    if temporary:
+        _discard_soon(temporary, soon)
     Job.objects.filter(kind="end_idle", run_after__lt=soon).update(run_after=soon)

@@ -35,12 +35,17 @@ class Busy(Refused):
     """A reply is still being written in this conversation."""
 
 
-def send_message(owner: Any, text: str, conversation: Conversation | None = None) -> tuple[Message, Message]:
-    """Save the user's message and an empty reply for it, and return both; None begins a conversation."""
+def send_message(
+    owner: Any, text: str, conversation: Conversation | None = None, *, temporary: bool = False
+) -> tuple[Message, Message]:
+    """Save the user's message and an empty reply for it, and return both; None begins a conversation.
+
+    A `temporary` one has no memory, stands in no list and is gone once its page is closed.
+    """
     text = sendable(text)
     try:
         with transaction.atomic():
-            conversation = conversation or _new_conversation(owner, default_app(owner), text)
+            conversation = conversation or _new_conversation(owner, default_app(owner), text, temporary)
             place = next_place(conversation)
             asked = create(conversation, place, Role.USER, text)
             reply = create(conversation, place + 1, Role.ASSISTANT, "", state=MessageState.STREAMING)
@@ -175,7 +180,10 @@ def title_of(text: str) -> str:
     return first_line if len(first_line) <= 60 else first_line[:59].rsplit(" ", 1)[0] + "…"
 
 
-def _new_conversation(owner: Any, app: App, text: str) -> Conversation:
+def _new_conversation(owner: Any, app: App, text: str, temporary: bool) -> Conversation:
+    if temporary:
+        off = {"temporary": True, "memory_mode": MemoryMode.OFF}
+        return Conversation.objects.create(owner=owner, app=app, **off)
     return Conversation.objects.create(owner=owner, app=app, title=title_of(text))
 
 

@@ -64,7 +64,7 @@ _EXAMPLES = (
 # Words without what quotes, marks up or introduces something; one word may be a whole title in Chinese.
 _GRAMMAR = (
     f'root ::= word (" " word){{0,{_MOST_WORDS - 1}}}\n'
-    r'word ::= [^ \t\n\r"“”„«»*#:;<>|`\[\]]{1,24}'
+    r'word ::= [^ \t\n\r"“”„«»*#:;<>|`_\[\]]{1,24}'
 )
 
 

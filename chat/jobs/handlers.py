@@ -32,6 +32,7 @@ _AGAIN = timedelta(seconds=1)
 _REWARMED = 2
 # While a reply is being written the look waits; the model would only be taken from it (design §5, "When").
 # A reply's end asks for the look at its own conversation again; this is for the other conversations.
+_STOPPING_SECONDS = 1.0
 _AFTER_REPLY = timedelta(seconds=5)
 
 
@@ -114,6 +115,15 @@ def end_idle(payload: dict[str, Any]) -> None:
     again = again or conversations.end_if_idle(payload["conversation"], now)
     if again is not None:
         raise Postpone(again)
+
+
+@handles("discard", quick=True)
+def discard(payload: dict[str, Any]) -> None:
+    """Delete temporary conversations whose pages were closed and have not come back."""
+    for key in payload["conversations"]:
+        if not hub.is_watched(key):
+            generation.stop_in(key, patience=_STOPPING_SECONDS)
+            conversations.discard(key)
 
 
 @handles("free_caches", quick=True)

@@ -114,4 +114,4 @@ class Conversation(OwnedModel):
         return reverse("conversation", args=[self.pk])
 
     def __str__(self) -> str:
-        return self.title or str(_("New chat"))
+        return str(_("Temporary chat")) if self.temporary else self.title or str(_("New chat"))

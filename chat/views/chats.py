@@ -27,8 +27,8 @@ from .stretches import Stretch, around, stretch
 
 @require_GET
 def home(request: HtmxHttpRequest) -> HttpResponse:
-    """Show an empty chat; its conversation begins with the first message."""
-    return _home(request)
+    """Show an empty chat, a temporary one if asked; its conversation begins with the first message."""
+    return _home(request, temporary=request.GET.get("temporary") == "1")
 
 
 def _home(request: HtmxHttpRequest, status: int = 200, **more: Any) -> HttpResponse:
@@ -89,11 +89,12 @@ def send(request: HtmxHttpRequest) -> HttpResponse:
     """Save a message and begin its reply, or do what it commands."""
     given, text = request.POST.get("conversation", ""), request.POST.get("text", "")
     found = own_conversation(request, uuid_or_404(given)) if given else None
+    temporary = request.POST.get("temporary") == "1"
     generation.settle()
     try:
         if (command := parse(text)) is not None:
             return obey(request, found, *command)
-        asked, reply = actions.send_message(request.user, text, found)
+        asked, reply = actions.send_message(request.user, text, found, temporary=temporary)
     except (actions.Refused, NoCommand) as problem:
         status = 409 if isinstance(problem, actions.Busy) else 422
         return _kept(request, found, str(problem), text, status)
@@ -116,7 +117,7 @@ def _kept(
         return refused(request, sentence, status, "")
     notices.error(request, sentence)
     if found is None:
-        return _home(request, status, draft=text)
+        return _home(request, status, draft=text, temporary=request.POST.get("temporary") == "1")
     return _page(request, found, stretch(found, QueryDict()), status, draft=text)
 
 

@@ -11,14 +11,15 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import Resolver404, resolve
+from django.urls import Resolver404, resolve, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
-from django_htmx.http import trigger_client_event
+from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from chat.actions import conversations, keeping
 from chat.actions.messages import Refused
+from chat.generation import run as generation
 from chat.models import Conversation, ExtractionRun, Job, MemoryMode, Message, Strategy
 
 from .answers import refused, toast
@@ -148,9 +149,13 @@ def _set(
 
 @require_POST
 def end(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
-    """End a conversation; the next message opens it again."""
+    """End a conversation; the next message opens it again. A temporary one is gone."""
     found = own_conversation(request, pk)
+    if found.temporary:
+        generation.stop_in(found.pk, patience=2.0)
     conversations.end(found)
+    if found.temporary:
+        return HttpResponseClientRedirect(reverse("home")) if request.htmx else redirect("home")
     return toast(_chat_changed(request, found), _("Ended. A new message opens it again."))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -19,7 +19,6 @@ from chat.models import App, Conversation
 
 from .answers import changed, refused
 from .forgetting import told
-from .health import opened_from
 from .scope import HtmxHttpRequest, own_app, own_conversation, uuid_or_404
 
 # Its text is kept while undo is possible; the engine gives way within a token.
@@ -27,17 +26,9 @@ _STOPPING_SECONDS = 2.0
 
 
 @require_GET
-def listed(request: HtmxHttpRequest) -> HttpResponse:
-    """Show the list of conversations, and with it the title of the page that asks."""
-    if not request.htmx:
-        return redirect("home")
-    return render(request, "_rooms.html", {"conversation": opened_from(request), "live": True})
-
-
-@require_GET
 def room(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Show a conversation's menu; without htmx as a page of its own."""
-    found = own_conversation(request, pk)
+    found = _own_room(request, pk)
     context = {
         "room": found,
         "others": App.objects.for_owner(request.user).exclude(pk=found.app_id),
@@ -49,7 +40,7 @@ def room(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def rename(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Show the line in which a conversation is renamed, or rename it."""
-    found = own_conversation(request, pk)
+    found = _own_room(request, pk)
     if request.method == "GET":
         if not request.htmx:
             return redirect("room", found.pk)
@@ -64,7 +55,7 @@ def rename(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 def pin(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Let a conversation stand first, or no more."""
-    found = own_conversation(request, pk)
+    found = _own_room(request, pk)
     actions.set_pinned(found, not found.pinned)
     return _changed(request, found)
 
@@ -72,7 +63,7 @@ def pin(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 def move(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Put a conversation into another app."""
-    found = own_conversation(request, pk)
+    found = _own_room(request, pk)
     actions.move(found, own_app(request, uuid_or_404(request.POST.get("app", ""))))
     return _changed(request, found)
 
@@ -80,7 +71,7 @@ def move(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 def delete(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Delete a conversation: gone at once, for good after eight seconds; its own page is led to a new one."""
-    found = own_conversation(request, pk)
+    found = _own_room(request, pk)
     with_memories = request.POST.get("memories") == "1"
     generation.stop_in(found.pk, patience=_STOPPING_SECONDS)
     try:
@@ -96,6 +87,13 @@ def delete(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     gone = told(deletion, list(deletion.facts.all()), deletion.pressed_at, found)
     answer = trigger_client_event(_changed(request, found), "forgot", gone)
     return changed(answer) if with_memories else answer
+
+
+def _own_room(request: HtmxHttpRequest, pk: UUID) -> Conversation:
+    found = own_conversation(request, pk)
+    if found.temporary:
+        raise Http404
+    return found
 
 
 def _changed(request: HtmxHttpRequest, found: Conversation) -> HttpResponse:

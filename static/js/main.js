@@ -35,5 +35,5 @@ socket.on("frame", (frame) => {
   if (["chat", "messages"].includes(frame.type)) tell("chat-changed");
   if (["rooms", "messages"].includes(frame.type)) tell("rooms-changed");
 });
-socket.on("open", (again) => { tell("memory-changed"); if (again) tell("rooms-changed"); });
+socket.on("open", () => ["memory-changed", "rooms-changed"].forEach((name) => tell(name)));
 socket.connect();

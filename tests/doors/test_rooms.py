@@ -31,7 +31,7 @@ def work(owner):
 
 
 def shown(client: Client, page: str = "http://testserver/") -> str:
-    answer = client.get("/rooms/", headers={"hx-request": "true", "hx-current-url": page})
+    answer = client.get("/search/", headers={"hx-request": "true", "hx-current-url": page})
     return " ".join(answer.content.decode().split())
 
 

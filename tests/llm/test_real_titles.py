@@ -22,13 +22,13 @@ pytestmark = pytest.mark.model
         "```python\nprint('x')\n```",
     ],
 )
-def test_a_title_has_at_most_six_words_of_one_line(llama_roomy, text):
+def test_a_title_has_at_most_six_words_of_one_line(llama, text):
     messages = [
         Message(seq=1, role="user", content=text),
         Message(seq=2, role="assistant", content="Gladly."),
     ]
     try:
-        found, usage = title.find_title(llama_roomy, messages)
+        found, usage = title.find_title(llama, messages)
     except title.TitleFailed:
         return
     assert 0 < len(found) <= title.LONGEST
