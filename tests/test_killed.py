@@ -122,3 +122,19 @@ def test_a_forgotten_fact_is_gone_after_a_kill_inside_its_undo_window(start, env
     until(lambda: rows(environment, "SELECT 1 FROM chat_deletion WHERE state='done'"), seconds=30)
     assert rows(environment, "SELECT text FROM chat_fact") == []
     assert json.dumps(rows(environment, "SELECT before, after FROM chat_factevent")) == "[]"
+
+
+def test_deleted_and_temporary_chats_are_gone_after_a_kill_inside_the_undo_window(start, environment):
+    process, page = start()
+    url, _ = page.post("/send/", text="Hello")
+    page.post("/send/", text="Hello", temporary="1")
+    assert len(rows(environment, "SELECT id FROM chat_conversation")) == 2
+    page.post(f"/c/{url.rstrip('/').rsplit('/', 1)[-1]}/delete/")
+    process.send_signal(signal.SIGKILL)
+    process.wait(10)
+    assert rows(environment, "SELECT state FROM chat_deletion") == [("pending",)]
+
+    start()
+    until(lambda: not rows(environment, "SELECT 1 FROM chat_conversation"), seconds=60)
+    assert rows(environment, "SELECT state FROM chat_deletion") == [("done",)]
+    assert rows(environment, "SELECT 1 FROM chat_message") == []
