@@ -204,7 +204,7 @@ def test_a_chat_that_outgrows_its_window_says_where_it_was_compacted(ours, ours_
     scripted.context_window = 600
     back = "/"
     for i in range(8):
-        given = {"conversation": back.strip("/c")} if i else {}
+        given = {"conversation": back.split("/")[2]} if i else {}
         back = ours.post("/send/", {"text": f"Question {i}: {'why? ' * 40}", **given}).url
         generation.wait()
     page = text(ours.get(back))
