@@ -26,6 +26,7 @@ PAGES = {
     "topics": "/c/{chat}/topics/",
     "prompt report": "/m/{reply}/prompt/",
     "settings": "/settings/",
+    "search": "/search/?q=shade",
     "login": "/login/",
     "404": "/nowhere/",
 }

@@ -80,7 +80,16 @@ def pages(chat: Conversation) -> list[str]:
         f"/memory/{part}"
         for part in ("", "?tab=pinned", "?q=zzzz", "clear/", "archive/", "health/", "graph/")
     ]
-    return ["/", "/settings/", *of_the_chat, *of_the_reply, *of_the_fact, *memory]
+    return [
+        "/",
+        "/settings/",
+        "/search/?q=Καλημέρα",
+        "/search/?q=zzzz",
+        *of_the_chat,
+        *of_the_reply,
+        *of_the_fact,
+        *memory,
+    ]
 
 
 def shown(client: Client, address: str) -> list[str]:

@@ -60,7 +60,6 @@ def test_the_compiled_file_is_made_from_the_text():
     assert compiled == written
 
 
-@pytest.mark.xfail(strict=False, reason="the other language follows when all sentences are there")
 @pytest.mark.skipif(shutil.which("xgettext") is None, reason="gathering messages needs GNU gettext")
 def test_no_message_of_the_code_is_missing_in_the_text(tmp_path, monkeypatch):
     # Where a folder of languages lies beside the code, it would be written into.
