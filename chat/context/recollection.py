@@ -7,7 +7,6 @@ word for word like any note.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from chat.memory.lines import one_line
@@ -16,6 +15,7 @@ from chat.topics.contents import with_contents
 from chat.topics.match import words
 
 from .assembly import Shape
+from .sentences import sentences
 
 Counter = Callable[[str], int]
 
@@ -27,7 +27,6 @@ _MESSAGES, _CHARACTERS = 60, 6000
 # After so many sentences one that does not fit ends the search.
 _ENOUGH = 3
 _OPEN, _CLOSE = "(What we said about this earlier in this conversation:", ")"
-_SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?。！？]+(?!\s)[^.!?。！？\n]+)*[.!?。！？]*")
 
 
 def said_before(conversation: Conversation, message: Message, shape: Shape) -> list[tuple[bool, str]]:
@@ -62,8 +61,7 @@ def quoted(asked: str, said: Sequence[tuple[bool, str]], room: int, count: Count
     found = [
         (place, mine, one_line(sentence))
         for place, (mine, text) in enumerate(said)
-        for sentence in _SENTENCE.findall(text)
-        if sentence.strip()
+        for sentence in sentences(text)
     ]
     # Of what is equally near the newest: where a matter was left is what one comes back to.
     ranked = sorted(range(len(found)), key=lambda n: (len(own & words(found[n][2])), n), reverse=True)
@@ -79,11 +77,11 @@ def quoted(asked: str, said: Sequence[tuple[bool, str]], room: int, count: Count
     return text
 
 
-def _rendered(sentences: Sequence[tuple[int, bool, str]]) -> str:
+def _rendered(quoted_sentences: Sequence[tuple[int, bool, str]]) -> str:
     """Return the quotation, one line for each message."""
     lines: list[str] = []
     before = -1
-    for place, mine, sentence in sentences:
+    for place, mine, sentence in quoted_sentences:
         if place == before:
             lines[-1] += f" {sentence}"
         else:

@@ -13,7 +13,7 @@ from chat.actions import prompts, storage
 from chat.actions.owners import redacts
 from chat.context import summary
 from chat.llm.registry import ModelState, registry
-from chat.llm.types import Lane, ModelNotReady, ProviderError
+from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError
 from chat.models import Message, Topic
 
 from .registry import Postpone, handles
@@ -41,12 +41,11 @@ def _summed_up(topic: Topic, rows: Sequence[Message]) -> str:
     fresh = [m for m in rows if m.seq > topic.summarised_through]
     if not fresh:
         return ""
-    text, owner = topic.summary, topic.conversation.owner_id
+    text = topic.summary
     try:
         provider = registry.provider()
         for portion in summary.portions(provider, fresh):
-            text, usage = summary.summarise(provider, text, portion, redacting=redacts(owner))
-            prompts.record_usage(owner, "summary", Lane.BACKGROUND, usage, "stop")
+            text = _continued(provider, topic, text, portion)
     except ModelNotReady as reason:
         if registry.status().state is ModelState.LOADING:
             raise Postpone(timezone.now() + _AGAIN) from reason
@@ -54,4 +53,15 @@ def _summed_up(topic: Topic, rows: Sequence[Message]) -> str:
     except ProviderError:
         logger.warning("a topic is packed without a summary", extra={"topic": str(topic.pk)}, exc_info=True)
         return ""
+    return "" if text == topic.summary else text
+
+
+def _continued(provider: Provider, topic: Topic, text: str, portion: Sequence[Message]) -> str:
+    owner = topic.conversation.owner_id
+    try:
+        text, usage = summary.summarise(provider, text, portion, redacting=redacts(owner))
+    except summary.SummaryFailed:
+        logger.warning("a part of a topic was not summed up", extra={"topic": str(topic.pk)})
+        return text
+    prompts.record_usage(owner, "summary", Lane.BACKGROUND, usage, "stop")
     return text

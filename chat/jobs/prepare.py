@@ -49,7 +49,7 @@ def prepare(payload: dict[str, Any]) -> None:
 
 
 def _sum_up(provider: Provider, conversation: Conversation, through: int) -> bool:
-    """Continue the summary through that message; a model that fails leaves it to trimming alone."""
+    """Continue the summary through that message; what the model cannot tell is left to trimming alone."""
     leaving = Message.objects.filter(
         conversation=conversation,
         seq__gt=max(conversation.summarised_through, conversation.cleared_through),
@@ -60,10 +60,10 @@ def _sum_up(provider: Provider, conversation: Conversation, through: int) -> boo
     for portion in summary.portions(provider, [m for m in with_contents(leaving) if m.content]):
         try:
             text, usage = summary.summarise(provider, text, portion, redacting=redacting)
+            prompts.record_usage(conversation.owner_id, "summary", Lane.BACKGROUND, usage, "stop")
         except summary.SummaryFailed:
-            logger.warning("no summary was made", extra={"conversation": str(conversation.pk)})
-            break
-        prompts.record_usage(conversation.owner_id, "summary", Lane.BACKGROUND, usage, "stop")
+            # Asked again it would say the same, and what comes after it would never be told.
+            logger.warning("a part was not summed up", extra={"conversation": str(conversation.pk)})
         if not prompts.record_summary(conversation, text, after, portion[-1].seq):
             break
         after = portion[-1].seq

@@ -59,7 +59,7 @@ class ScriptedProvider:
     # Titles come when they please, so they take nothing from the other calls.
     titles: deque[Reply] = field(default_factory=deque)
     default: str = "Understood."
-    default_completion: str = "none"
+    default_completion: Reply = "none"
     name: str = "scripted"
     remote: bool = False
     context_window: int = 8192
@@ -124,7 +124,7 @@ class ScriptedProvider:
             raise PromptTooLong("This conversation is longer than the model's window.")
 
     @staticmethod
-    def _next(queue: deque[Reply], default: str, turns: Sequence[Turn]) -> str:
+    def _next(queue: deque[Reply], default: Reply, turns: Sequence[Turn]) -> str:
         reply = queue.popleft() if queue else default
         if isinstance(reply, Exception):
             raise reply if isinstance(reply, ProviderError) else ProviderError(str(reply))

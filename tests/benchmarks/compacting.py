@@ -46,7 +46,8 @@ def main() -> int:
         for text, category, kind in talk.FACTS:
             Fact.objects.create(owner=owner, text=text, category=category, kind=kind, confidence=0.75)
         waits = [
-            wait(page, bare, planted(owner, [*talk.TALK, *MORE[n : n + 11]])) for n in range(CONVERSATIONS)
+            wait(page, bare, planted(owner, [*talk.TALK[n:], *talk.TALK[:n], *MORE[:11]]))
+            for n in range(CONVERSATIONS)
         ]
     finally:
         process.terminate()

@@ -35,10 +35,10 @@ from chat.llm.types import Turn  # noqa: E402
 from chat.models import Conversation, Fact, MessageState, Strategy  # noqa: E402
 from tests.benchmarks import talk  # noqa: E402
 from tests.benchmarks.counting import tokenizer  # noqa: E402
+from tests.minutes import minutes  # noqa: E402
 
 TURNS, WINDOW = 300, 2048
 LONGEST, HUGE, HUGE_ONES = 1500, 5000, 5
-SUMMARY = "They talked about the booking page of a climbing gym: polling, conflicts and a waiting list. " * 2
 
 
 class Counting(ScriptedProvider):
@@ -77,7 +77,7 @@ def main() -> int:
     """Run all four strategies and print the table; returns the exit code."""
     call_command("migrate", verbosity=0)
     real = tokenizer()
-    provider = Counting(context_window=WINDOW, default_completion=SUMMARY)
+    provider = Counting(context_window=WINDOW, default_completion=minutes)
     provider.counter = real
     registry.use(provider)
     owner = local_owner()
