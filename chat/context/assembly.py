@@ -79,6 +79,10 @@ class Assembly:
         """Return what one message takes in the prompt, on the safe side."""
         return self.provider.count_text(self._turn(message).content) + _TEMPLATE_TOKENS
 
+    def own_size(self) -> int:
+        """Return what the user's message takes without its note, on the safe side."""
+        return self.provider.count_text(self._shown(self.message)) + _TEMPLATE_TOKENS
+
     def _system(self) -> Turn:
         summary = f"{SUMMARY_HEADER}\n\n{self.shape.summary}" if self.shape.summary else ""
         return Turn("system", "\n\n".join(part for part in (self.persona, self.block, summary) if part))

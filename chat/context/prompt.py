@@ -184,7 +184,7 @@ def _sections(assembly: Assembly, total: int) -> dict[str, int]:
         "memory": count(assembly.block),
         "summary": count(assembly.shape.summary),
         "note": count(assembly.note),
-        "message": max(0, assembly.size(assembly.message) - count(assembly.note)),
+        "message": assembly.own_size(),
     }
     # What is left are earlier messages and the template around them all; without any it is the template's.
     rest = max(0, total - sum(parts.values()))
