@@ -57,9 +57,7 @@ def test_the_sections_of_a_prompt_add_up_and_a_first_message_has_no_past(make_co
     assert sum(later.sections.values()) == later.tokens
 
 
-def test_a_note_takes_nothing_from_what_the_message_itself_takes(
-    make_conversation, say, provider, make_fact
-):
+def test_a_note_takes_nothing_from_what_the_message_itself_takes(make_conversation, say, provider, make_fact):
     make_fact("User lives in Copenhagen", category="identity", kind="home")
     prompt = build(conversation := make_conversation(), say(conversation, "How is my city?"), provider)
     assert prompt.sections["note"] > 0
