@@ -30,6 +30,7 @@ COMMANDS = (
     Command("unlearn", lazy("Forget the memory that says this"), lazy("what to forget")),
     Command("clear", lazy("Hide what was said here from the model")),
     Command("history", lazy("Let the model see all of it again")),
+    Command("forget", lazy("Delete this chat, with undo")),
     Command("sessions", lazy("Search your chats")),
     Command("help", lazy("Keyboard shortcuts")),
 )

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from django.utils.translation import override
 
 from chat.commands import COMMANDS, NoCommand, parse
+
+
+@pytest.fixture(autouse=True)
+def _in_english() -> Iterator[None]:
+    with override("en"):
+        yield
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from chat.llm.registry import registry
 from chat.memory.nearest import cosines, nearest
 from chat.models import Conversation, Fact, Message, Origin
 
+from . import rooms
 from .answers import changed, toast
 from .articles import articles
 from .forgetting import told
@@ -95,6 +96,14 @@ def _history(request: HtmxHttpRequest, conversation: Conversation | None, rest: 
     return _said(request, conversation, _("The model sees everything that was said here again."), marked)
 
 
+def _forget(request: HtmxHttpRequest, conversation: Conversation | None, rest: str) -> HttpResponse:
+    if conversation is None:
+        raise Refused(_("There is nothing to delete yet."))
+    if conversation.temporary:
+        raise Refused(_("This chat is gone once you leave it."))
+    return rooms.delete(request, conversation.pk)
+
+
 def _on_the_page(name: str, elsewhere: Doer) -> Doer:
     """Return what a script of the page does, and what happens without it."""
 
@@ -132,6 +141,7 @@ def _page(conversation: Conversation | None) -> str:
 _DOERS: dict[str, Doer] = {
     "new": _leads_to("home"),
     "temporary": _leads_to("home", "?temporary=1"),
+    "forget": _forget,
     "memories": _on_the_page("memories", _leads_to("memory")),
     "remember": _remember,
     "unlearn": _unlearn,

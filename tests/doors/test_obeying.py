@@ -114,6 +114,21 @@ def test_there_is_nothing_to_clear_before_the_first_message(ours_htmx, owner):
     assert send(ours_htmx, "/clear").status_code == 422
 
 
+def test_forget_deletes_the_chat_with_undo(ours_htmx, ours, chat):
+    here = f"http://testserver/c/{chat.pk}/"
+    answer = send(ours_htmx, "/forget", chat, headers={"hx-current-url": here})
+    assert answer.headers["HX-Redirect"] == "/"
+    assert not Conversation.objects.kept().exists()
+    deletion = Conversation.objects.get().deletion
+    assert f'action="/memory/undo/{deletion.pk}/"' in ours.get("/").content.decode()
+    ours_htmx.post(f"/memory/undo/{deletion.pk}/")
+    assert Conversation.objects.kept().get() == chat
+
+
+def test_there_is_nothing_to_forget_before_the_first_message(ours_htmx, owner):
+    assert send(ours_htmx, "/forget").status_code == 422
+
+
 @pytest.mark.parametrize(("text", "address"), [("/new", "/"), ("/temporary", "/?temporary=1")])
 def test_some_lead_to_another_page(ours, ours_htmx, chat, text, address):
     assert send(ours_htmx, text, chat).headers["HX-Redirect"] == address
