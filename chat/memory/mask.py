@@ -40,6 +40,27 @@ _FRAME = re.compile(
     r"riassumi|traduci|correggi|traduza|resuma|corrija)\b[^\n:：]{0,60}[:：]|(?:翻译|总结|润色|修改)[^\n:：]{0,20}[:：]",
     re.I,
 )
+# "Answer in three sentences." is meant for this one answer; "Always answer …" begins otherwise.
+_LENGTH = (
+    r"(?:(?:at most|no more than|about|just|only|under|höchstens|nur|etwa|au plus|máximo|massimo|"
+    r"no máximo) )?"
+    r"(?:\d+|an?|one|two|three|four|five|six|ten|a few|ein(?:em|er|en)?|zwei|drei|vier|fünf|wenigen|une?|"
+    r"deux|"
+    r"trois|quatre|cinq|quelques|una?|dos|tres|cuatro|cinco|pocas|due|tre|quattro|cinque|poche|uma?|dois|"
+    r"duas|"
+    r"três|quatro|poucas) (?:(?:short|brief|single|kurzen|courtes|breves|brevi|curtas) )?"
+    r"(?:sentences?|words?|lines?|paragraphs?|bullet points?|sätzen?|satz|worten|wörtern?|wort|zeilen?|"
+    r"absätzen?|"
+    r"phrases?|mots?|lignes?|frases?|palabras?|líneas?|frasi|parole|righe|palavras?|linhas?)"
+)
+_THIS_ANSWER = re.compile(
+    r"(?:^|(?<=[.!?:]\s))(?:please |bitte )?(?:(?:answer|reply|respond|explain|say|tell|summari[sz]e|"
+    r"describe|write|"
+    r"antworte|erkläre?|sag|schreib|fasse?|réponds|répondez|explique|responde|explica|contesta|rispondi|"
+    r"spiega|"
+    rf"responda)\b[^.!?\n]{{0,30}}? (?:in|with|en|em|mit|con|com) )?{_LENGTH}(?: please| bitte)?(?=[.!]|$)",
+    re.I | re.M,
+)
 _MACHINE = re.compile(
     r"^[ \t]*(?:traceback \(|file \"|at [\w.$<>]+\(|\$ |>>> |\.\.\. |#include|import \w|"
     r"from \w+ import|def \w+\(|class \w+[(:]|"
@@ -94,6 +115,7 @@ def mask(text: str) -> str:
     text = _INLINE.sub(HIDDEN, text)
     text = _URL.sub(HIDDEN, text)
     text = _MACHINE.sub(HIDDEN, text)
+    text = _THIS_ANSWER.sub(HIDDEN, text)
     paragraphs = re.split(r"\n\s*\n", text)
     if len(paragraphs) > 1:
         paragraphs = [HIDDEN if count_words(p) > _PASTED_WORDS else p for p in paragraphs]

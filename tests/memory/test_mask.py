@@ -26,6 +26,10 @@ from chat.memory.mask import HIDDEN, is_worth_reading, mask
         ("Kürzer bitte:\nSehr geehrte Frau Amadi,\nich wohne in Riga.\nPetra", "Riga"),
         ("It says\nTraceback (most recent call last):\nValueError: Riga", "Riga"),
         ("2026-01-02 10:00:01 ERROR city=Riga", "Riga"),
+        ("Where is Riga? Answer in three sentences.", "three"),
+        ("And is it large? Two sentences.", "Two"),
+        ("Please explain it in one short paragraph", "short"),
+        ("Was ist Lärche? Antworte in einem Satz.", "Satz"),
     ],
 )
 def test_what_is_shown_is_hidden(shown: str, hidden: str) -> None:
@@ -37,6 +41,10 @@ def test_what_is_shown_is_hidden(shown: str, hidden: str) -> None:
     [
         "I'm Petra and I don't live in Riga, it's my sister's town.",
         'I play "Moon River" on the cello.',
+        "Always answer in two sentences.",
+        "I want answers in two sentences.",
+        "From now on reply in one sentence.",
+        "My poem has four lines.",
         "Dear all,\nI live in Riga.\nPetra",
         "My rule: no meetings before ten.",
         "J'habite à Riga et j'aime l'hiver.",
