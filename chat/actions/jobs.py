@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from chat.models import Job
@@ -63,6 +63,13 @@ def claim(kinds: Collection[str], now: datetime) -> Job | None:
         return None
     taken = Job.objects.due(now).filter(pk=job.pk).update(lease_until=now + LEASE, attempts=F("attempts") + 1)
     return Job.objects.get(pk=job.pk) if taken else None
+
+
+def is_wanted(kind: str) -> bool:
+    """Return whether work of a kind is due or running now."""
+    now = timezone.now()
+    open_jobs = Job.objects.filter(kind=kind, failed_at__isnull=True)
+    return open_jobs.filter(Q(run_after__lte=now) | Q(lease_until__gt=now)).exists()
 
 
 def done(job: Job) -> None:

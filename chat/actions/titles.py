@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from chat.memory.small_talk import is_small_talk
 from chat.models import Conversation, Message, MessageState, Role, TitledBy
 
 from . import events, jobs
 
+# What was said is remembered first: a title can wait.
+AFTER_MEMORY = timedelta(seconds=4)
 # A conversation that found no title in its first three exchanges keeps its first words.
 LAST_TRY = 6  # by `seq`
 
@@ -22,7 +26,8 @@ def ask_for_title(reply: Message) -> None:
     theirs = Message.objects.filter(conversation=reply.conversation_id, role=Role.USER).shown()
     if not is_small_talk(theirs.values_list("content", flat=True)):
         key = str(reply.conversation_id)
-        jobs.enqueue("title", {"conversation": key}, key=f"title:{key}")
+        later = timezone.now() + AFTER_MEMORY
+        jobs.enqueue("title", {"conversation": key}, key=f"title:{key}", run_after=later)
 
 
 def waiting() -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from chat.actions import prompts, titles
+from chat.actions import jobs, prompts, titles
 from chat.context import title
 from chat.generation import run as generation
 from chat.llm.registry import ModelState, registry
@@ -28,8 +28,8 @@ def find_title(payload: dict[str, Any]) -> None:
     conversation = titles.waiting().filter(pk=payload["conversation"]).first()
     if conversation is None or not (messages := titles.beginning(conversation)):
         return
-    if generation.running():
-        # The model would only be taken from it.
+    if generation.running() or jobs.is_wanted("extract"):
+        # The model would only be taken from it, or from memory, which matters more.
         raise Postpone(timezone.now() + _AFTER_REPLY)
     try:
         found, usage = title.find_title(registry.provider(), messages)

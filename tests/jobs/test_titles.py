@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from chat.actions import events, rooms, titles
@@ -13,6 +15,13 @@ from chat.models import Conversation, Job, UsageRecord
 pytestmark = pytest.mark.django_db
 
 TENT = "Can you help me pick a tent for two?"
+
+
+@pytest.fixture(autouse=True)
+def at_once(request, monkeypatch):
+    """No title waits for its time, but where a test is about that."""
+    if "clock" not in request.fixturenames:
+        monkeypatch.setattr(titles, "AFTER_MEMORY", timedelta())
 
 
 def look(chat: Conversation) -> tuple[str, str]:
@@ -32,6 +41,20 @@ def test_the_first_exchange_gets_a_title_and_pages_hear_of_it(
     assert look(chat) == ("A tent for two", "model")
     assert {"type": "rooms"} in heard
     assert UsageRecord.objects.get(purpose="title").lane == "background"
+
+
+def test_memory_looks_first_and_the_title_follows(say, scripted, clock):
+    clock(0)
+    chat = say(TENT)
+    scripted.titles.append("A tent for two")
+    assert run_due({"title"}) == 0
+    clock(5)
+    run_due({"title"})
+    assert look(chat) == (TENT, "opening")
+    run_due({"extract"})
+    clock(4)
+    run_due({"title"})
+    assert look(chat) == ("A tent for two", "model")
 
 
 def test_it_has_one_title_and_is_not_asked_for_another(say, scripted):
@@ -108,7 +131,7 @@ def test_while_the_model_loads_it_waits_and_without_one_it_is_left(say, scripted
     registry._set(Status(ModelState.LOADING))
     run_due({"title"}, limit=1)
     assert Job.objects.filter(kind="title", attempts=0).exists()
-    Job.objects.update(run_after="2020-01-01T00:00Z")
+    Job.objects.filter(kind="title").update(run_after="2020-01-01T00:00Z")
     registry._set(Status(ModelState.MISSING))
     run_due({"title"}, limit=1)
     assert not Job.objects.filter(kind="title").exists()
