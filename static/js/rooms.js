@@ -3,6 +3,7 @@ import { $, $$ } from "./dom.js";
 
 const menu = $("#room");
 let back;
+const tell = () => htmx.trigger(document.body, "rooms-changed");
 
 function key(event) {
   const line = event.target.closest(".rename .field");
@@ -17,7 +18,7 @@ function key(event) {
 function left({ target: line }) {
   if (!line.matches(".rename .field")) return;
   if (line.value.trim() && line.value !== line.defaultValue) line.form.requestSubmit();
-  else htmx.trigger(document.body, "rooms-changed");
+  else tell();
 }
 
 function settled({ target }) {
@@ -35,12 +36,13 @@ export function start() {
   document.addEventListener("keydown", key, true);
   document.addEventListener("focusout", left);
   document.body.addEventListener("htmx:afterSettle", settled);
-  // What is being typed stays while the list is drawn anew.
-  document.body.addEventListener("htmx:beforeRequest", (event) => {
-    if (event.target.id === "rooms" && $(".rename :focus")) event.preventDefault();
+  // What is being typed and what has opened the menu stay: the list is drawn anew after that.
+  document.body.addEventListener("htmx:beforeSwap", ({ target, detail }) => {
+    if (target.id === "rooms" && $(".rename :focus, #room:popover-open")) detail.shouldSwap = false;
   });
   document.body.addEventListener("htmx:afterRequest", ({ target, detail }) => {
     if (detail.requestConfig.verb === "post" && menu.contains(target)) menu.hidePopover();
   });
   menu.addEventListener("beforetoggle", ({ newState }) => { if (newState === "open") menu.replaceChildren(); });
+  menu.addEventListener("toggle", ({ newState }) => { if (newState === "closed") tell(); });
 }
