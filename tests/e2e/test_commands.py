@@ -87,7 +87,7 @@ def test_remember_is_undone_at_a_press(page):
 def test_unlearn_forgets_with_undo(page, make_fact):
     make_fact("User likes chess")
     say(page, "/unlearn chess")
-    toast = page.locator(".toast").filter(has_text="Forgot “User likes chess”")
+    toast = page.locator(".toast").filter(has_text="Forgot “Likes chess”")
     toast.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("link", name="1 memory")).to_be_visible()
 
