@@ -18,16 +18,14 @@ from chat.actions.messages import Refused
 from chat.commands import COMMANDS
 from chat.llm.registry import registry
 from chat.memory.nearest import cosines, nearest
+from chat.memory.shown import shown
 from chat.models import Conversation, Fact, Message, Origin
 
 from . import rooms
 from .answers import changed, toast
 from .articles import articles
-from .forgetting import told
+from .forgetting import SHOWN_CHARACTERS, told
 from .scope import HtmxHttpRequest
-
-# Longer than a deletion's: nothing is lost when it has gone.
-_SHOWN_SECONDS, _SHOWN_CHARACTERS = 8, 80
 
 Doer = Callable[[HtmxHttpRequest, Conversation | None, str], HttpResponse]
 
@@ -49,12 +47,10 @@ def _remember(request: HtmxHttpRequest, conversation: Conversation | None, rest:
     fact = add_fact(request.user, rest, Origin.TOLD)
     if fact.mention_count > 1:
         return _said(request, conversation, _("Already remembered."))
-    sentence = _("Remembered “%(text)s”") % {"text": Truncator(fact.text).chars(_SHOWN_CHARACTERS)}
+    sentence = _("Remembered “%(text)s”") % {"text": Truncator(shown(fact.text)).chars(SHOWN_CHARACTERS)}
     if not request.htmx:
         return _said(request, conversation, sentence)
-    undo = reverse("fact_delete", args=[fact.pk])
-    shown = {"id": str(fact.pk), "text": sentence, "seconds": _SHOWN_SECONDS, "all": False, "undo": undo}
-    return changed(HttpResponse(status=204), forgot=shown)
+    return toast(changed(HttpResponse(status=204)), sentence, reverse("fact_delete", args=[fact.pk]))
 
 
 def _unlearn(request: HtmxHttpRequest, conversation: Conversation | None, rest: str) -> HttpResponse:

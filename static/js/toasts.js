@@ -65,12 +65,12 @@ function undoable(toast) {
   return button;
 }
 
-function forgot({ id, text, seconds, all, undo }, origin) {
+function forgot({ id, text, seconds, all }, origin) {
   if ($(`.toast[data-deletion="${id}"]`)) return;
   const made = bubble(text);
   made.classList.toggle("wide", all);
   made.dataset.deletion = id;
-  Object.assign(made, { origin, undo });
+  made.origin = origin;
   undoable(made);
   start(made, seconds, true);
 }
@@ -79,7 +79,7 @@ async function takeBack(toast) {
   const { deletion } = toast.dataset;
   clearTimeout(toast.timer);
   toast.classList.add("going");
-  await post(toast.undo ?? urls.undo(deletion), toast);
+  await post(urls.undo(deletion), toast);
   leave(toast);
   document.dispatchEvent(new CustomEvent("undone", { detail: { id: deletion, origin: toast.origin } }));
 }

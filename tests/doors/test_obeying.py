@@ -67,7 +67,7 @@ def test_remember_stores_a_fact_as_told_and_offers_undo(ours_htmx, chat):
     answer = send(ours_htmx, "/remember I live in Oslo", chat)
     fact = Fact.objects.get()
     assert (fact.text, fact.origin) == ("I live in Oslo", Origin.TOLD)
-    shown = events(answer)["forgot"]
+    shown = events(answer)["toast"]
     assert shown["text"] == "Remembered “I live in Oslo”"
     assert ours_htmx.post(shown["undo"]).status_code == 200
     assert not Fact.objects.live().exists()
