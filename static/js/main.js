@@ -26,7 +26,8 @@ document.body.addEventListener("htmx:afterRequest", ({ detail: { xhr } }) => {
   for (const [name, detail] of Object.entries(JSON.parse(header))) tell(name, detail);
 });
 document.body.addEventListener("theme", ({ detail }) => { document.documentElement.dataset.theme = detail.value; });
-document.body.addEventListener("htmx:sendError", () => toast(word("unreachable")));
+// What the page asks by itself is asked again when the line is back.
+document.body.addEventListener("htmx:sendError", ({ detail: { requestConfig } }) => requestConfig.triggeringEvent?.target !== document.body && toast(word("unreachable")));
 
 for (const part of [messages, follow, composer, panel, rooms, sheet, highlight, keys, leave, stream]) part.start();
 socket.on("frame", (frame) => {
