@@ -90,9 +90,8 @@ class _Gone:
 
 def _same_words(others: QuerySet[Fact], wordings: Iterable[str]) -> set[UUID]:
     texts = {normalise(text) for text in wordings}
-    hidden = others.filter(deletion__isnull=True).exclude(
-        superseded_at__isnull=True, archived_at__isnull=True
-    )
+    # Also of another batch that waits: its undo must not bring back what was forgotten meanwhile.
+    hidden = others.exclude(superseded_at__isnull=True, archived_at__isnull=True)
     same = [fact for fact in hidden.only("text", "archived_at", "owner") if normalise(fact.text) in texts]
     archived = [fact for fact in same if fact.archived_at]
     above = ancestor_ids(archived[0].owner_id, [f.pk for f in archived]) if archived else []

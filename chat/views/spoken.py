@@ -28,6 +28,8 @@ _SENTENCES = (
     gettext_noop("This conversation is longer than the model's window."),
     gettext_noop("The model's chat template refused this conversation (%(what)s)."),
     gettext_noop("The model gave no summary."),
+    gettext_noop("The model told something else than what was said."),
+    gettext_noop("The summary was not finished."),
     gettext_noop("There is no message to answer."),
     # weights that are not there: chat/llm/weights
     gettext_noop("There is no model named %(name)s. The catalogue has %(known)s."),

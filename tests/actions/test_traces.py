@@ -34,6 +34,17 @@ def forget_for_good(owner, clock):
     return forget
 
 
+def test_the_undo_of_a_later_batch_does_not_bring_the_words_back(owner, clock, make_fact):
+    put_away = make_fact("User lives in Oslo", kind="home", category="identity")
+    Fact.objects.filter(pk=put_away.pk).update(archived_at=clock(0))
+    first = deletions.forget(owner, [make_fact("User lives in Oslo", kind="home", category="identity").pk])
+    clock(3)
+    later = deletions.clear_all(owner)
+    assert deletions.finish(first.pk, clock(3))
+    deletions.undo(later)
+    assert not Fact.objects.filter(text="User lives in Oslo").exists()
+
+
 def test_another_facts_history_no_longer_says_it(clock, make_fact, forget_for_good):
     other = edit_fact(make_fact("User likes chess"), "User likes go")
     forget_for_good(make_fact("user likes CHESS"))
