@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from chat.actions.messages import send_message
 from chat.actions.owners import ensure_owner, local_owner
@@ -29,6 +29,13 @@ def _no_model_left_behind() -> Iterator[None]:
     yield
     generation.drain()
     hub.__init__()  # type: ignore[misc]
+
+
+@pytest.fixture(autouse=True)
+def _no_language_left_behind() -> Iterator[None]:
+    """A request leaves its language active in the thread that made it."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture
