@@ -138,3 +138,20 @@ def test_deleted_and_temporary_chats_are_gone_after_a_kill_inside_the_undo_windo
     until(lambda: not rows(environment, "SELECT 1 FROM chat_conversation"), seconds=60)
     assert rows(environment, "SELECT state FROM chat_deletion") == [("done",)]
     assert rows(environment, "SELECT 1 FROM chat_message") == []
+
+
+def test_a_cleared_memory_comes_back_by_undo_after_a_kill_inside_its_window(start, environment):
+    process, page = start()
+    page.post("/memory/add/", text="User collects stamps")
+    page.post("/memory/clear/")
+    process.send_signal(signal.SIGKILL)
+    process.wait(10)
+    [(pk,)] = rows(environment, "SELECT id FROM chat_deletion WHERE state='pending'")
+    # The start of a server must not be quicker than the window for this to be seen.
+    rows(environment, "UPDATE chat_deletion SET expires_at = datetime('now', '+5 minutes')")
+
+    _, page = start()
+    assert "Memory cleared" in page.get("/memory/")
+    page.post(f"/memory/undo/{UUID(pk)}/")
+    assert rows(environment, "SELECT text, deletion_id FROM chat_fact") == [("User collects stamps", None)]
+    assert "Collects stamps" in page.get("/memory/")

@@ -3,7 +3,7 @@ import { $, $$, get, parse, typing, urls } from "./dom.js";
 import { word } from "./words.js";
 
 const QUICK_SECOND_CLICK = 500;
-let stale = false, known = null, growing = null;
+let stale = false, known = null, growing = null, shown = "", touched = false;
 
 const editing = () => $(".card.editing");
 const ids = () => new Set($$("[data-fact-card]").map((card) => card.dataset.factCard));
@@ -14,6 +14,7 @@ export async function refresh(change = {}) {
   if (editing()) { stale = true; return; }
   stale = false;
   for (const [name, value] of Object.entries(change)) filter.elements[name].value = value;
+  touched = false;
   // What the form holds is read when its turn has come.
   await htmx.ajax("GET", urls.memory, { target: "#memory-list", swap: "innerHTML", source: filter });
 }
@@ -142,7 +143,7 @@ function twice(event) {
 function grow(card) {
   growing = null;
   card.dataset.closing = "1";
-  htmx.ajax("GET", `${card.dataset.edit}?full=1`, { target: card, swap: "outerHTML", source: card });
+  htmx.ajax("GET", `${card.dataset.url}edit/?full=1`, { target: card, swap: "outerHTML", source: card });
 }
 
 // After a card has gone, focus goes to the one that took its place.
@@ -201,8 +202,14 @@ export function start() {
   });
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     const { detail } = event;
-    // A list that arrives now would take the pressed card from under its own answer: ask again after that.
-    if (detail.requestConfig?.elt?.id === "filter" && $("#memory-list .htmx-request")) { detail.shouldSwap = false; stale = true; refreshSoon(); return; }
+    // A list that arrives now would take the pressed card from under its own answer, or does not know what was
+    // opened since it was asked for: ask again after that.
+    if (detail.requestConfig?.elt?.id === "filter" && (touched || $("#memory-list .htmx-request"))) { detail.shouldSwap = false; stale = true; refreshSoon(); return; }
+    // The same list again would take the reader's place, and time, for nothing.
+    if (detail.target.id === "memory-list") {
+      if (detail.xhr.response === shown && detail.requestConfig.elt.id === "filter") detail.shouldSwap = false;
+      shown = detail.xhr.response;
+    } else if (detail.target.closest?.("#memory-list")) { shown = ""; touched = true; }
     if (detail.xhr.status === 422 && detail.requestConfig.elt.id === "remember") {
       detail.target = detail.requestConfig.elt;
       detail.swapOverride = "outerHTML";

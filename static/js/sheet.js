@@ -1,10 +1,15 @@
 // The memory sheet: a modal dialog over the chat that htmx fills from the memory page.
 import { $, $$, urls } from "./dom.js";
-import { refresh, settle } from "./panel.js";
+import { refresh, refreshSoon, settle } from "./panel.js";
 import { rehome } from "./toasts.js";
 
 const dialog = $("#sheet");
-let opener = "";
+let opener = "", filling;
+
+// Once, while nothing else is going on: what is there when the shortcut is pressed is on the screen at once. Then
+// it is kept as the server has it, open or not.
+const fill = () => (filling ??= htmx.ajax("GET", urls.memory, { target: "#sheet-body", swap: "innerHTML", source: "#sheet-body" })
+  .then(() => { if ($("#filter")) { settle(); rehome(); } else filling = null; }, () => { filling = null; }));
 
 export async function open(fact = null) {
   $$(":popover-open").forEach((pop) => pop.hidePopover());
@@ -12,10 +17,8 @@ export async function open(fact = null) {
   if (!dialog) return reveal(fact);
   if (!dialog.open) { opener = document.activeElement.id; dialog.showModal(); }
   rehome();
-  const page = fact ? urls.memory : `${urls.memory}?${new URLSearchParams(new FormData($("#filter") ?? undefined))}`;
-  await htmx.ajax("GET", page, { target: "#sheet-body", swap: "innerHTML", source: "#sheet-body" });
-  settle();
-  rehome();
+  if ($("#filter")) { refreshSoon(); htmx.trigger("#health", "look"); }
+  else await fill();
   reveal(fact);
 }
 
@@ -33,8 +36,10 @@ async function reveal(fact) {
 }
 
 export function start() {
+  if (dialog) (window.requestIdleCallback ?? setTimeout)(fill);
   dialog?.addEventListener("close", () => {
     rehome();
+    $("#done")?.click();
     // The pill is drawn anew when memory changes; the browser would give focus back to the old one, and
     // leave it in the sheet until that has faded.
     if (document.activeElement === document.body || dialog.contains(document.activeElement)) (document.getElementById(opener) ?? $("#pill"))?.focus();

@@ -69,6 +69,15 @@ SHIFTED = """() => {
 }"""
 
 
+class Pace(threading.Semaphore):
+    """Lets one word after the other go."""
+
+    def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
+        """Wait as long as a word takes."""
+        time.sleep(1 / WORDS_A_SECOND)
+        return True
+
+
 def serve_scripted(port: int) -> None:
     """Serve the data folder of the environment with a model that recites at a steady pace."""
     import uvicorn
@@ -77,16 +86,9 @@ def serve_scripted(port: int) -> None:
     from chat.llm.registry import registry
     from chat.llm.scripted import ScriptedProvider
 
-    gate = threading.Semaphore(0)
     said = "\n\n".join(answer for _, answer in itertools.islice(itertools.cycle([*TALK, *MORE]), 14))
-    registry.use(ScriptedProvider(default=said, gate=gate, context_window=32_768), label="Recitation")
+    registry.use(ScriptedProvider(default=said, gate=Pace(), context_window=32_768), label="Recitation")
 
-    def let_go() -> None:
-        while True:
-            time.sleep(1 / WORDS_A_SECOND)
-            gate.release()
-
-    threading.Thread(target=let_go, daemon=True).start()
     JobRunner().start()
     from memoryapp.asgi import application
 
