@@ -8,6 +8,9 @@ let stale = false, known = null, growing = null, shown = "", touched = false;
 const editing = () => $(".card.editing");
 const ids = () => new Set($$("[data-fact-card]").map((card) => card.dataset.factCard));
 
+// What waits for an answer must still be there when it comes: htmx puts no piece elsewhere for what has left.
+const asking = () => $("#panel .htmx-request:not(#filter, #q)");
+
 export async function refresh(change = {}) {
   const filter = $("#filter");
   if (!filter) return;
@@ -15,7 +18,6 @@ export async function refresh(change = {}) {
   stale = false;
   for (const [name, value] of Object.entries(change)) filter.elements[name].value = value;
   touched = false;
-  // What the form holds is read when its turn has come.
   await htmx.ajax("GET", urls.memory, { target: "#memory-list", swap: "innerHTML", source: filter });
 }
 
@@ -23,7 +25,7 @@ let soon;
 // Not under a request of a card: its answer would find the card gone.
 export const refreshSoon = () => {
   clearTimeout(soon);
-  soon = setTimeout(() => ($("#memory-list .htmx-request") ? refreshSoon() : refresh()), 80);
+  soon = setTimeout(() => (asking() ? refreshSoon() : refresh()), 80);
 };
 
 export function settle() {
@@ -162,6 +164,7 @@ function swapped(event) {
   card?.querySelector(":scope > :is(.origin, .offer)")?.scrollIntoView({ block: "nearest" });
   if (card?.matches(".saved") && document.activeElement === document.body) $(".text", card).focus();
   if (target?.id !== "memory-list") return;
+  shown = event.detail.xhr.response;
   settle();
   chooseAgain();
   // What was pressed has made way: to Manage, from it, or with the card.
@@ -204,12 +207,11 @@ export function start() {
     const { detail } = event;
     // A list that arrives now would take the pressed card from under its own answer, or does not know what was
     // opened since it was asked for: ask again after that.
-    if (detail.requestConfig?.elt?.id === "filter" && (touched || $("#memory-list .htmx-request"))) { detail.shouldSwap = false; stale = true; refreshSoon(); return; }
+    const from = detail.requestConfig?.elt?.id;
+    if ((from === "filter" && touched) || (["filter", "q"].includes(from) && asking())) { detail.shouldSwap = false; stale = true; refreshSoon(); return; }
     // The same list again would take the reader's place, and time, for nothing.
-    if (detail.target.id === "memory-list") {
-      if (detail.xhr.response === shown && detail.requestConfig.elt.id === "filter") detail.shouldSwap = false;
-      shown = detail.xhr.response;
-    } else if (detail.target.closest?.("#memory-list")) { shown = ""; touched = true; }
+    if (from === "filter") detail.shouldSwap &&= detail.xhr.response !== shown;
+    else if (detail.target.closest?.("#memory-list")) { shown = ""; touched = true; }
     if (detail.xhr.status === 422 && detail.requestConfig.elt.id === "remember") {
       detail.target = detail.requestConfig.elt;
       detail.swapOverride = "outerHTML";
