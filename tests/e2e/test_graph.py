@@ -110,7 +110,7 @@ def test_a_question_is_answered_in_place_and_leads_to_the_card(open_page, known)
 def test_without_javascript_a_question_is_answered_too(open_page, known):
     known(LIFE)
     page = open_page("/memory/graph/", java_script_enabled=False)
-    page.get_by_role("searchbox").fill("Where do I live?")
+    page.get_by_role("searchbox", name="Ask about what is remembered").fill("Where do I live?")
     page.get_by_role("button", name="Ask").click()
     expect(page.get_by_text("You live in Bergen.", exact=True)).to_be_visible()
 
