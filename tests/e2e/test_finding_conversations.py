@@ -37,6 +37,7 @@ def test_results_stay_while_the_list_changes_elsewhere(open_page, made, scripted
     page, other = open_page(), open_page()
     page.get_by_role("searchbox").fill("boat")
     # The title, and the message that it was made of.
+    expect(row(page, "Trains")).to_have_count(0)
     expect(titles(page)).to_have_count(2)
     say(other, "More boats, please")
     expect(titles(page)).to_have_count(4)

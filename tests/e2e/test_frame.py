@@ -75,6 +75,16 @@ def test_a_page_has_one_main_one_title_and_headings_in_order(open_page, address,
 
 
 @pytest.mark.parametrize("name", [n for n in PAGES if n not in ("login", "404")])
+def test_no_two_things_have_one_name_also_with_the_panel_open(open_page, address, name):
+    page = open_page(address(name))
+    if page.locator("#sheet").count():
+        page.keyboard.press("Control+Shift+M")
+        expect(page.locator("#sheet #memory-list")).to_be_visible()
+    named = page.locator("[id]").evaluate_all("all => all.map(element => element.id)")
+    assert sorted(named) == sorted(set(named))
+
+
+@pytest.mark.parametrize("name", [n for n in PAGES if n not in ("login", "404")])
 def test_the_first_tab_leads_past_the_sidebar(open_page, address, name):
     page = open_page(address(name))
     skip = page.get_by_role("link", name="Skip to the content")
