@@ -32,7 +32,9 @@ def edit(page, text):
     """Press Edit on a message and return its textarea."""
     mine(page, text).hover()
     mine(page, text).get_by_role("link", name="Edit").click()
-    return page.get_by_role("textbox", name="Your message")
+    box = page.get_by_role("textbox", name="Your message")
+    expect(box).to_be_focused()
+    return box
 
 
 def said(page):
