@@ -131,3 +131,11 @@ class TestForget:
         assert "Forgot “Lives in Oslo”" in text(ours.get("/"))
         clock(5)
         assert "Forgot “User" not in text(ours.get("/"))
+
+
+def test_a_page_tells_once_what_can_be_undone_and_a_part_of_it_that_is_fetched_does_not(
+    ours, ours_htmx, known
+):
+    deletion = deletions.forget(known["oslo"].owner, [known["oslo"].pk])
+    assert text(ours.get("/memory/")).count(f'data-deletion="{deletion.pk}"') == 1
+    assert str(deletion.pk) not in text(ours_htmx.get("/memory/"))
