@@ -1,4 +1,4 @@
-"""What takes the place of what was said: other words for a message, a reply written anew, a clear."""
+"""What takes the place of what was said: other words for a message, a reply written anew."""
 
 from __future__ import annotations
 
@@ -10,36 +10,9 @@ from chat.actions.messages import Busy, Refused, finish_reply, flush
 from chat.context.prompt import build
 from chat.models import Conversation, Fact, Job, Message, Topic
 
+from .branching import SHAPED, chat_more, message, prompt_of, shown
+
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def chat(talk):
-    """Returns a maker of a conversation of finished exchanges; each message of the user's is given."""
-
-    def make(*said: str) -> Conversation:
-        conversation = None
-        for text in said:
-            asked, reply = talk(text, conversation)
-            topics.assign(asked, None, "")
-            finish_reply(reply, f"About {text}", "complete")
-            conversation = asked.conversation
-        return Conversation.objects.get(pk=conversation.pk)
-
-    return make
-
-
-def shown(conversation):
-    return [m.content for m in Message.objects.filter(conversation=conversation).shown()]
-
-
-def message(conversation, text):
-    return Message.objects.get(conversation=conversation, content=text)
-
-
-def prompt_of(conversation, asked, scripted):
-    fresh = Conversation.objects.get(pk=conversation.pk)
-    return "\n".join(turn.content for turn in build(fresh, asked, scripted).turns)
 
 
 class TestSendingAMessageInOtherWords:
@@ -163,19 +136,9 @@ class TestMemoryAfterAnEdit:
 class TestWhatWasLeftOutBefore:
     """Trimming and summaries that reach behind the edit are not kept."""
 
-    SHAPED = {
-        "trimmed_through": 4,
-        "kept": [1, 2],
-        "cuts": {"3": 90},
-        "summary": "They spoke of dogs.",
-        "summarised_through": 4,
-        "prompt_summary": "They spoke of dogs.",
-        "prepared": {"strategy": "hybrid"},
-    }
-
     def test_an_edit_behind_them_begins_afresh(self, chat, scripted):
         conversation = chat("cats", "dogs", "birds", "fish")
-        Conversation.objects.update(**self.SHAPED)
+        Conversation.objects.update(**SHAPED)
         asked, _ = branches.resend(message(conversation, "dogs"), "ducks")
         fresh = Conversation.objects.get()
         assert (fresh.trimmed_through, fresh.kept, fresh.cuts) == (0, [], {})
@@ -185,7 +148,7 @@ class TestWhatWasLeftOutBefore:
 
     def test_an_edit_after_them_keeps_them(self, chat, scripted):
         conversation = chat("cats", "dogs", "birds", "fish")
-        Conversation.objects.update(**self.SHAPED)
+        Conversation.objects.update(**SHAPED)
         asked, _ = branches.resend(message(conversation, "birds"), "ducks")
         fresh = Conversation.objects.get()
         assert (fresh.trimmed_through, fresh.summarised_through) == (4, 4)
@@ -239,67 +202,6 @@ class TestWhatWasLeftOutBefore:
         branches.resend(Message.objects.get(seq=1), "ducks")
         assert not Topic.objects.filter(pk=roses.pk).exists()
         assert Message.objects.get(seq=1).content == "the garden and its roses"
-
-
-def chat_more(conversation, text):
-    return Message.objects.create(conversation=conversation, seq=5, role="user", content=text)
-
-
-class TestClearing:
-    """/clear hides what was said from the model, /history shows it again."""
-
-    def test_the_model_sees_nothing_of_what_is_above_and_the_reader_everything(self, chat, talk, scripted):
-        conversation = chat("cats", "dogs")
-        branches.flag(message(conversation, "cats"), True)
-        Conversation.objects.update(**TestWhatWasLeftOutBefore.SHAPED)
-        branches.clear(conversation)
-        conversation.refresh_from_db()
-        asked, _ = talk("birds", conversation)
-        said = prompt_of(conversation, asked, scripted)
-        assert "birds" in said
-        assert "cats" not in said
-        assert "dogs" not in said
-        assert shown(conversation)[:2] == ["cats", "About cats"]
-
-    def test_nothing_of_it_counts_as_left_out(self, chat, talk, scripted):
-        conversation = chat("cats")
-        branches.clear(conversation)
-        asked, _ = talk("birds", conversation)
-        assert build(Conversation.objects.get(), asked, scripted).cut_messages == 0
-
-    def test_topics_from_before_are_not_joined_and_not_named(self, chat, talk, scripted):
-        conversation = chat("the garden and its roses")
-        Conversation.objects.update(strategy="topics")
-        branches.clear(conversation)
-        asked, _ = talk("when do roses in the garden bloom?", conversation)
-        assert topics.assign(asked, None, "").title == "when do roses in the garden bloom?"
-
-    def test_history_shows_the_model_everything_again(self, chat, talk, scripted):
-        conversation = chat("cats")
-        branches.clear(conversation)
-        branches.unclear(conversation)
-        asked, _ = talk("birds", conversation)
-        assert "cats" in prompt_of(conversation, asked, scripted)
-
-    def test_it_waits_for_the_reply(self, chat, talk):
-        conversation = chat("cats")
-        talk("dogs", conversation)
-        with pytest.raises(Busy):
-            branches.clear(conversation)
-        assert Conversation.objects.get().cleared_through == 0
-
-    def test_an_empty_conversation_has_nothing_to_clear(self, chat):
-        conversation = chat("cats")
-        Message.objects.all().delete()
-        with pytest.raises(Refused):
-            branches.clear(conversation)
-
-    def test_a_thin_line_says_where(self, chat, ours):
-        conversation = chat("cats", "dogs")
-        branches.clear(conversation)
-        page = ours.get(f"/c/{conversation.pk}/").content.decode()
-        assert page.count("Cleared here") == 1
-        assert page.index("About dogs") < page.index("Cleared here")
 
 
 class TestAReplyWrittenAnew:
