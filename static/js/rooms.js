@@ -17,6 +17,7 @@ function key(event) {
 
 function left({ target: line }) {
   if (!line.matches(".rename .field")) return;
+  line.form.dataset.left = "";
   if (line.value.trim() && line.value !== line.defaultValue) line.form.requestSubmit();
   else tell();
 }
@@ -36,9 +37,9 @@ export function start() {
   document.addEventListener("keydown", key, true);
   document.addEventListener("focusout", left);
   document.body.addEventListener("htmx:afterSettle", settled);
-  // What is being typed and what has opened the menu stay: the list is drawn anew after that.
+  // What is typed or about to be, and what has opened the menu, stay: the list is drawn anew after that.
   document.body.addEventListener("htmx:beforeSwap", ({ target, detail }) => {
-    if (target.id === "rooms" && $(".rename :focus, #room:popover-open")) detail.shouldSwap = false;
+    if (target.id === "rooms" && $(".rename:not([data-left]), .rename :focus, #retitle.htmx-request, #room:popover-open")) detail.shouldSwap = false;
   });
   document.body.addEventListener("htmx:afterRequest", ({ target, detail }) => {
     if (detail.requestConfig.verb === "post" && menu.contains(target)) menu.hidePopover();

@@ -57,6 +57,24 @@ def test_a_click_on_the_title_in_the_header_renames_too(open_page, made):
     expect(row(page, "Harbours")).to_be_visible()
 
 
+def test_the_header_is_not_redrawn_under_a_click_on_its_title(open_page, made):
+    boats, _ = made("Boats", "Trains")
+    page, other = open_page(f"/c/{boats.pk}/"), open_page("/")
+    held = []
+    page.route("**/rename/", lambda route: held.append(route), times=1)
+    page.wait_for_load_state("networkidle")
+    page.get_by_role("heading", level=1).get_by_role("link").click()
+    with page.expect_response("**/search/*"):
+        menu(other, "Trains").get_by_role("button", name="Pin").click()
+    page.wait_for_timeout(200)
+    held[0].continue_()
+    expect(page.get_by_role("textbox", name="Title")).to_be_focused()
+    page.keyboard.type("Harbours")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Harbours")
+    expect(titles(page)).to_have_text(["Pinned: Trains", "Harbours"])
+
+
 def test_a_line_that_is_being_typed_outlives_what_happens_elsewhere(open_page, made):
     boats, _ = made("Boats", "Trains")
     page, other = open_page(f"/c/{boats.pk}/"), open_page("/")
