@@ -103,9 +103,11 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def serve(environment: dict[str, str], *arguments: str) -> tuple[subprocess.Popen[bytes], str]:
-    """Start a server by these arguments of Python and a port, and return it once it answers."""
-    port = free_port()
+def serve(
+    environment: dict[str, str], *arguments: str, port: int | None = None
+) -> tuple[subprocess.Popen[bytes], str]:
+    """Start a server by these arguments of Python and a port, a free one by itself; return it once it answers."""
+    port = port or free_port()
     command = [sys.executable, *arguments, str(port)]
     process = subprocess.Popen(command, cwd=ROOT, env=environment)
     base = f"http://127.0.0.1:{port}"

@@ -9,7 +9,7 @@ from chat.actions import facts
 from chat.models import Deletion, Fact
 from tests.waiting import until
 
-from .hands import card, open_panel, pill
+from .hands import card, open_panel, pill, reader, say
 
 pytestmark = pytest.mark.browser
 
@@ -70,6 +70,20 @@ def test_a_closed_tab_does_not_lose_it_and_what_is_added_after_the_press_stays(o
     page.close()
     until(lambda: Fact.objects.count() == 1, 20)
     assert Fact.objects.get().text == "I like snow"
+
+
+def test_what_is_said_after_the_press_is_learned_and_stays(open_page, three, scripted):
+    page = open_page()
+    sheet = open_panel(page)
+    expect(clear(sheet)).to_be_visible()
+    page.keyboard.press("Escape")
+    scripted.completions.extend([reader({"Copenhagen": "home: User lives in Copenhagen"})] * 4)
+    say(page, "I live in Copenhagen")
+    page.wait_for_url("**/c/**")
+    expect(pill(page, 1)).to_be_visible()
+    until(lambda: Deletion.objects.get().state == "done", 20)
+    assert [fact.text for fact in Fact.objects.all()] == ["User lives in Copenhagen"]
+    expect(card(open_panel(page), "Lives in Copenhagen")).to_be_visible()
 
 
 def test_several_batches_are_undone_one_by_one(open_page, three):
