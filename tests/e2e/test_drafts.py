@@ -48,6 +48,20 @@ def test_shift_enter_breaks_the_line_and_enter_sends(open_page, scripted):
     expect(page.locator("[data-role=user]")).to_contain_text("two")
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_box_grows_to_eight_lines_and_scrolls_from_there(open_page, width):
+    page = open_page(width=width)
+    high = "e => e.clientHeight - parseFloat(getComputedStyle(e).paddingBlock) * 2"
+    line = box(page).evaluate(high)
+    for lines in (2, 5, 8, 12):
+        box(page).fill("\n".join(["a line"] * lines))
+        assert box(page).evaluate(high) == pytest.approx(min(lines, 8) * line, abs=5)
+    assert box(page).evaluate("e => e.scrollHeight > e.clientHeight")
+    expect(page.get_by_role("button", name="Send")).to_be_in_viewport(ratio=1)
+    box(page).fill("")
+    assert box(page).evaluate(high) == pytest.approx(line, abs=1)
+
+
 def test_the_next_message_can_be_sent_at_once_after_stop(open_page, scripted, gate):
     scripted.replies.extend(["One two three", "A second answer."])
     page = open_page()

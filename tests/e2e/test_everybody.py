@@ -201,20 +201,21 @@ def test_the_end_of_a_reply_is_announced_once_and_its_tokens_are_not(open_page, 
     assert page.locator("[data-blocks][aria-live]").count() == 0
 
 
-def test_on_a_phone_nothing_overflows_and_the_lists_are_sheets(open_page, scripted, make_fact):
+@pytest.mark.parametrize("width", [360, 390])
+def test_on_a_phone_nothing_overflows_and_the_lists_are_sheets(open_page, scripted, make_fact, width):
     make_fact("User likes jazz")
     scripted.replies.append("A " + "very" * 60 + " long word\n\n```\n" + "code " * 80 + "\n```")
-    page = open_page("/", width=390)
+    page = open_page("/", width=width)
     say(page, "Hi")
     expect(reply(page)).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.get_by_role("button", name="Conversations").click()
     expect(page.get_by_role("link", name="New chat")).to_be_visible()
     page.keyboard.press("Escape")
     sheet = open_panel(page)
     expect(card(sheet, "jazz")).to_be_visible()
-    assert sheet.evaluate("e => e.getBoundingClientRect().width") == 390
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert sheet.evaluate("e => e.getBoundingClientRect().width") == width
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_without_javascript_the_pages_read_send_and_forget(open_page, scripted, make_fact):
