@@ -106,7 +106,7 @@ def free_port() -> int:
 def serve(
     environment: dict[str, str], *arguments: str, port: int | None = None
 ) -> tuple[subprocess.Popen[bytes], str]:
-    """Start a server by these arguments of Python and a port, free if none is given; return once it answers."""
+    """Start a server by these arguments of Python and a port, free if none is given; return it once up."""
     port = port or free_port()
     command = [sys.executable, *arguments, str(port)]
     process = subprocess.Popen(command, cwd=ROOT, env=environment)
