@@ -26,6 +26,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
     conversation: str | None = None
     watcher: Watcher | None = None
     pump: asyncio.Task[None] | None = None
+    groups_of_mine: tuple[str, ...] = ()
 
     async def connect(self) -> None:
         """Accept the owner, for a conversation of theirs."""
@@ -41,8 +42,9 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             return
         loop = asyncio.get_running_loop()
         events.bind_loop(loop)
-        self.group = events.group_of(user.pk)
-        await self.channel_layer.group_add(self.group, self.channel_name)
+        self.groups_of_mine = (events.group_of(user.pk), events.group_of(events.EVERYONE))
+        for group in self.groups_of_mine:
+            await self.channel_layer.group_add(group, self.channel_name)
         await self.accept()
         if wanted:
             self.conversation = str(UUID(wanted))
@@ -60,8 +62,8 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             self.pump.cancel()
             # It may have died already, of a send after the peer had gone.
             await asyncio.gather(self.pump, return_exceptions=True)
-        if hasattr(self, "group"):
-            await self.channel_layer.group_discard(self.group, self.channel_name)
+        for group in self.groups_of_mine:
+            await self.channel_layer.group_discard(group, self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
         """Read one frame; what is no JSON text is none of ours and gets no answer."""

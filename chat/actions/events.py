@@ -16,6 +16,9 @@ from django.db import transaction
 
 logger = logging.getLogger(__name__)
 
+# In the place of an owner: what concerns the machine, such as the model, is told to every open page.
+EVERYONE = "everyone"
+
 # The in-memory layer belongs to the loop that the sockets live in; other threads hand over to it.
 _loop: asyncio.AbstractEventLoop | None = None
 

@@ -28,7 +28,8 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "sidebar": SimpleLazyObject(lambda: sidebar(user)),
         "memory_count": SimpleLazyObject(lambda: Fact.objects.for_owner(user).live().count()),
         "model": model_card(),
-        "data_dir": str(settings.DATA_DIR),
+        # Where the files lie is for who can reach them.
+        "data_dir": str(settings.DATA_DIR) if settings.MODE == "local" or user.is_staff else "",
         "pending_deletions": SimpleLazyObject(lambda: pending(user)),
         "mode": settings.MODE,
         "theme": theme_card(request.preferences.theme),  # type: ignore[attr-defined]

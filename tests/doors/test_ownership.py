@@ -207,6 +207,15 @@ def test_the_admin_site_is_closed_to_users_who_are_not_staff(server_mode, other,
 
 
 @pytest.mark.django_db
+def test_where_the_files_lie_is_shown_to_staff_alone(server_mode, other, logged_in, settings):
+    client = logged_in(other)
+    assert str(settings.DATA_DIR) not in client.get("/").content.decode()
+    other.is_staff = True
+    other.save()
+    assert str(settings.DATA_DIR) in client.get("/").content.decode()
+
+
+@pytest.mark.django_db
 def test_logging_in_and_out_works_in_server_mode(server_mode, other):
     other.set_password("correct horse battery")
     other.save()

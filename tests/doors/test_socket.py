@@ -15,6 +15,8 @@ from chat.actions.facts import add_fact
 from chat.actions.messages import send_message
 from chat.generation import run as generation
 from chat.generation.hub import hub
+from chat.llm.registry import ModelState, Status
+from chat.management.commands import serve
 from chat.models import Job, Message
 from tests.waiting import until
 
@@ -217,6 +219,17 @@ async def test_events_of_an_owner_reach_nobody_else(socket, server_mode, owner, 
     assert await page.opened() is True
     await sync_to_async(add_fact)(owner, "I love hiking")
     assert await page.is_silent()
+
+
+async def test_what_becomes_of_the_model_is_told_to_everybody(socket, server_mode, owner, other, logged_in):
+    pages = []
+    for person in (owner, other):
+        client = await sync_to_async(logged_in)(person)
+        pages.append(socket(session=client.cookies["sessionid"].value))
+        assert await pages[-1].opened() is True
+    await sync_to_async(serve._announce)(Status(ModelState.FAILED))
+    for page in pages:
+        assert await page.frame("model") == {"type": "model"}
 
 
 async def test_a_socket_needs_no_conversation(socket, owner):

@@ -115,8 +115,7 @@ def _recover() -> None:
 
 
 def _announce(_status: Status) -> None:
-    if settings.MODE == "local":
-        events.send_now(local_owner().pk, {"type": "model"})
+    events.send_now(events.EVERYONE, {"type": "model"})
 
 
 def _has_display() -> bool:
