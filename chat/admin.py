@@ -10,8 +10,10 @@ from django.http import HttpRequest
 from .models import (
     ApiToken,
     App,
+    AppMemory,
     Conversation,
     Deletion,
+    Energy,
     Entity,
     ExtractionRun,
     Fact,
@@ -52,7 +54,16 @@ class ReadOnly(AnyAdmin):
 
 @admin.register(App)
 class AppAdmin(ReadOnly):
-    list_display = ("name", "slug", "owner", "created_at")
+    list_display = ("name", "slug", "owner", "created_at", "archived_at")
+
+
+@admin.register(AppMemory)
+class AppMemoryAdmin(ReadOnly):
+    list_display = ("content", "app", "owner", "source_conversation", "edited", "created_at", "updated_at")
+    list_filter = ("app", "edited")
+    search_fields = ("content",)
+    list_select_related = ("app", "owner", "source_conversation")
+    date_hierarchy = "updated_at"
 
 
 @admin.register(Conversation)
@@ -236,3 +247,8 @@ class OwnerSettingsAdmin(AnyAdmin):
 class ApiTokenAdmin(ReadOnly):
     list_display = ("name", "owner", "created_at", "revoked_at")
     exclude = ("digest",)
+
+
+@admin.register(Energy)
+class EnergyAdmin(ReadOnly):
+    list_display = ("level", "measured_at")

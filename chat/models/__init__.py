@@ -1,24 +1,28 @@
 """Nouns: one file a noun, reads as QuerySet methods, no business logic."""
 
 from .app import App, Strategy
+from .app_memory import MAX_CONTENT, AppMemory
 from .conversation import Conversation, MemoryMode, TitledBy
 from .deletion import Deletion, DeletionState, Tombstone
 from .extraction_run import ExtractionRun
 from .fact import Category, Fact, Origin
 from .fact_event import FactEvent, FactEventKind
 from .graph import Entity, EntityType, Relationship
-from .job import Job, UsageRecord
+from .job import Energy, Job, UsageRecord
 from .message import Message, MessageState, PromptReport, Role
 from .owner import ApiToken, OwnerSettings, Theme
 from .topic import Topic, TopicArchive
 
 __all__ = [
+    "MAX_CONTENT",
     "ApiToken",
     "App",
+    "AppMemory",
     "Category",
     "Conversation",
     "Deletion",
     "DeletionState",
+    "Energy",
     "Entity",
     "EntityType",
     "ExtractionRun",

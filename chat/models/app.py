@@ -27,6 +27,10 @@ class Strategy(models.TextChoices):
 class AppQuerySet(OwnedQuerySet["App"]):
     """Reads of apps."""
 
+    def active(self) -> AppQuerySet:
+        """Return what is not archived."""
+        return self.filter(archived_at__isnull=True)
+
 
 class App(OwnedModel):
     """A separate room with its own persona; core facts go everywhere, app memories stay here."""
@@ -36,6 +40,8 @@ class App(OwnedModel):
     persona = models.TextField(blank=True)
     strategy = models.CharField(max_length=16, choices=Strategy, default=Strategy.HYBRID)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    # Put away ("uninstalled" in seed 003): out of the lists; conversations and memories stay.
+    archived_at = models.DateTimeField(null=True, blank=True)
 
     objects = AppQuerySet.as_manager()
 

@@ -28,7 +28,7 @@ class Origin(models.TextChoices):
     EXTRACTED = "extracted", _("learned from a message")
     TOLD = "told", _("you asked me to remember it")
     MANUAL = "manual", _("added by hand")
-    HIGHLIGHT = "highlight", _("highlighted in a reply")
+    HIGHLIGHT = "highlight", _("highlighted in a message")
 
 
 class FactQuerySet(OwnedQuerySet["Fact"]):

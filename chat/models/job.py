@@ -72,3 +72,17 @@ class UsageRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.purpose}: {self.outcome}"
+
+
+class Energy(models.Model):
+    """What background work may still take of the model; one row, for a machine has one engine."""
+
+    # Units, each a second of model time in the background lane, as of `measured_at`.
+    level = models.FloatField(default=180)
+    measured_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "energy"
+
+    def __str__(self) -> str:
+        return f"{self.level:.0f} units at {self.measured_at:%H:%M}"

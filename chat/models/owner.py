@@ -37,6 +37,8 @@ class OwnerSettings(models.Model):
     # After how many quiet seconds memory looks at what was said.
     look_after = models.PositiveIntegerField(default=LOOK_AFTER)
     redact_secrets = models.BooleanField(default=True)
+    # Conversations in which nobody wrote for so many days are deleted at night; 0 keeps them all.
+    prune_after = models.PositiveIntegerField(default=0)
     # The last local day that fading has counted; days of downtime are caught up from here.
     faded_through = models.DateField(null=True, blank=True)
 

@@ -14,7 +14,7 @@ from chat.actions.owners import create_token
 from chat.actions.prompts import record_prompt, record_usage
 from chat.context.prompt import build
 from chat.llm.types import Lane, Usage
-from chat.models import ExtractionRun, OwnerSettings, Topic, TopicArchive
+from chat.models import AppMemory, Energy, ExtractionRun, OwnerSettings, Topic, TopicArchive
 
 pytestmark = pytest.mark.django_db
 MODELS = list(apps.get_app_config("chat").get_models())
@@ -36,6 +36,8 @@ def filled(owner, scripted):
     topic = Topic.objects.create(conversation=asked.conversation, title="I love hiking.")
     TopicArchive.objects.create(topic=topic, data=b"packed", count=1, sha256="0" * 64)
     create_token(owner, "script")
+    AppMemory.objects.create(owner=owner, app=asked.conversation.app, content="The user loves hiking.")
+    Energy.objects.create()
 
 
 def address(model, page: str, *args) -> str:
@@ -78,7 +80,7 @@ def test_nothing_can_be_added_changed_or_deleted(ours, filled, model):
 def test_the_owners_settings_can_be_changed(ours, owner):
     answer = ours.post(
         address(OwnerSettings, "change", owner.pk),
-        {"owner": owner.pk, "time_zone": "Europe/Oslo", "look_after": 5},
+        {"owner": owner.pk, "time_zone": "Europe/Oslo", "look_after": 5, "prune_after": 0},
     )
     assert answer.status_code == 302
     assert OwnerSettings.objects.get().time_zone == "Europe/Oslo"
