@@ -83,7 +83,7 @@ function pressed(event) {
 
 const commanded = {
   memories: () => $("#pill").click(),
-  help: () => $("[data-shortcuts]").click(),
+  help: () => $("#help").click(),
   sessions() {
     const side = $("#side"), box = $("[type=search]", side) ?? $("a", side);
     if (!box.checkVisibility()) side.showPopover();

@@ -1,5 +1,5 @@
 // Copying: whole messages as they were written, code without its numbers, a command, a path.
-import { $, $$, button, icon } from "./dom.js";
+import { $, $$ } from "./dom.js";
 import { toast } from "./toasts.js";
 import { word } from "./words.js";
 
@@ -9,10 +9,10 @@ async function put(text, pressed) {
   } catch {
     return toast(word("copy-failed"));
   }
-  const old = $(".icon", pressed), before = pressed.title;
-  old.replaceWith(icon("check"));
-  pressed.title = word("copied");
-  setTimeout(() => { $(".icon", pressed)?.replaceWith(old); pressed.title = before; }, 1500);
+  const sign = $("use", pressed), before = [sign.getAttribute("href"), pressed.title];
+  const show = (href, title) => { sign.setAttribute("href", href); pressed.title = title; };
+  show(before[0].replace(/#.*/, "#check"), word("copied"));
+  setTimeout(() => show(...before), 1500);
 }
 
 // What scrolls sideways must be reachable by keyboard.
@@ -25,13 +25,9 @@ export function decorate(root) {
   for (const code of $$("pre", root)) {
     const home = code.closest(".highlight") ?? code.parentElement;
     if ($(":scope > .code-tools", home)) continue;
-    const tools = document.createElement("div");
-    tools.className = "code-tools";
+    const tools = $("#code-tools").content.firstElementChild.cloneNode(true);
     const language = /language-([\w+#.-]+)/.exec(`${home.className} ${$("code", code)?.className ?? ""}`)?.[1] ?? home.dataset.language;
-    if (language) tools.append(language);
-    const copy = button("tap", word("copy-code"), "copy");
-    copy.dataset.copyCode = "";
-    tools.append(copy);
+    if (language) tools.prepend(language);
     home.append(tools);
   }
 }

@@ -6,27 +6,10 @@ export const $$ = (selector, root = document) => [...root.querySelectorAll(selec
 
 const data = document.body.dataset;
 export const urls = {
-  socket: data.socket, icons: data.icons, pill: data.pill, memory: data.memory, home: data.new,
+  socket: data.socket, pill: data.pill, memory: data.memory, home: data.new,
   undo: (id) => data.undo.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, id),
 };
 export const conversation = data.conversation || null;
-
-export function icon(name) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("class", "icon small");
-  svg.setAttribute("aria-hidden", "true");
-  svg.append(document.createElementNS(svg.namespaceURI, "use"));
-  svg.firstChild.setAttribute("href", `${urls.icons}#${name}`);
-  return svg;
-}
-
-export function button(className, label, name) {
-  const made = document.createElement("button");
-  Object.assign(made, { type: "button", className, title: label });
-  made.setAttribute("aria-label", label);
-  made.append(icon(name));
-  return made;
-}
 
 // Elements of a fragment, in order; the server has sanitised it.
 export function parse(html) {

@@ -25,6 +25,4 @@ function pressed(event) {
 export function start() {
   document.addEventListener("keydown", pressed);
   if (mac) for (const key of $$("[data-mod]")) key.textContent = "⌘";
-  $("#shortcuts").addEventListener("click", (event) => { if (event.target.id === "shortcuts") help(); });
-  for (const button of $$("[data-shortcuts]")) button.addEventListener("click", () => { $("#side").matches(":popover-open") && $("#side").hidePopover(); help(); });
 }

@@ -12,7 +12,6 @@ const fill = () => (filling ??= htmx.ajax("GET", urls.memory, { target: "#sheet-
   .then(() => { if ($("#filter")) { settle(); rehome(); } else filling = null; }, () => { filling = null; }));
 
 export async function open(fact = null) {
-  $$(":popover-open").forEach((pop) => pop.hidePopover());
   $("#shortcuts").close();
   if (!dialog) return reveal(fact);
   if (!dialog.open) { opener = document.activeElement.id; dialog.showModal(); }
@@ -44,12 +43,6 @@ export function start() {
     // leave it in the sheet until that has faded.
     if (document.activeElement === document.body || dialog.contains(document.activeElement)) (document.getElementById(opener) ?? $("#pill"))?.focus();
   });
-  dialog?.addEventListener("click", (event) => {
-    if (event.target === dialog || event.target.closest("[data-close]")) close();
-  });
-  // A press that begins in a field and ends outside is a selection, not a wish to close.
-  dialog?.addEventListener("pointerdown", (event) => { dialog.dataset.from = event.target === dialog ? "outside" : "inside"; });
-  dialog?.addEventListener("click", (event) => { if (event.target === dialog && dialog.dataset.from === "inside") event.stopImmediatePropagation(); }, true);
   document.addEventListener("click", (event) => {
     // A search that is still waiting for its keys to rest must ask for the tab that was just chosen.
     const tab = event.target.closest("[role=tab]");
