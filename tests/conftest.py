@@ -15,6 +15,7 @@ from chat.actions.messages import send_message
 from chat.actions.owners import ensure_owner, local_owner
 from chat.generation import run as generation
 from chat.generation.hub import hub
+from chat.llm import meter
 from chat.llm.registry import ModelState, Status, registry
 from chat.llm.scripted import ScriptedProvider
 from chat.models import Conversation, Fact, Message
@@ -26,6 +27,7 @@ ORIGIN = "http://testserver"
 def _no_model_left_behind() -> Iterator[None]:
     """Each test begins and ends without a model and without a reply in the making."""
     registry._set(Status(ModelState.MISSING, sentence="No model is loaded in this process."))
+    meter.background.take()
     yield
     generation.drain()
     hub.__init__()  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,9 +11,12 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from chat.models import Job
+from chat.models.job import JobQuerySet
 
 LEASE = timedelta(minutes=5)
 MAX_ATTEMPTS = 5
+# What these do was promised when something was deleted: nothing may stay behind.
+PROMISED = frozenset({"finish_deletion", "free_caches", "discard"})
 
 _listeners: list[Callable[[], None]] = []
 
@@ -72,30 +75,72 @@ def is_wanted(kind: str) -> bool:
     return open_jobs.filter(Q(run_after__lte=now) | Q(lease_until__gt=now)).exists()
 
 
+def _ours(job: Job) -> JobQuerySet:
+    """Return the row of a claimed job, nothing once its lease ran out and another process took it."""
+    return Job.objects.filter(pk=job.pk, lease_until=job.lease_until)
+
+
+def renew(job: Job, now: datetime) -> bool:
+    """Prolong the lease of a job at work; False when it is not ours any more."""
+    until = now + LEASE
+    if not _ours(job).update(lease_until=until):
+        return False
+    job.lease_until = until
+    return True
+
+
 def done(job: Job) -> None:
     """Remove a finished job, unless it was asked for again while it ran: then it runs once more."""
-    gone, _ = Job.objects.filter(pk=job.pk, requests=job.requests).delete()
+    gone, _ = _ours(job).filter(requests=job.requests).delete()
     if not gone:
-        Job.objects.filter(pk=job.pk).update(lease_until=None, attempts=0)
+        _ours(job).update(lease_until=None, attempts=0)
 
 
 def postpone(job: Job, until: datetime) -> None:
     """Put a job back that could not begin yet; that is not a failed attempt."""
     free = {"lease_until": None, "attempts": max(0, job.attempts - 1)}
-    if not Job.objects.filter(pk=job.pk, requests=job.requests).update(run_after=until, **free):
+    if not _ours(job).filter(requests=job.requests).update(run_after=until, **free):
         # It was asked for again meanwhile, which has its own time.
-        Job.objects.filter(pk=job.pk).update(**free)
+        _ours(job).update(**free)
 
 
-def failed(job: Job, error: str) -> None:
-    """Keep the error, and try again later with growing pauses, at most `MAX_ATTEMPTS` times."""
+def failed(job: Job, error: str, next_time: datetime | None = None) -> None:
+    """Keep the error, and try again later with growing pauses, at most `MAX_ATTEMPTS` times.
+
+    Periodic work does not give up after that: it runs again at its `next_time`.
+    """
     now = timezone.now()
-    given_up = now if job.attempts >= MAX_ATTEMPTS else None
-    pause = timedelta(seconds=5 * 2**job.attempts)
-    same = Job.objects.filter(pk=job.pk, requests=job.requests)
-    if not same.update(lease_until=None, run_after=now + pause, last_error=error[:300], failed_at=given_up):
+    kept: dict[str, Any] = {"lease_until": None, "last_error": error[:300]}
+    again: dict[str, Any] = {"run_after": now + timedelta(seconds=5 * 2**job.attempts)}
+    if job.attempts >= MAX_ATTEMPTS:
+        again = {"failed_at": now} if next_time is None else {"run_after": next_time, "attempts": 0}
+    if not _ours(job).filter(requests=job.requests).update(**kept, **again):
         # It was asked for again while it ran: the new request has its own attempts and its own time.
-        Job.objects.filter(pk=job.pk).update(lease_until=None, last_error=error[:300])
+        _ours(job).update(**kept)
+
+
+def run_again(keys: Iterable[int], now: datetime) -> int:
+    """Have these jobs run as soon as may be, also those that had given up; returns how many.
+
+    One that runs now is left alone and runs once more after that.
+    """
+    fresh = {"run_after": now, "attempts": 0, "failed_at": None, "requests": F("requests") + 1}
+    with transaction.atomic():
+        count = Job.objects.filter(pk__in=list(keys)).update(**fresh)
+        transaction.on_commit(_tell)
+    return count
+
+
+def cancel(keys: Iterable[int], now: datetime) -> int:
+    """Take these jobs off the list, but for those that run now and those in `PROMISED`; returns how many.
+
+    Periodic work comes back at the next start.
+    """
+    with transaction.atomic():
+        chosen = Job.objects.select_for_update().filter(pk__in=list(keys)).exclude(kind__in=PROMISED)
+        idle = list(chosen.exclude(lease_until__gte=now).values_list("pk", flat=True))
+        Job.objects.filter(pk__in=idle).delete()
+    return len(idle)
 
 
 def release_leases() -> int:

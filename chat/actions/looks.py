@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
-from chat.memory import confidence
+from chat.memory import confidence, told
 from chat.memory.consolidate import Action, Decision, Opinion, decide
 from chat.memory.extract import DUPLICATE, Candidate, Extraction, Refusal
 from chat.models import Conversation, ExtractionRun, Fact, FactEventKind, Message, Origin
@@ -64,6 +64,12 @@ def record_look(
         conversation.extracted_through = message.seq
         conversation.save(update_fields=["extracted_through"])
     return look.run
+
+
+def is_asked_for(conversation: Conversation) -> bool:
+    """Tell whether a message that waits here says "Remember that …"; what stands before it is read first."""
+    said = Message.objects.unread_by_memory(conversation).values_list("content", flat=True)
+    return any(told.asks(text) for text in said)
 
 
 class _Look:

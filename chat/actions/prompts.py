@@ -67,7 +67,7 @@ def _mark_used(owner: Any, ids: Collection[str], now: datetime) -> None:
 
 
 def record_usage(owner_id: int, purpose: str, lane: Lane, usage: Usage, outcome: str) -> None:
-    """Keep one row a model call."""
+    """Keep one row a model call; the engine's meter has counted its energy already."""
     UsageRecord.objects.create(
         owner_id=owner_id,
         purpose=purpose,
@@ -76,6 +76,7 @@ def record_usage(owner_id: int, purpose: str, lane: Lane, usage: Usage, outcome:
         cached_tokens=usage.cached_tokens,
         completion_tokens=usage.completion_tokens,
         seconds=round(usage.seconds, 3),
+        energy=round(usage.worked, 3) if lane is Lane.BACKGROUND else 0.0,
         outcome=outcome,
     )
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.utils import timezone
 
-from chat.actions import conversations, deletions, events, facts, graph, jobs, messages, vectors
+from chat.actions import conversations, deletions, events, facts, graph, jobs, looks, messages, vectors
 from chat.context import prepared
 from chat.generation import run as generation
 from chat.generation.hub import hub
@@ -23,6 +24,7 @@ from . import schedule
 from .look import look
 from .prepare import prepare
 from .registry import Postpone, handles
+from .thrift import wait_for_energy
 from .warm import background_prompts, rewarm
 
 logger = logging.getLogger(__name__)
@@ -50,6 +52,7 @@ def extract_conversation(payload: dict[str, Any]) -> None:
         message = Message.objects.unread_by_memory(conversation).select_related("conversation__owner").first()
         if message is None:
             return
+        wait_for_energy(unless=partial(looks.is_asked_for, conversation))
         look(message)
         events.send_now(conversation.owner_id, {"type": "chat", "conversation": str(conversation.pk)})
 

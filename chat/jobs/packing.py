@@ -17,6 +17,7 @@ from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError
 from chat.models import Message, Topic
 
 from .registry import Postpone, handles
+from .thrift import wait_for_energy
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +26,7 @@ _AGAIN = timedelta(seconds=5)
 
 @handles("pack_topic", slow=True)
 def pack_topic(payload: dict[str, Any]) -> None:
-    """Sum up what leaves the topic, and move it to the archive; raises Postpone while the model loads.
+    """Sum up what leaves the topic, and move it to the archive; raises Postpone while it has to wait.
 
     A model that is missing or fails costs the summary, never the packing.
     """
@@ -44,6 +45,7 @@ def _summed_up(topic: Topic, rows: Sequence[Message]) -> str:
     text = topic.summary
     try:
         provider = registry.provider()
+        wait_for_energy()
         for portion in summary.portions(provider, fresh):
             text = _continued(provider, topic, text, portion)
     except ModelNotReady as reason:

@@ -18,6 +18,7 @@ from chat.models import Conversation, Message
 from chat.topics.contents import with_contents
 
 from .registry import Postpone
+from .thrift import wait_for_energy
 from .warm import read_in_advance
 
 logger = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ def prepare(payload: dict[str, Any]) -> None:
             ready = preparation.prepare(conversation, provider) or ready
         more = ready[0].shape.trimmed_through > conversation.trimmed_through
         if more and budget.must_prepare(payload["tokens"], payload["window"]):
+            wait_for_energy()
             _read_in_advance(provider, conversation, *ready)
     except ModelNotReady as reason:
         raise Postpone(timezone.now() + _AGAIN) from reason
@@ -58,6 +60,7 @@ def _sum_up(provider: Provider, conversation: Conversation, through: int) -> boo
     text, after = conversation.summary, conversation.summarised_through
     redacting = redacts(conversation.owner_id)
     for portion in summary.portions(provider, [m for m in with_contents(leaving) if m.content]):
+        wait_for_energy()
         try:
             text, usage = summary.summarise(provider, text, portion, redacting=redacting)
             prompts.record_usage(conversation.owner_id, "summary", Lane.BACKGROUND, usage, "stop")

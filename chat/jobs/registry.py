@@ -23,6 +23,10 @@ QUICK: set[str] = set()
 SLOW: set[str] = set()
 
 
+# When work that comes again and again is next due; its rows have their kind as key.
+PERIODIC: dict[str, Callable[[datetime], datetime]] = {}
+
+
 def handles(kind: str, *, quick: bool = False, slow: bool = False) -> Callable[[Handler], Handler]:
     """Register a function as the handler of a kind of job; `quick` ones never call a model."""
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Collection
+from contextlib import ExitStack
 
 from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
-from chat.actions import jobs
+from chat.actions import energy, jobs
 from chat.models import Job
 
-from . import handlers, packing, titles  # noqa: F401 - importing them registers the handlers
-from .registry import HANDLERS, QUICK, SLOW, Postpone
+from . import handlers, leases, packing, titles  # noqa: F401 - importing them registers the handlers
+from .registry import HANDLERS, PERIODIC, QUICK, SLOW, Postpone
 
 logger = logging.getLogger(__name__)
 
@@ -29,10 +30,12 @@ class JobRunner:
         self._stopping = False
         self._wake = [threading.Event(), threading.Event(), threading.Event()]
         self._threads: list[threading.Thread] = []
+        self._open = ExitStack()
 
     def start(self) -> None:
         """Begin to look for due jobs."""
         jobs.on_enqueue(self._look_again)
+        self._open.enter_context(leases.renewed())
         lanes = (("quick", QUICK), ("model", HANDLERS.keys() - QUICK - SLOW), ("slow", SLOW))
         for wake, (name, kinds) in zip(self._wake, lanes, strict=True):
             thread = threading.Thread(
@@ -49,6 +52,7 @@ class JobRunner:
             thread.join(timeout)
         if self._threads:
             jobs.off_enqueue(self._look_again)
+        self._open.close()
 
     def _look_again(self) -> None:
         for wake in self._wake:
@@ -85,14 +89,18 @@ def run_one(kinds: Collection[str]) -> bool:
 
 def _run(job: Job) -> None:
     try:
-        HANDLERS[job.kind](job.payload)
+        with leases.held(job):
+            HANDLERS[job.kind](job.payload)
     except Postpone as later:
         jobs.postpone(job, later.until)
     except Exception as error:  # a job's failure is kept in its row and tried again
         logger.warning("job %s failed", job.kind, exc_info=True, extra={"job": job.pk})
-        jobs.failed(job, f"{type(error).__name__}: {error}")
+        next_time = PERIODIC[job.kind](timezone.now()) if job.kind in PERIODIC else None
+        jobs.failed(job, f"{type(error).__name__}: {error}", next_time)
     else:
         jobs.done(job)
+    finally:
+        energy.settle()
 
 
 def run_due(kinds: Collection[str] | None = None, limit: int = 100) -> int:

@@ -15,6 +15,7 @@ from chat.llm.registry import ModelState, registry
 from chat.llm.types import Lane, ModelNotReady, ProviderError
 
 from .registry import Postpone, handles
+from .thrift import wait_for_energy
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ def find_title(payload: dict[str, Any]) -> None:
     if generation.running() or jobs.is_wanted("extract"):
         # The model would only be taken from it, or from memory, which matters more.
         raise Postpone(timezone.now() + _AFTER_REPLY)
+    wait_for_energy()
     try:
         found, usage = title.find_title(registry.provider(), messages)
     except ModelNotReady as reason:

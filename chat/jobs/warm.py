@@ -8,8 +8,10 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
+from django.db import close_old_connections
 from django.utils import timezone
 
+from chat.actions import energy
 from chat.context import preparation, prepared, title
 from chat.context.known import prototypes
 from chat.context.prompt import DEFAULT_PERSONA
@@ -20,6 +22,7 @@ from chat.memory import judge, judge_prompt, prompt, reader
 from chat.models import Conversation
 
 from .registry import Postpone
+from .thrift import wait_for_energy
 
 logger = logging.getLogger(__name__)
 
@@ -42,10 +45,14 @@ def _warm() -> None:
     try:
         provider.warm([Turn("system", DEFAULT_PERSONA), Turn("user", "")], slot="persona")
         for slot, turns in background_prompts().items():
+            wait_for_energy()
             provider.warm(turns, slot=slot, background=True)
-    except ProviderError:
+    except (ProviderError, Postpone):
         # Whoever needs the prompt reads it then.
         return
+    finally:
+        energy.settle()
+        close_old_connections()
 
 
 def rewarm(payload: dict[str, Any]) -> None:
@@ -54,6 +61,7 @@ def rewarm(payload: dict[str, Any]) -> None:
     conversation = open_ones.filter(pk=payload["conversation"]).first()
     if conversation is None:
         return
+    wait_for_energy()
     try:
         provider = registry.provider()
         turns = preparation.as_it_stands(conversation, provider)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from . import meter
 from .cache import PrefixCache
 from .native import Native
 from .parking import ParkingLot
@@ -204,6 +205,7 @@ class Engine:
     def _serve(self, request: Request) -> None:
         error: Exception | None = None
         done = True
+        began = time.monotonic()
         try:
             self._work(request)
         except Interrupted:
@@ -214,6 +216,8 @@ class Engine:
         except Exception as problem:  # a bug must fail one request, not the thread that everybody needs
             logger.exception("a request failed in the engine")
             error = ProviderError(f"The model's engine failed ({type(problem).__name__}).")
+        # A try that had to give way has taken its time too.
+        _account(request, time.monotonic() - began)
         with self._wake:
             self._running = None
             self.idle_since = time.monotonic()
@@ -265,3 +269,9 @@ class Engine:
             cache.read_more(slot, wanted)
         if self._must_yield(request):
             raise Interrupted
+
+
+def _account(request: Request, seconds: float) -> None:
+    request.usage.worked += seconds
+    if request.lane is Lane.BACKGROUND:
+        meter.background.add(seconds)

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from . import meter
 from .types import Completion, Finish, Lane, PromptTooLong, ProviderError, StopFlag, Turn, Usage
 
 Reply = str | Exception | Callable[[Sequence[Turn]], str]
@@ -64,6 +65,8 @@ class ScriptedProvider:
     remote: bool = False
     context_window: int = 8192
     gate: threading.Semaphore | None = None
+    # How long a constrained call takes: a test may move its clock on there.
+    seconds: Callable[[Call], float] | None = None
     calls: list[Call] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
 
@@ -113,6 +116,10 @@ class ScriptedProvider:
         )
         text = self._next(queue, default, turns)
         usage = Usage(prompt_tokens=self.count_tokens(turns), completion_tokens=self.count_text(text))
+        if self.seconds is not None:
+            usage.worked = usage.seconds = self.seconds(self.calls[-1])
+            if lane is Lane.BACKGROUND:
+                meter.background.add(usage.worked)
         return Completion(text, usage=usage)
 
     def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:

@@ -30,13 +30,14 @@ class Turn:
 
 @dataclass(slots=True)
 class Usage:
-    """What a call cost: tokens, and seconds from submission."""
+    """What a call cost: tokens, seconds from submission, and those in which the model worked for it."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
     first_token_seconds: float | None = None
     seconds: float = 0.0
+    worked: float = 0.0
 
 
 class StopFlag:

@@ -140,4 +140,5 @@ def total(before: Usage | None, new: Usage) -> Usage:
         completion_tokens=before.completion_tokens + new.completion_tokens,
         first_token_seconds=before.first_token_seconds,
         seconds=before.seconds + new.seconds,
+        worked=before.worked + new.worked,
     )

@@ -36,6 +36,11 @@ class Migration(migrations.Migration):
             name='prune_after',
             field=models.PositiveIntegerField(default=0),
         ),
+        migrations.AddField(
+            model_name='usagerecord',
+            name='energy',
+            field=models.FloatField(default=0),
+        ),
         migrations.AlterField(
             model_name='fact',
             name='origin',

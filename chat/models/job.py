@@ -63,7 +63,9 @@ class UsageRecord(models.Model):
     prompt_tokens = models.PositiveIntegerField(default=0)
     cached_tokens = models.PositiveIntegerField(default=0)
     completion_tokens = models.PositiveIntegerField(default=0)
+    # Seconds from when it was asked for, and units of energy (design §5): none where the user waited for it.
     seconds = models.FloatField(default=0)
+    energy = models.FloatField(default=0)
     outcome = models.CharField(max_length=20)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -1,13 +1,13 @@
-"""The admin site: every table, for inspection. What must stay as it happened cannot be changed here."""
+"""Every table but the jobs, for inspection."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.http import HttpRequest
 
-from .models import (
+from chat.models import (
     ApiToken,
     App,
     AppMemory,
@@ -18,7 +18,6 @@ from .models import (
     ExtractionRun,
     Fact,
     FactEvent,
-    Job,
     Message,
     OwnerSettings,
     PromptReport,
@@ -29,27 +28,7 @@ from .models import (
     UsageRecord,
 )
 
-if TYPE_CHECKING:  # Django's admin classes are generic for the type checker only
-    AnyAdmin = admin.ModelAdmin[Any]
-    AnyInline = admin.TabularInline[Any, Any]
-else:
-    AnyAdmin, AnyInline = admin.ModelAdmin, admin.TabularInline
-
-
-class ReadOnly(AnyAdmin):
-    """Rows that only actions may write: looked at, never changed by hand."""
-
-    def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
-        """Refuse: a row made here would lack its history."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a change made here would lack its event."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: the panel forgets with undo and without traces."""
-        return False
+from .base import AnyAdmin, AnyInline, ReadOnly
 
 
 @admin.register(App)
@@ -214,12 +193,6 @@ class RelationshipAdmin(ReadOnly):
     list_filter = ("relation", "valid")
     search_fields = ("source__name", "target__name")
     list_select_related = ("source", "target", "source_fact")
-
-
-@admin.register(Job)
-class JobAdmin(ReadOnly):
-    list_display = ("kind", "dedupe_key", "run_after", "attempts", "lease_until", "failed_at", "last_error")
-    list_filter = ("kind",)
 
 
 @admin.register(UsageRecord)

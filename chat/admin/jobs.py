@@ -1,0 +1,110 @@
+"""Background work: looked at, run again, cancelled; by verbs, so that nothing runs twice or is lost."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from chat.actions import jobs
+from chat.models import Job
+
+from .base import ReadOnly
+
+
+class State(admin.SimpleListFilter):
+    """Jobs by what they are doing."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Name the states."""
+        return [("running", "running"), ("due", "due"), ("later", "later"), ("failed", "given up")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
+        """Keep the jobs of the chosen state."""
+        now, open_jobs = timezone.now(), queryset.filter(failed_at__isnull=True)
+        if self.value() == "failed":
+            return queryset.filter(failed_at__isnull=False)
+        if self.value() == "running":
+            return open_jobs.filter(lease_until__gte=now)
+        waiting = open_jobs.exclude(lease_until__gte=now)
+        if self.value() == "due":
+            return waiting.filter(run_after__lte=now)
+        return waiting.filter(run_after__gt=now) if self.value() == "later" else queryset
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnly):
+    """Jobs, the next one first."""
+
+    list_display = (
+        "kind",
+        "state",
+        "about",
+        "run_after",
+        "attempts",
+        "lease_until",
+        "failed_at",
+        "last_error",
+    )
+    list_filter = (State, "kind")
+    search_fields = ("kind", "dedupe_key", "last_error")
+    date_hierarchy = "run_after"
+    ordering = ("run_after", "id")
+    actions = ("run_again", "cancel")
+    fields = (
+        *("kind", "state", "payload_shown", "dedupe_key", "run_after", "priority", "attempts", "lease_until"),
+        *("failed_at", "last_error", "requests", "created_at"),
+    )
+
+    def has_operate_permission(self, request: HttpRequest) -> bool:
+        """Tell whether this person may run and cancel jobs: whoever may change them."""
+        return request.user.has_perm("chat.change_job")
+
+    @admin.display(description="state")
+    def state(self, job: Job) -> str:
+        """Say what the job is doing."""
+        now = timezone.now()
+        if job.failed_at:
+            return "given up"
+        if job.lease_until and job.lease_until >= now:
+            return "running"
+        return "due" if job.run_after <= now else "later"
+
+    @admin.display(description="about")
+    def about(self, job: Job) -> str:
+        """Return what the job is about, in a line."""
+        return ", ".join(f"{name} {value}" for name, value in job.payload.items())[:80]
+
+    @admin.display(description="payload")
+    def payload_shown(self, job: Job) -> SafeString:
+        """Return the payload for reading."""
+        return format_html("<pre>{}</pre>", json.dumps(job.payload, indent=2, ensure_ascii=False))
+
+    @admin.action(description="Run again", permissions=["operate"])
+    def run_again(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
+        """Have the chosen jobs run as soon as may be; what runs now runs once more after that."""
+        count = jobs.run_again(queryset.values_list("pk", flat=True), timezone.now())
+        self.message_user(request, f"{count} will run now.", messages.SUCCESS)
+
+    @admin.action(description="Cancel", permissions=["operate"])
+    def cancel(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
+        """Take the chosen jobs off the list, but for those that run now or keep a promise."""
+        chosen = queryset.count()
+        count = jobs.cancel(queryset.values_list("pk", flat=True), timezone.now())
+        if count:
+            self.message_user(request, f"{count} cancelled.", messages.SUCCESS)
+        if left := chosen - count:
+            self.message_user(
+                request,
+                f"{left} cannot be cancelled: they run now, or they finish what was deleted.",
+                messages.WARNING,
+            )

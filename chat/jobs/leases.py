@@ -1,0 +1,67 @@
+"""Keeps the jobs at work in this process its own for as long as they take."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import DatabaseError, close_old_connections
+from django.utils import timezone
+
+from chat.actions import jobs
+from chat.models import Job
+
+logger = logging.getLogger(__name__)
+
+# Several times within `jobs.LEASE`, so that a machine that stalls for a minute loses nothing.
+RENEW_SECONDS = 60.0
+
+# A lease is not renewed while its job is being put away, or its row would stay behind.
+_lock = threading.Lock()
+_at_work: dict[int, Job] = {}
+
+
+@contextmanager
+def held(job: Job) -> Iterator[None]:
+    """Count a claimed job as at work until the block ends; put it away after that."""
+    with _lock:
+        _at_work[job.pk] = job
+    try:
+        yield
+    finally:
+        with _lock:
+            _at_work.pop(job.pk, None)
+
+
+def renew() -> None:
+    """Prolong the leases of all jobs at work in this process."""
+    with _lock:
+        for job in _at_work.values():
+            # There are three threads at most, each with one job.
+            if not jobs.renew(job, timezone.now()):
+                logger.warning("another process has taken this job over", extra={"job": job.pk})
+
+
+@contextmanager
+def renewed() -> Iterator[None]:
+    """Renew them again and again in a thread of its own until the block ends."""
+    over = threading.Event()
+    thread = threading.Thread(target=_renew_until, args=(over,), name="jobs-leases", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(5)
+
+
+def _renew_until(over: threading.Event) -> None:
+    while not over.wait(RENEW_SECONDS):
+        try:
+            renew()
+        except DatabaseError:
+            logger.warning("leases could not be renewed", exc_info=True)
+        finally:
+            close_old_connections()
