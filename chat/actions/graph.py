@@ -85,11 +85,12 @@ def forget_words(owner: Any, wordings: Collection[str]) -> int:
 def catch_up(after: str | None = None) -> str | None:
     """Read the next facts that have no relationships yet; returns the last one's key while there are more.
 
-    For facts from before there was a graph. Each in a transaction of its own.
+    For facts from before there was a graph, and from before a rule that reads them. Each in a transaction of
+    its own, but for those that say nothing of anything.
     """
     unread = Fact.objects.filter(relationships__isnull=True).order_by("pk")
     batch = list(unread.filter(pk__gt=after)[:BATCH] if after else unread[:BATCH])
-    for fact in batch:
+    for fact in (fact for fact in batch if ties(fact.kind, fact.text, fact.language)):
         with transaction.atomic():
             hold_memory(fact.owner_id)
             follow(fact)

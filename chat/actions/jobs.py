@@ -15,6 +15,8 @@ from chat.models.job import JobQuerySet
 
 LEASE = timedelta(minutes=5)
 MAX_ATTEMPTS = 5
+# The night's work waits longest: for a day, which has 25 hours once a year.
+FARTHEST = timedelta(hours=26)
 # What these do was promised when something was deleted: nothing may stay behind.
 PROMISED = frozenset({"finish_deletion", "free_caches", "discard"})
 
@@ -89,10 +91,17 @@ def renew(job: Job, now: datetime) -> bool:
     return True
 
 
-def done(job: Job) -> None:
-    """Remove a finished job, unless it was asked for again while it ran: then it runs once more."""
-    gone, _ = _ours(job).filter(requests=job.requests).delete()
-    if not gone:
+def done(job: Job, next_time: datetime | None = None) -> None:
+    """Remove a finished job, unless it was asked for again while it ran: then it runs once more.
+
+    The row of periodic work stays and waits for its `next_time`.
+    """
+    same = _ours(job).filter(requests=job.requests)
+    if next_time is not None:
+        ended = same.update(lease_until=None, attempts=0, last_error="", run_after=next_time)
+    else:
+        ended, _ = same.delete()
+    if not ended:
         _ours(job).update(lease_until=None, attempts=0)
 
 
@@ -141,6 +150,17 @@ def cancel(keys: Iterable[int], now: datetime) -> int:
         idle = list(chosen.exclude(lease_until__gte=now).values_list("pk", flat=True))
         Job.objects.filter(pk__in=idle).delete()
     return len(idle)
+
+
+def known_keys(keys: Iterable[str]) -> set[str]:
+    """Return which of these keys have a job that has not given up."""
+    rows = Job.objects.filter(dedupe_key__in=list(keys), failed_at__isnull=True)
+    return {str(key) for key in rows.values_list("dedupe_key", flat=True)}
+
+
+def mend_times(now: datetime) -> int:
+    """Make jobs due that a wrong clock has put off for longer than any work waits; returns how many."""
+    return Job.objects.filter(run_after__gt=now + FARTHEST).update(run_after=now)
 
 
 def release_leases() -> int:

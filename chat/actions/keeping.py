@@ -16,7 +16,7 @@ from .messages import Refused
 from .owners import default_app
 
 # Work that waits for one conversation, by its dedupe key.
-_KINDS = ("extract", "end_idle", "title", "warm")
+_KINDS = ("extract", "end_idle", "title", "warm", "prepare", "app_memory")
 
 
 def begin(owner: Any, key: Any = None, **fields: Any) -> Conversation:
@@ -55,10 +55,11 @@ def delete(conversation: Conversation) -> None:
 def prune(owner: Any, before: datetime) -> int:
     """Delete the owner's conversations that were last written in before a moment; returns how many.
 
-    Pinned ones stay, and those with flagged messages. One transaction each, so that nobody waits for all.
+    Pinned ones stay, and those with flagged messages; temporary ones go when they are closed. One transaction
+    each, so that nobody waits for all.
     """
     kept = Message.objects.filter(Q(flagged=True) | Q(state=MessageState.STREAMING))
-    old = Conversation.objects.for_owner(owner).kept().filter(updated_at__lt=before, pinned=False)
+    old = Conversation.objects.for_owner(owner).listed().filter(updated_at__lt=before, pinned=False)
     old = old.exclude(messages__in=kept)
     count = 0
     for key in list(old.values_list("pk", flat=True)):

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from chat.context import budget
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # After memory has looked at the last message: that is shorter work.
 _PREPARE_AFTER = timedelta(seconds=3)
+# What a sweep sees to: to work one out takes some milliseconds, to find that nothing is to be done as well.
+_RECENT, _AT_ONCE = timedelta(days=7), 20
 
 
 def record_prompt(
@@ -91,6 +93,22 @@ def ask_to_prepare(conversation_id: Any, tokens: int, window: int) -> None:
                 key=f"prepare:{conversation_id}",
                 run_after=timezone.now() + _PREPARE_AFTER,
             )
+
+
+def lagging(now: datetime) -> list[tuple[Any, int, int]]:
+    """Return conversations that are near to their window with nothing made ready and nobody at it.
+
+    Each with the tokens of its last prompt and reply and its window, the last written first; two queries.
+    """
+    reports = PromptReport.objects.filter(reply__conversation=OuterRef("pk"), reply__replaced_by__isnull=True)
+    newest = reports.order_by("-reply__seq").annotate(spent=F("prompt_tokens") + F("completion_tokens"))
+    recent = Conversation.objects.kept().filter(updated_at__gt=now - _RECENT, prepared__isnull=True)
+    rows = recent.annotate(
+        spent=Subquery(newest.values("spent")[:1]), window=Subquery(newest.values("window")[:1])
+    ).filter(spent__gt=budget.SUMMARISE_AT * F("window"))
+    found = list(rows.order_by("-updated_at").values_list("pk", "spent", "window"))
+    seen_to = jobs.known_keys(f"prepare:{row[0]}" for row in found)
+    return [row for row in found if f"prepare:{row[0]}" not in seen_to][:_AT_ONCE]
 
 
 def record_summary(conversation: Conversation, summary: str, after: int, through: int) -> bool:

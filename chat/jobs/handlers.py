@@ -10,7 +10,18 @@ from typing import Any
 
 from django.utils import timezone
 
-from chat.actions import conversations, deletions, events, facts, graph, jobs, looks, messages, vectors
+from chat.actions import (
+    conversations,
+    deletions,
+    events,
+    facts,
+    graph,
+    jobs,
+    looks,
+    messages,
+    prompts,
+    vectors,
+)
 from chat.context import prepared
 from chat.generation import run as generation
 from chat.generation.hub import hub
@@ -148,7 +159,26 @@ def warm_conversation(payload: dict[str, Any]) -> None:
     rewarm(payload)
 
 
-@handles(schedule.KIND, quick=True)
+@handles(schedule.KIND, quick=True, again=schedule.next_of_all)
 def nightly(payload: dict[str, Any]) -> None:
-    """Let memory fade and empty the archive for every owner, and ask for the next night."""
+    """Let memory fade, empty the archive and delete old conversations, for every owner who asked for it."""
     schedule.tonight(timezone.now())
+
+
+@handles("sweep_deletions", quick=True, again=schedule.half_an_hour_later)
+def sweep_deletions(payload: dict[str, Any]) -> None:
+    """Forget for good what was pressed and whose own job was lost or failed."""
+    deletions.finish_overdue(timezone.now())
+
+
+@handles("sweep_graph", quick=True, again=schedule.half_an_hour_later)
+def sweep_graph(payload: dict[str, Any]) -> None:
+    """Have the graph read what it has not yet."""
+    jobs.enqueue("catch_up_graph", {}, key="catch_up_graph")
+
+
+@handles("sweep_summaries", quick=True, again=schedule.half_an_hour_later)
+def sweep_summaries(payload: dict[str, Any]) -> None:
+    """Have long conversations summed up that nobody sees to."""
+    for conversation, tokens, window in prompts.lagging(timezone.now()):
+        prompts.ask_to_prepare(conversation, tokens, window)

@@ -27,8 +27,17 @@ SLOW: set[str] = set()
 PERIODIC: dict[str, Callable[[datetime], datetime]] = {}
 
 
-def handles(kind: str, *, quick: bool = False, slow: bool = False) -> Callable[[Handler], Handler]:
-    """Register a function as the handler of a kind of job; `quick` ones never call a model."""
+def handles(
+    kind: str,
+    *,
+    quick: bool = False,
+    slow: bool = False,
+    again: Callable[[datetime], datetime] | None = None,
+) -> Callable[[Handler], Handler]:
+    """Register a function as the handler of a kind of job; `quick` ones never call a model.
+
+    With `again` the work is periodic: it says when it is due next, given when it was done.
+    """
 
     def register(handler: Handler) -> Handler:
         HANDLERS[kind] = handler
@@ -36,6 +45,8 @@ def handles(kind: str, *, quick: bool = False, slow: bool = False) -> Callable[[
             QUICK.add(kind)
         if slow:
             SLOW.add(kind)
+        if again is not None:
+            PERIODIC[kind] = again
         return handler
 
     return register

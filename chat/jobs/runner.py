@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Collection
 from contextlib import ExitStack
+from datetime import datetime
 
 from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
@@ -95,12 +96,15 @@ def _run(job: Job) -> None:
         jobs.postpone(job, later.until)
     except Exception as error:  # a job's failure is kept in its row and tried again
         logger.warning("job %s failed", job.kind, exc_info=True, extra={"job": job.pk})
-        next_time = PERIODIC[job.kind](timezone.now()) if job.kind in PERIODIC else None
-        jobs.failed(job, f"{type(error).__name__}: {error}", next_time)
+        jobs.failed(job, f"{type(error).__name__}: {error}", _next_time(job))
     else:
-        jobs.done(job)
+        jobs.done(job, _next_time(job))
     finally:
         energy.settle()
+
+
+def _next_time(job: Job) -> datetime | None:
+    return PERIODIC[job.kind](timezone.now()) if job.kind in PERIODIC else None
 
 
 def run_due(kinds: Collection[str] | None = None, limit: int = 100) -> int:

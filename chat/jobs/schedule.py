@@ -1,63 +1,90 @@
-"""The night's work: memory fades and the archive is emptied at 03:00 local, or as soon after as we run."""
+"""Work that comes again by itself: every night at 03:00 local, and the sweeps of each half an hour.
+
+One row a kind, which stays while the work is done and is moved on to its next time after that: what downtime
+missed is caught up once, however often it was missed.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from datetime import datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
-from chat.actions import archive, fading, jobs
-from chat.actions.owners import zone_of
-from chat.models import Fact
+from chat.actions import archive, fading, jobs, keeping
+from chat.actions.owners import settings_of, zone_in
+from chat.models import Fact, OwnerSettings
+
+from .registry import PERIODIC
 
 logger = logging.getLogger(__name__)
 
 KIND = "nightly"
 HOUR = time(3)  # seed 000, "Daily 3am"
+EVERY = timedelta(minutes=30)  # seed 000, "Background Workflows"
 
 
 def next_night(now: datetime, zone: ZoneInfo) -> datetime:
-    """Return the next 03:00 of that zone after `now`."""
+    """Return the next 03:00 of that zone after `now`; where the clocks leave it out, the moment they do.
+
+    Of an hour that comes twice it is the first.
+    """
     local = timezone.localtime(now, zone)
     days = 0 if local.time() < HOUR else 1
     return datetime.combine(local.date() + timedelta(days), HOUR, tzinfo=zone)
 
 
-def plan(now: datetime) -> None:
-    """Ask for the night's work, at once: what downtime missed is caught up and the rest does nothing.
+def next_of_all(now: datetime) -> datetime:
+    """Return when it is 03:00 next for anybody: the zones of all owners, and UTC where there are none."""
+    chosen = OwnerSettings.objects.filter(owner__in=owners())
+    zones = {zone_in(settings) for settings in chosen} or {ZoneInfo("UTC")}
+    return min(next_night(now, zone) for zone in zones).astimezone(ZoneInfo("UTC"))
 
-    One row, made again at each start, so that no crash can lose it.
+
+def half_an_hour_later(now: datetime) -> datetime:
+    """Return when a sweep is due that was made now."""
+    return now + EVERY
+
+
+def plan(now: datetime) -> None:
+    """Ask for all of it, at once: what downtime missed is caught up and the rest finds nothing to do.
+
+    The rows are made again at each start, so that neither a crash nor a cancellation loses one for good.
     """
     with transaction.atomic():
-        jobs.enqueue(KIND, {}, key=KIND, run_after=now)
+        for kind in PERIODIC:
+            jobs.enqueue(kind, {}, key=kind, run_after=now)
+
+
+def ensure(now: datetime) -> None:
+    """Make the rows that are missing; those that are there keep their time."""
+    with transaction.atomic():
+        there = jobs.known_keys(PERIODIC)
+        for kind in PERIODIC.keys() - there:
+            jobs.enqueue(kind, {}, key=kind, run_after=now)
 
 
 def tonight(now: datetime) -> None:
-    """Do the work for each owner whose day has changed, and ask for the next night.
+    """Do the night's work for each owner; what was done on this day of theirs already is not done again.
 
     One owner's failure keeps no other from theirs; it is raised at the end, so that the job is tried again.
     """
-    nights = [next_night(now, ZoneInfo("UTC"))]
     failure: Exception | None = None
     for owner in owners():
-        zone = zone_of(owner.pk)
-        nights.append(next_night(now, zone))
+        chosen = settings_of(owner.pk)
         try:
-            work(owner, now, zone)
+            work(owner, now, zone_in(chosen))
+            prune(owner, now, chosen.prune_after)
         except Exception as error:
             logger.exception("the night's work failed", extra={"owner": owner.pk})
             failure = error
     if failure is not None:
         raise failure
-    with transaction.atomic():
-        # It runs now, so this request outlives it.
-        jobs.enqueue(KIND, {}, key=KIND, run_after=min(nights))
 
 
 def work(owner: Any, now: datetime, zone: ZoneInfo) -> tuple[fading.Faded, int]:
@@ -66,7 +93,16 @@ def work(owner: Any, now: datetime, zone: ZoneInfo) -> tuple[fading.Faded, int]:
     return faded, archive.purge(owner, now)
 
 
-def owners() -> Iterator[Any]:
-    """Yield everybody of whom something is known."""
+def prune(owner: Any, now: datetime, days: int) -> int:
+    """Delete the conversations in which the owner wrote nothing for so many days; 0 keeps them all.
+
+    Returns how many. Pinned ones stay, and those with a flagged message.
+    """
+    return keeping.prune(owner, now - timedelta(days=days)) if days else 0
+
+
+def owners() -> Any:
+    """Return everybody for whom there may be something to do at night."""
     known = Fact.objects.order_by().values("owner").distinct()
-    yield from get_user_model().objects.filter(pk__in=known)
+    pruning = OwnerSettings.objects.filter(prune_after__gt=0).values("owner")
+    return get_user_model().objects.filter(Q(pk__in=known) | Q(pk__in=pruning))

@@ -106,12 +106,13 @@ def _recover() -> None:
     """Put right what a killed process left: half-written replies, held jobs, passed deadlines."""
     local_owner()
     messages.stop_stale_replies()
+    now = timezone.now()
     jobs.release_leases()
-    finish_overdue(timezone.now())
-    jobs.enqueue("catch_up_graph", {}, key="catch_up_graph")
+    jobs.mend_times(now)
+    finish_overdue(now)
     jobs.enqueue("reindex", {}, key="reindex")
-    conversations.await_pages(timezone.now())
-    schedule.plan(timezone.now())
+    conversations.await_pages(now)
+    schedule.plan(now)
 
 
 def _announce(_status: Status) -> None:
