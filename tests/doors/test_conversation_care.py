@@ -118,7 +118,7 @@ class TestHealth:
         look(chat, refused=[Refusal("User lives in Paris", "not in the user's words")])
         shown = line(ours_htmx, chat)
         assert "1 not kept" in shown
-        assert "“User lives in Paris” <span>not in the user&#x27;s words</span>" in shown
+        assert "“User lives in Paris” <small>not in the user&#x27;s words</small>" in shown
 
     def test_a_look_that_found_nothing_says_so(self, ours_htmx, chat):
         look(chat)

@@ -88,7 +88,7 @@ class TestHistory:
             "Changed from “I like chess” to “I like bebop”",
             "Added “I like chess”",
         )
-        places = [shown.find(f"<p>{words}<small>by you") for words in told]
+        places = [shown.find(f"{words}<small>by you") for words in told]
         assert all(p >= 0 for p in places)
         assert places == sorted(places)
 
@@ -118,7 +118,7 @@ class TestHistory:
         if htmx:
             answer = ours_htmx.post(address, headers={"hx-target": "memory-list"})
             assert json.loads(answer.headers["HX-Trigger"])["toast"]["text"] == "Restored."
-            assert f'class="card found" id="fact-{fact.pk}"' in text(answer)
+            assert f'class="card stack found" id="fact-{fact.pk}"' in text(answer)
         else:
             assert ours.post(address).url == f"/memory/#fact-{fact.pk}"
         assert Fact.objects.get(pk=fact.pk).text == "I like chess"

@@ -130,7 +130,7 @@ class TestAdd:
             "/memory/add/", {"text": "user likes CHESS.", "tab": "identity", "q": "oslo"}, headers=AT_LIST
         )
         assert triggers(answer)["toast"]["text"] == "Already remembered."
-        assert f'class="card found" id="fact-{known["chess"].pk}"' in text(answer)
+        assert f'class="card stack found" id="fact-{known["chess"].pk}"' in text(answer)
         assert 'id="q" name="q" value=""' in text(answer)
         assert Fact.objects.count() == 3
 

@@ -103,8 +103,8 @@ def test_memories_used_and_without_room_lead_to_their_cards(ours_htmx, report, m
     gone.delete()
     page = words(ours_htmx.get(f"/m/{made.pk}/prompt/"))
     before, after = page.split("Memories without room")
-    assert f'<a href="/memory/#fact-{used.pk}" data-fact="{used.pk}">Likes tea</a>' in before
-    assert f'<a href="/memory/#fact-{left.pk}" data-fact="{left.pk}">Likes jazz</a>' in after
+    assert f'<a class="item row" href="/memory/#fact-{used.pk}" data-fact="{used.pk}">Likes tea</a>' in before
+    assert f'<a class="item row" href="/memory/#fact-{left.pk}" data-fact="{left.pk}">Likes jazz</a>' in after
     assert "User likes &lt;b&gt;" not in page
 
 
@@ -146,8 +146,8 @@ def test_each_reply_with_a_report_leads_to_it_and_no_other_message_does(ours, re
 def test_a_line_in_the_chat_marks_where_earlier_messages_went(ours, report, exchange, fields, line):
     report(**fields)
     page = text(ours.get(f"/c/{exchange[0].conversation_id}/"))
-    assert ('class="cut"' in page) is (line is not None)
-    assert f'<p class="cut">Earlier messages {line}</p>' in page or line is None
+    assert ('class="cut row"' in page) is (line is not None)
+    assert f'<p class="cut row">Earlier messages {line}</p>' in page or line is None
 
 
 def test_a_message_that_was_shortened_says_so_and_no_other(ours, report, exchange):
@@ -209,10 +209,10 @@ def test_a_chat_that_outgrows_its_window_says_where_it_was_compacted(ours, ours_
         generation.wait()
     page = text(ours.get(back))
     made = PromptReport.objects.filter(stage__gt=0).order_by("reply__seq").first()
-    assert page.count('<p class="cut">Earlier messages were left out</p>') == (
+    assert page.count('<p class="cut row">Earlier messages were left out</p>') == (
         PromptReport.objects.filter(stage__gt=0, cut_messages__gt=0).count()
     )
-    assert page.index('<p class="cut">') > page.index(f'id="m-{made.pk}"')
+    assert page.index('<p class="cut row">') > page.index(f'id="m-{made.pk}"')
     said = words(ours_htmx.get(f"/m/{made.pk}/prompt/"))
     assert f"{made.cut_messages} earlier message" in said
     shares = [int(share) for share in re.findall(r'data-share="(\d+)"', page)]

@@ -63,7 +63,7 @@ def test_a_topic_shows_where_it_begins_how_long_it_is_and_that_one_is_in_it(ours
     assert "2 messages" in page
     assert "You are here" in page
     assert "short-term" in page
-    assert " packed" not in page.partition('<li class="topic"')[2]
+    assert " packed" not in page.partition('<li class="topic row"')[2]
 
 
 def test_a_title_that_was_cut_says_so(ours, topic):
