@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from memoryapp import env
+from memoryapp import env, logs
 
 # NumPy compares vectors in a fraction of a millisecond on one thread; a second pool of threads would fight
 # the language model for its cores, and takes ten times as long when they are busy. It reads this once.
@@ -159,10 +159,4 @@ PARKING_DISK_MIB = env.envint("PARKING_DISK_MIB", 2048)
 # Passwords, tokens, keys and card numbers stay out of memory; the chat itself keeps what was said.
 REDACT_SECRETS = env.envbool("REDACT_SECRETS", True)
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["console"], "level": env.envstr("LOG_LEVEL", "WARNING")},
-}
+LOGGING = logs.configuration(env.envstr("LOG_FORMAT", ""), env.envstr("LOG_LEVEL", "WARNING"))

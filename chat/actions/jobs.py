@@ -91,6 +91,11 @@ def renew(job: Job, now: datetime) -> bool:
     return True
 
 
+def is_due(kinds: Collection[str], now: datetime) -> bool:
+    """Return whether work of these kinds could begin now."""
+    return Job.objects.due(now).filter(kind__in=kinds).exists()
+
+
 def done(job: Job, next_time: datetime | None = None) -> None:
     """Remove a finished job, unless it was asked for again while it ran: then it runs once more.
 

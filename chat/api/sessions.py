@@ -18,6 +18,7 @@ from chat.models import Conversation, MessageState, Role
 from chat.models import Message as Row
 from chat.models.conversation import ConversationQuerySet
 from chat.topics.contents import lost, with_contents
+from memoryapp import logs
 
 from .counting import counter
 from .recent import newest_that_fit
@@ -89,7 +90,7 @@ class Sessions:
             try:
                 found.extend(_entry(row) for row in rows.filter(pk=key))
             except (TypeError, ValueError) as error:
-                logger.error("session %s cannot be read and is left out: %s", key, error)
+                logger.error("session %s cannot be read and is left out: %s", key, logs.told(error))
         return found
 
     def delete(self, session_id: str) -> None:
@@ -158,4 +159,4 @@ def as_messages(rows: Iterable[Row]) -> Iterator[Message]:
                 created_at=row.created_at,
             )
         except ValidationError as error:
-            logger.error("message %s cannot be read and is left out: %s", row.pk, error)
+            logger.error("message %s cannot be read and is left out: %s", row.pk, logs.told(error))

@@ -16,6 +16,7 @@ from chat.context.prompt import Prompt, build
 from chat.llm.registry import registry
 from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Stream, Usage
 from chat.models import Message, MessageState, Role
+from memoryapp import logs
 
 from .hub import hub
 from .markdown import BlockStream
@@ -136,6 +137,10 @@ class _Run:
 
     def main(self) -> None:
         """Write the reply; whatever happens, its row ends in a final state."""
+        with logs.about(conversation=self.conversation, reply=self.reply):
+            self._main()
+
+    def _main(self) -> None:
         row: Message | None = None
         state, failure = MessageState.FAILED, _BROKEN
         try:
@@ -147,8 +152,9 @@ class _Run:
         except ProviderError as error:
             failure = str(error)
         except Exception:  # the reply must not stay "streaming" for ever, whatever the bug
-            logger.exception("a reply failed", extra={"conversation": self.conversation})
+            logger.exception("a reply failed")
         finally:
+            logger.info("the reply ended: %s", state)
             self._finish(row, state, failure)
 
     def text(self) -> str:

@@ -41,7 +41,9 @@ def renew() -> None:
         for job in _at_work.values():
             # There are three threads at most, each with one job.
             if not jobs.renew(job, timezone.now()):
-                logger.warning("another process has taken this job over", extra={"job": job.pk})
+                logger.warning(
+                    "another process has taken a job over", extra={"job": job.pk, "kind": job.kind}
+                )
 
 
 @contextmanager

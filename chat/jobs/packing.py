@@ -53,7 +53,7 @@ def _summed_up(topic: Topic, rows: Sequence[Message]) -> str:
             raise Postpone(timezone.now() + _AGAIN) from reason
         return ""
     except ProviderError:
-        logger.warning("a topic is packed without a summary", extra={"topic": str(topic.pk)}, exc_info=True)
+        logger.warning("a topic is packed without a summary", exc_info=True)
         return ""
     return "" if text == topic.summary else text
 
@@ -63,7 +63,7 @@ def _continued(provider: Provider, topic: Topic, text: str, portion: Sequence[Me
     try:
         text, usage = summary.summarise(provider, text, portion, redacting=redacts(owner))
     except summary.SummaryFailed:
-        logger.warning("a part of a topic was not summed up", extra={"topic": str(topic.pk)})
+        logger.warning("a part of a topic was not summed up")
         return text
     prompts.record_usage(owner, "summary", Lane.BACKGROUND, usage, "stop")
     return text

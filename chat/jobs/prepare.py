@@ -66,7 +66,7 @@ def _sum_up(provider: Provider, conversation: Conversation, through: int) -> boo
             prompts.record_usage(conversation.owner_id, "summary", Lane.BACKGROUND, usage, "stop")
         except summary.SummaryFailed:
             # Asked again it would say the same, and what comes after it would never be told.
-            logger.warning("a part was not summed up", extra={"conversation": str(conversation.pk)})
+            logger.warning("a part was not summed up")
         if not prompts.record_summary(conversation, text, after, portion[-1].seq):
             break
         after = portion[-1].seq

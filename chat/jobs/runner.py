@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Collection
 from contextlib import ExitStack
 from datetime import datetime
@@ -13,6 +14,7 @@ from django.utils import timezone
 
 from chat.actions import energy, jobs
 from chat.models import Job
+from memoryapp import logs
 
 from . import handlers, leases, packing, titles  # noqa: F401 - importing them registers the handlers
 from .registry import HANDLERS, PERIODIC, QUICK, SLOW, Postpone
@@ -22,6 +24,8 @@ logger = logging.getLogger(__name__)
 # Work that is asked for in this process wakes the runner at once; this finds what another process asks for.
 # A look at the table takes 3 ms of a core on which a reply is being written (measured): not twice a second.
 POLL_SECONDS = 5.0
+# What of a payload stands in the log.
+_NAMED = ("conversation", "topic", "deletion", "fact")
 
 
 class JobRunner:
@@ -89,18 +93,23 @@ def run_one(kinds: Collection[str]) -> bool:
 
 
 def _run(job: Job) -> None:
-    try:
-        with leases.held(job):
-            HANDLERS[job.kind](job.payload)
-    except Postpone as later:
-        jobs.postpone(job, later.until)
-    except Exception as error:  # a job's failure is kept in its row and tried again
-        logger.warning("job %s failed", job.kind, exc_info=True, extra={"job": job.pk})
-        jobs.failed(job, f"{type(error).__name__}: {error}", _next_time(job))
-    else:
-        jobs.done(job, _next_time(job))
-    finally:
-        energy.settle()
+    began = time.monotonic()
+    ids = {name: job.payload[name] for name in _NAMED if name in job.payload}
+    with logs.about(job=job.pk, kind=job.kind, **ids):
+        try:
+            with leases.held(job):
+                HANDLERS[job.kind](job.payload)
+        except Postpone as later:
+            logger.info("put off until %s", later.until.isoformat(timespec="seconds"))
+            jobs.postpone(job, later.until)
+        except Exception as error:  # a job's failure is kept in its row and tried again
+            logger.warning("the job failed", exc_info=True)
+            jobs.failed(job, logs.told(error), _next_time(job))
+        else:
+            logger.info("done", extra={"seconds": round(time.monotonic() - began, 3)})
+            jobs.done(job, _next_time(job))
+        finally:
+            energy.settle()
 
 
 def _next_time(job: Job) -> datetime | None:

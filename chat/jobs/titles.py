@@ -40,7 +40,7 @@ def find_title(payload: dict[str, Any]) -> None:
             raise Postpone(timezone.now() + _AGAIN) from reason
         return
     except ProviderError:
-        logger.info("no title was found", extra={"conversation": str(conversation.pk)})
+        logger.info("no title was found")
         return
     prompts.record_usage(conversation.owner_id, "title", Lane.BACKGROUND, usage, "stop")
     titles.give_title(conversation.pk, found)

@@ -86,8 +86,7 @@ def read_in_advance(provider: Provider, conversation_id: Any, turns: list[Turn])
     except ModelNotReady:
         raise
     except ProviderError:
-        where = {"conversation": str(conversation_id)}
-        logger.warning("the next prompt was not read in advance", extra=where)
+        logger.warning("the next prompt was not read in advance")
 
 
 def _warm_embedder() -> None:

@@ -71,7 +71,8 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
             except (TypeError, ValueError, OperationalError) as error:
                 if not _is_damage(error):
                     raise
-                logger.error("the message in place %s cannot be read and is left out: %s", seq, error)
+                # SQLite's sentence quotes the text.
+                logger.error("the message in place %s cannot be read and is left out", seq)
         return found
 
     def unread_by_memory(self, conversation: Conversation) -> MessageQuerySet:

@@ -15,6 +15,7 @@ from chat.actions import jobs
 from chat.jobs import runner
 from chat.jobs.registry import HANDLERS, Postpone
 from chat.models import Job
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -237,3 +238,20 @@ def test_the_next_due_time_counts_leases_and_leaves_out_what_was_given_up():
     assert Job.objects.all().next_due() == now + timedelta(minutes=5)
     Job.objects.create(kind="test", run_after=now + timedelta(minutes=2))
     assert Job.objects.all().next_due() == now + timedelta(minutes=2)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_runners_one_does_each_job(work, monkeypatch):
+    monkeypatch.setattr(runner, "POLL_SECONDS", 0.01)
+    calls = work(lambda payload: time.sleep(0.001))
+    for i in range(30):
+        jobs.enqueue("test", {"n": i}, key=f"k{i}")
+    two = [runner.JobRunner(), runner.JobRunner()]
+    for each in two:
+        each.start()
+    try:
+        until(lambda: not Job.objects.exists())
+    finally:
+        for each in two:
+            each.stop()
+    assert sorted(c["n"] for c in calls if "n" in c) == list(range(30))

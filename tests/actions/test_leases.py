@@ -47,7 +47,7 @@ def test_whoever_slept_too_long_does_not_touch_what_another_took_over(clock, cla
         other = jobs.claim(["test"], timezone.now())
         assert other is not None
         leases.renew()
-    assert "taken this job over" in caplog.text
+    assert "has taken a job over" in caplog.text
     for end in (
         lambda: jobs.done(claimed),
         lambda: jobs.failed(claimed, "too late"),

@@ -45,7 +45,7 @@ class Command(BaseCommand):
             raise CommandError(str(problem)) from problem
         if options["model"]:
             os.environ["MODEL"] = options["model"]
-        lock = lock_engine(settings.DATA_DIR)
+        lock = lock_engine(settings.DATA_DIR, "evaluate")
         try:
             _load_model()
             with evaluation.throwaway_database():

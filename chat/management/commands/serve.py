@@ -17,15 +17,15 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from chat.actions import conversations, events, jobs, messages
-from chat.actions.deletions import finish_overdue
+from chat.actions import conversations, events, jobs
 from chat.actions.owners import local_owner
 from chat.generation import run as generation
 from chat.jobs import schedule
+from chat.jobs.recovery import recover
 from chat.jobs.runner import JobRunner
 from chat.jobs.warm import warm_prompts
 from chat.llm.registry import Status, registry
-from chat.management.engine_lock import lock_engine
+from chat.management.engine_lock import lock_engine, sign
 
 
 def is_loopback(host: str) -> bool:
@@ -56,14 +56,12 @@ class Command(BaseCommand):
                 f"In local mode memoryapp answers this machine only, so it cannot listen on {host}. "
                 "Leave --host out, or set MODE=server, which asks everyone to log in."
             )
-        lock = lock_engine(settings.DATA_DIR)
+        lock = lock_engine(settings.DATA_DIR, "serve")
         listener = _listen(host, port)
         address = (
             f"http://[{host.strip('[]')}]:{port}/" if ":" in host.strip("[]") else f"http://{host}:{port}/"
         )
-        lock.truncate(0)
-        lock.write(address)
-        lock.flush()
+        sign(lock, address)
         _recover()
         runner = JobRunner()
         registry.on_change(_announce)
@@ -103,13 +101,10 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _recover() -> None:
-    """Put right what a killed process left: half-written replies, held jobs, passed deadlines."""
-    local_owner()
-    messages.stop_stale_replies()
+    """Put right what a killed process left, and ask for what comes again by itself."""
     now = timezone.now()
-    jobs.release_leases()
-    jobs.mend_times(now)
-    finish_overdue(now)
+    local_owner()
+    recover(now)
     jobs.enqueue("reindex", {}, key="reindex")
     conversations.await_pages(now)
     schedule.plan(now)
@@ -128,6 +123,8 @@ def _has_display() -> bool:
 def _serve(listener: socket.socket) -> None:
     config = uvicorn.Config(
         "memoryapp.asgi:application",
+        # One configuration for all; lines about requests would tell what was searched for.
+        log_config=None,
         log_level="warning",
         # A proxy could claim to be loopback (design §10); Django never sends lifespan events (traps C18).
         proxy_headers=False,

@@ -1,0 +1,110 @@
+"""`manage.py run_jobs`: background work without the web server."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from argparse import ArgumentParser
+from collections.abc import Collection
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from chat.actions import energy
+from chat.actions import jobs as actions
+from chat.jobs import leases, schedule
+from chat.jobs.recovery import recover
+from chat.jobs.registry import HANDLERS, QUICK, SLOW
+from chat.jobs.runner import JobRunner, run_one
+from chat.llm.registry import ModelState, Status, registry
+from chat.management.engine_lock import EngineTaken, lock_engine
+
+_LOADING_SECONDS = 600.0
+
+
+class Command(BaseCommand):
+    """Run background work until it is stopped, or with --once what is due."""
+
+    help = (
+        "Run background work without the web server, until Ctrl-C; with --once what is due now. "
+        "While memoryapp runs there is nothing to do here: it does its own."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--once", action="store_true", help="do what is due and end")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            lock = lock_engine(settings.DATA_DIR, "run_jobs")
+        except EngineTaken as taken:
+            if not taken.is_server:
+                raise
+            said = f"memoryapp is running at {taken.holder} and does its background work itself."
+            if not options["once"]:
+                raise EngineTaken(f"{said} Stop it first to run it here.", taken.holder) from taken
+            self.stdout.write(said)
+            return
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        try:
+            recover(timezone.now())
+            if options["once"]:
+                self._once(stop)
+            else:
+                self._until(stop)
+        finally:
+            registry.close()
+            lock.close()
+
+    def _once(self, stop: threading.Event) -> None:
+        schedule.ensure(timezone.now())
+        with leases.renewed():
+            count = _drain(QUICK, stop)
+            model = HANDLERS.keys() - QUICK
+            if not stop.is_set() and actions.is_due(model, timezone.now()):
+                self._load()
+                # What is short comes first, as it does in the server.
+                count += _drain(model - SLOW, stop) + _drain(SLOW, stop) + _drain(QUICK, stop)
+        self.stdout.write(f"{count} jobs done. {_left()}".strip())
+
+    def _until(self, stop: threading.Event) -> None:
+        registry.on_change(self._tell)
+        registry.load(window=settings.WINDOW)
+        schedule.plan(timezone.now())
+        runner = JobRunner()
+        runner.start()
+        self.stdout.write("Running background work  (Ctrl-C stops it)")
+        self.stdout.flush()
+        stop.wait()
+        self.stdout.write("Stopping; what is not finished goes on the next time.")
+        runner.stop()
+
+    def _load(self) -> None:
+        registry.load(window=settings.WINDOW)
+        if not registry.wait_ready(_LOADING_SECONDS):
+            self._tell(registry.status())
+
+    def _tell(self, status: Status) -> None:
+        if status.state in (ModelState.MISSING, ModelState.FAILED):
+            mend = f" Mend it with `{status.command}`." if status.command else ""
+            self.stderr.write(f"{status.sentence}{mend} Work that needs the model waits.")
+
+
+def _drain(kinds: Collection[str], stop: threading.Event) -> int:
+    """Run due jobs of these kinds until none is left or `stop` is set; returns how many ran."""
+    count = 0
+    while not stop.is_set() and run_one(kinds):
+        count += 1
+    return count
+
+
+def _left() -> str:
+    status = energy.status(timezone.now())
+    if not status.waiting or status.until is None:
+        return ""
+    until = timezone.localtime(status.until)
+    return f"{status.waiting} wait until {until:%H:%M}: energy is at {status.percent} %."
