@@ -124,8 +124,14 @@ def _press(
         run_after=until + GRACE,
     )
     if facts:
-        events.tell(owner.pk, "facts")
+        _tell(owner.pk, facts)
     return deletion
+
+
+def _tell(owner_id: Any, facts: list[Fact]) -> None:
+    """Tell the pages, and what messages memory had them from: below those stands what was learned."""
+    sources = {str(f.source_message_id) for f in facts if f.source_message_id is not None}
+    events.tell(owner_id, "facts", messages=sorted(sources))
 
 
 def barrier(owner: Any, said_at: datetime) -> Deletion | None:
@@ -157,11 +163,12 @@ def undo(deletion: Deletion) -> Undone:
         if not won:
             raise TooLate(_("It is too late to undo: this is gone."))
         undone = bring_back_batch(deletion)
+        facts = [*undone.returned, *undone.merged, *undone.superseded]
         if deletion.whole:
             erasing.bring_back(deletion)
         else:
             undone.conversation = leaving.bring_back(deletion)
-        events.tell(deletion.owner_id, "facts")
+        _tell(deletion.owner_id, facts)
     return undone
 
 

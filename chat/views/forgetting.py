@@ -49,6 +49,7 @@ def told(
         sentence = ngettext("Forgot %d memory", "Forgot %d memories", len(seen)) % len(seen)
     return {
         "id": str(deletion.pk),
+        "undo": reverse("undo", args=[deletion.pk]),
         "text": sentence,
         "seconds": seconds,
         "gone": max(0, min(seconds - 1, round((now - deletion.pressed_at).total_seconds()))),

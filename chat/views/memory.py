@@ -27,9 +27,9 @@ from .scope import HtmxHttpRequest, own_fact, uuid_or_404
 
 @require_GET
 def panel(request: HtmxHttpRequest) -> HttpResponse:
-    """Show all that is known: as a page, as the sheet's content, or as its list alone."""
+    """Show all that is known: as a page, as the sheet's content, or as its list alone, one card `found`."""
     if request.htmx and request.htmx.target == "memory-list":
-        return render(request, "memory/panel.html#list", shelves(request))
+        return render(request, "memory/panel.html#list", shelves(request, found=_found(request)))
     return _panel(request)
 
 
@@ -42,8 +42,13 @@ def _panel(request: HtmxHttpRequest, status: int = 200, **more: Any) -> HttpResp
 
 @require_GET
 def pill(request: HtmxHttpRequest) -> HttpResponse:
-    """Show how many memories there are."""
-    return render(request, "memory/_pill.html")
+    """Show how many memories there are, with a pulse when there `was` less; nothing when it is as it was."""
+    was = request.GET.get("was", "")
+    count = Fact.objects.for_owner(request.user).live().count()
+    if was == str(count):
+        return HttpResponse(status=204)
+    context = {"memory_count": count, "rose": was.isdecimal() and count > int(was)}
+    return render(request, "memory/_pill.html", context)
 
 
 @require_GET
@@ -60,14 +65,16 @@ def add(request: HtmxHttpRequest) -> HttpResponse:
     except Refused as problem:
         if not request.htmx:
             return refused(request, str(problem), 422, reverse("memory"))
-        context = {"error": str(problem), "text": request.POST.get("text", "")}
-        return render(request, "memory/panel.html#composer", context, status=422)
+        wrong = {"error": str(problem), "text": request.POST.get("text", "")}
+        composer = render(request, "memory/panel.html#composer", wrong, status=422)
+        return reswap(retarget(composer, "#remember"), "outerHTML")
     known = _("Already remembered.") if saved.mention_count > 1 else ""
     if not request.htmx:
         if known:
             notices.info(request, known)
         return redirect(f"{reverse('memory')}#fact-{saved.pk}" if known else "memory")
-    page = render(request, "memory/panel.html#list", shelves(request, found=saved if known else None))
+    context = {**shelves(request, found=saved if known else None), "written": True}
+    page = render(request, "memory/panel.html#list", context)
     return toast(changed(page), known) if known else changed(page)
 
 
@@ -126,6 +133,13 @@ def _offer(request: HtmxHttpRequest, found: Fact, oldest: Fact) -> HttpResponse:
     # Not 409: what that answers is not put into the page.
     card = render(request, "memory/_card.html", {"fact": decorated(found), "offer": offer}, status=422)
     return reswap(retarget(card, f"#fact-{found.pk}"), "outerHTML")
+
+
+def _found(request: HtmxHttpRequest) -> Fact | None:
+    """Return the memory that a link leads to, while it is there."""
+    if not (given := request.GET.get("found")):
+        return None
+    return Fact.objects.for_owner(request.user).live().filter(pk=uuid_or_404(given)).first()
 
 
 def _live(found: Fact) -> Fact:

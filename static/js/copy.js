@@ -7,7 +7,7 @@ async function put(text, pressed) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    return toast(word("copy-failed"));
+    return toast({ text: word("copy-failed") });
   }
   const sign = $("use", pressed), before = [sign.getAttribute("href"), pressed.title];
   const show = (href, title) => { sign.setAttribute("href", href); pressed.title = title; };

@@ -5,10 +5,7 @@ export const $ = (selector, root = document) => root.querySelector(selector);
 export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
 const data = document.body.dataset;
-export const urls = {
-  socket: data.socket, pill: data.pill, memory: data.memory, home: data.new,
-  undo: (id) => data.undo.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, id),
-};
+export const urls = { socket: data.socket, memory: data.memory, home: data.new };
 export const conversation = data.conversation || null;
 
 // Elements of a fragment, in order; the server has sanitised it.

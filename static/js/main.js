@@ -2,22 +2,22 @@
 import { sentenceOf } from "./dom.js";
 import { toast } from "./toasts.js";
 import { word } from "./words.js";
-import "./popover.js";
 import * as composer from "./composer.js";
 import * as follow from "./follow.js";
 import * as highlight from "./highlight.js";
 import * as keys from "./keys.js";
 import * as leave from "./leave.js";
+import * as line from "./line.js";
+import * as menu from "./menu.js";
 import * as messages from "./messages.js";
 import * as panel from "./panel.js";
-import * as rooms from "./rooms.js";
 import * as sheet from "./sheet.js";
 import * as socket from "./socket.js";
 import * as stream from "./stream.js";
 
 const tell = (name, detail) => document.body.dispatchEvent(new CustomEvent(name, { detail }));
 
-document.body.addEventListener("htmx:responseError", ({ detail: { xhr } }) => toast(sentenceOf(xhr)));
+document.body.addEventListener("htmx:responseError", ({ detail: { xhr } }) => toast({ text: sentenceOf(xhr) }));
 // htmx tells HX-Trigger events to the element that asked; when that has left the page, nobody would hear them.
 document.body.addEventListener("htmx:beforeOnLoad", ({ detail: { xhr } }) => { xhr.heard = true; });
 document.body.addEventListener("htmx:afterRequest", ({ detail: { xhr } }) => {
@@ -27,9 +27,11 @@ document.body.addEventListener("htmx:afterRequest", ({ detail: { xhr } }) => {
 });
 document.body.addEventListener("theme", ({ detail }) => { document.documentElement.dataset.theme = detail.value; });
 // What the page asks by itself is asked again when the line is back.
-document.body.addEventListener("htmx:sendError", ({ detail: { requestConfig } }) => requestConfig.triggeringEvent?.target !== document.body && toast(word("unreachable")));
+document.body.addEventListener("htmx:sendError", ({ detail: { requestConfig } }) => requestConfig.triggeringEvent?.target !== document.body && toast({ text: word("unreachable") }));
 
-for (const part of [messages, follow, composer, panel, rooms, sheet, highlight, keys, leave, stream]) part.start();
+document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") tell("memory-changed"); });
+
+for (const part of [messages, follow, composer, panel, line, menu, sheet, highlight, keys, leave, stream]) part.start();
 socket.on("frame", (frame) => {
   if (frame.type === "model") tell("model-changed");
   if (frame.type === "facts") tell("memory-changed");

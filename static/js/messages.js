@@ -2,6 +2,7 @@
 import { $, $$, announce, get, parse } from "./dom.js";
 import { decorate } from "./copy.js";
 import { grown } from "./follow.js";
+import { morph } from "./morph.js";
 import { shorten, word } from "./words.js";
 
 const list = $("#messages");
@@ -36,25 +37,17 @@ export function append(html) {
   grown();
 }
 
-// Replacing an article takes a reader's selection away, so it must be for something.
-const lines = (one) => [one.dataset.state, ...$$(".mark, .cut, .under > .quiet, .learned li:not([hidden])", one).map((line) => line.className + line.textContent.trim())].join("\n");
-const same = (a, b) => lines(a) === lines(b);
-
 export async function refetch(id) {
   const old = article(id);
   if (!old || $(".revise", old)) return;
   const answer = await get(old.dataset.url);
-  if (answer.status === 204 || answer.status === 404) return old.remove();
-  const [fresh] = answer.ok ? parse(answer.text) : [];
-  const current = article(id);
-  if (!fresh || !current || same(fresh, current)) return;
-  const focused = current.contains(document.activeElement) ? document.activeElement.className : null;
-  const open = $(".pop:popover-open", current)?.id;
-  current.replaceWith(fresh);
-  welcome(fresh);
-  if (open) document.getElementById(open)?.showPopover();
-  if (focused) ($$("button, a", fresh).find((other) => other.className === focused) ?? $("#text"))?.focus();
-  return fresh;
+  if (answer.status === 404) return old.remove();
+  if (!answer.ok || !old.isConnected) return;
+  const focused = old.contains(document.activeElement);
+  morph(old, answer.text, "outerHTML");
+  welcome(old);
+  if (focused && document.activeElement === document.body) $("#text").focus();
+  return old;
 }
 
 export async function finish(id) {
@@ -63,6 +56,9 @@ export async function finish(id) {
   const say = fresh.dataset.state === "complete" ? "finished" : "stopped";
   announce(`${word(say)} ${shorten($("[data-blocks]", fresh).textContent.replace(/\s+/g, " ").trim(), 400)}`);
 }
+
+// What a memory was learned from has a reply that tells of it.
+export const tellOf = (asked) => refetch(article(asked)?.nextElementSibling?.dataset.id);
 
 // What was said and learned between the page and its socket, or while the line was down.
 export async function catchUp() {
@@ -92,14 +88,5 @@ export function start() {
     const box = $(".revise textarea", fresh);
     if (box) box.setSelectionRange(box.value.length, box.value.length);
     else if (target.matches("article") && document.activeElement === document.body) $(".extras a", fresh)?.focus();
-  });
-  // A fact that is forgotten in the panel leaves the line that told of it, and comes back with it.
-  document.body.addEventListener("forgot", (event) => {
-    const { all, facts } = event.detail;
-    for (const line of $$(".learned li:not(.lead)").filter((one) => all || facts.includes($("[data-fact]", one)?.dataset.fact))) { line.hidden = true; line.dataset.deletion = event.detail.id; }
-  });
-  document.addEventListener("undone", ({ detail: { id, origin } }) => {
-    for (const line of $$(`.learned [data-deletion="${id}"]`)) line.hidden = false;
-    if (origin) refetch(origin);
   });
 }

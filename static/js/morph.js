@@ -1,31 +1,34 @@
-// Changes one block into its newer self and touches only what differs: selections, scrolled code and
-// everything already read stay as they are.
-function same(a, b) {
-  if (a.nodeType !== b.nodeType || a.nodeName !== b.nodeName) return false;
-  if (a.nodeType !== Node.ELEMENT_NODE) return true;
-  return a.attributes.length === b.attributes.length && [...b.attributes].every(({ name, value }) => a.getAttribute(name) === value);
+// Draws a part of the page anew: what has not changed stays, with its focus, its selection and its place.
+import { $ } from "./dom.js";
+
+// So does what is open or chosen. A line that is being edited makes way for nothing but its own answer.
+const OPEN = ".pop, [name=fact]";
+const EDITED = ":is(.card, .room, #title):has(form[data-line]:not([data-left]))";
+
+// A selection in text that only grows must not end.
+function grown(old, now) {
+  const more = now.data.startsWith(old.data) && now.data.slice(old.length);
+  if (more) old.appendData(more);
+  return more !== false;
 }
 
-function patchText(old, now) {
-  if (old.data === now.data) return;
-  if (now.data.startsWith(old.data)) old.appendData(now.data.slice(old.data.length));
-  else old.data = now.data;
-}
-
-function patch(old, now) {
-  const fresh = [...now.childNodes];
-  while (old.childNodes.length > fresh.length) old.lastChild.remove();
-  fresh.forEach((node, i) => {
-    const current = old.childNodes[i];
-    if (!current) old.append(node);
-    else if (!same(current, node)) current.replaceWith(node);
-    else if (node.nodeType === Node.ELEMENT_NODE) patch(current, node);
-    else patchText(current, node);
+export function morph(target, content, morphStyle) {
+  return Idiomorph.morph(target, content, {
+    morphStyle,
+    callbacks: {
+      beforeNodeMorphed(old, now) {
+        if (old.nodeType === Node.TEXT_NODE) return !grown(old, now);
+        return !old.matches?.(OPEN) && !(old.matches?.(EDITED) && !$("form[data-line]", now));
+      },
+      beforeNodeRemoved: (old) => !old.matches?.(".code-tools"),
+      // What a class has set in motion comes to its end.
+      beforeAttributeUpdated: (name, old) => name !== "class" || old === target || !old.getAnimations({ subtree: true }).length,
+    },
   });
 }
 
-export function morph(block, html) {
-  const now = document.createElement("div");
-  now.innerHTML = html;
-  patch(block, now);
-}
+const STYLES = { morph: "outerHTML", refill: "innerHTML" };
+htmx.defineExtension("morph", {
+  isInlineSwap: (style) => style === "morph",
+  handleSwap: (style, target, { children }) => style in STYLES && morph(target, children, STYLES[style]),
+});

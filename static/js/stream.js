@@ -3,7 +3,7 @@ import { $, $$, conversation } from "./dom.js";
 import { lift, place } from "./caret.js";
 import { decorate } from "./copy.js";
 import { grown } from "./follow.js";
-import { article, catchUp, finish, onArrival, refetch, streaming } from "./messages.js";
+import { article, catchUp, finish, onArrival, refetch, streaming, tellOf } from "./messages.js";
 import { morph } from "./morph.js";
 import { on, send } from "./socket.js";
 
@@ -17,7 +17,7 @@ function write(id, from, html) {
   $$(":scope > .block", blocks).slice(from + html.length).forEach((block) => block.remove());
   html.forEach((text, i) => {
     const block = blocks.children[from + i];
-    if (block) morph(block, text);
+    if (block) morph(block, text, "innerHTML");
     else blocks.append(Object.assign(document.createElement("div"), { className: "block", innerHTML: text }));
   });
   const last = blocks.lastElementChild;
@@ -46,6 +46,7 @@ const handlers = {
   done: ({ reply }) => { seen.delete(reply); finish(reply); },
   messages: (frame) => frame.conversation === conversation && catchUp(),
   message: ({ id }) => refetch(id),
+  facts: ({ messages = [] }) => messages.forEach(tellOf),
 };
 
 function hello(again) {

@@ -1,21 +1,15 @@
 // Toasts: a line that goes by itself, and one line a deletion that can still be taken back.
-import { $, $$, post, urls } from "./dom.js";
-import { word } from "./words.js";
+import { $, $$ } from "./dom.js";
 
-const PLAIN_SECONDS = 5;
+const PLAIN_SECONDS = 5, READ_IN_A_SECOND = 25;
+const UNDOABLE = ".toast[data-deletion]:not(.going)";
 
 // A modal dialog makes the rest of the page inert, so toasts live where they can be reached.
-function region() {
-  return $("dialog[open] [data-toasts]") ?? $(".foot [data-toasts], .own [data-toasts], body > [data-toasts]") ?? fallback();
-}
+const region = () => $("dialog[open] [data-toasts]") ?? $("main [data-toasts]");
 
-function fallback() {
-  const made = document.createElement("div");
-  made.className = "toasts loose";
-  Object.assign(made.dataset, { toasts: "" });
-  made.setAttribute("role", "status");
-  document.body.append(made);
-  return made;
+function setBar(toast) {
+  toast.style.setProperty("--seconds", toast.seconds);
+  toast.style.setProperty("--gone", (Date.now() - toast.born) / 1000);
 }
 
 export function rehome() {
@@ -29,74 +23,36 @@ function leave(toast) {
   setTimeout(() => toast.remove(), 160);
 }
 
-function setBar(toast) {
-  toast.style.setProperty("--seconds", toast.seconds);
-  toast.style.setProperty("--gone", (Date.now() - toast.born) / 1000);
-}
-
-function start(toast, seconds, counted, gone = 0) {
-  Object.assign(toast, { born: Date.now() - gone * 1000, seconds });
-  if (counted) {
-    toast.append(Object.assign(document.createElement("span"), { className: "time-left" }));
-    setBar(toast);
-  }
+function start(toast) {
+  const { seconds = PLAIN_SECONDS + toast.textContent.length / READ_IN_A_SECOND, gone = 0 } = toast.dataset;
+  Object.assign(toast, { seconds, born: Date.now() - gone * 1000 });
+  setBar(toast);
   toast.timer = setTimeout(() => leave(toast), (seconds - gone) * 1000);
 }
 
-function bubble(text) {
-  const made = Object.assign(document.createElement("div"), { className: "toast" });
-  made.append(Object.assign(document.createElement("span"), { className: "say", textContent: text }));
+export function toast({ text, undo, id, seconds, all }) {
+  const same = $$(".toast:not(.going)").find((other) => id ? other.dataset.deletion === id : $(".say", other).textContent === text);
+  if (!text || (same && id)) return;
+  if (same && !same.dataset.deletion) leave(same);
+  const made = $("#toast").content.firstElementChild.cloneNode(true);
+  $(".say", made).textContent = text;
+  made.classList.toggle("wide", Boolean(all));
+  if (id) Object.assign(made.dataset, { deletion: id, seconds });
+  else $(".time-left", made).remove();
+  if (undo) made.setAttribute("hx-post", undo);
+  else $("button", made).remove();
   region().append(made);
-  return made;
-}
-
-export function toast(text, undo) {
-  if (!text) return;
-  const same = $$(".toast:not(.going, [data-deletion])").find((other) => $(".say", other)?.textContent === text);
-  if (same) leave(same);
-  const made = bubble(text);
-  if (undo) undoable(made).onclick = () => { post(undo, made); leave(made); };
-  start(made, PLAIN_SECONDS + text.length / 25, false);
-}
-
-function undoable(toast) {
-  const button = Object.assign(document.createElement("button"), { type: "button", textContent: word("undo") });
-  toast.append(button);
-  return button;
-}
-
-function forgot({ id, text, seconds, all }, origin) {
-  if ($(`.toast[data-deletion="${id}"]`)) return;
-  const made = bubble(text);
-  made.classList.toggle("wide", all);
-  made.dataset.deletion = id;
-  made.origin = origin;
-  undoable(made);
-  start(made, seconds, true);
-}
-
-async function takeBack(toast) {
-  const { deletion } = toast.dataset;
-  clearTimeout(toast.timer);
-  toast.classList.add("going");
-  await post(urls.undo(deletion), toast);
-  leave(toast);
-  document.dispatchEvent(new CustomEvent("undone", { detail: { id: deletion, origin: toast.origin } }));
+  htmx.process(made);
+  start(made);
 }
 
 export function undoLast() {
-  const last = $$(".toast[data-deletion]:not(.going)").at(-1);
-  if (last) takeBack(last);
-  return Boolean(last);
+  const last = $$(UNDOABLE).at(-1);
+  last?.requestSubmit();
+  return last;
 }
 
-document.body.addEventListener("forgot", (event) => forgot(event.detail, event.target.closest?.("article[data-id]")?.dataset.id));
-document.body.addEventListener("toast", ({ detail }) => toast(detail.text, detail.undo));
-document.addEventListener("click", (event) => {
-  const pressed = event.target.closest(".toast[data-deletion] button");
-  if (!pressed) return;
-  event.preventDefault();
-  takeBack(pressed.closest(".toast"));
-});
-for (const notice of $$("[data-notice]")) start(notice, PLAIN_SECONDS + 3, false);
-for (const waiting of $$(".toast[data-deletion]")) start(waiting, Number(waiting.dataset.seconds), true, Number(waiting.dataset.gone));
+for (const name of ["forgot", "toast"]) document.body.addEventListener(name, ({ detail }) => toast(detail));
+document.body.addEventListener("htmx:beforeRequest", ({ target }) => target.matches(".toast") && target.classList.add("going"));
+document.body.addEventListener("htmx:afterRequest", ({ target }) => target.matches(".toast") && leave(target));
+$$(".toast").forEach(start);

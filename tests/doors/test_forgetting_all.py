@@ -47,6 +47,7 @@ def test_by_htmx_the_cards_go_and_the_bar_knows_its_deletion(ours_htmx, three):
     told = json.loads(answer.headers["HX-Trigger"])
     assert told["forgot"] == {
         "id": str(deletion.pk),
+        "undo": f"/memory/undo/{deletion.pk}/",
         "text": "Memory cleared",
         "seconds": 8,
         "gone": 0,

@@ -91,7 +91,7 @@ class TestForget:
         answer = ours_htmx.post(f"/memory/{known['oslo'].pk}/delete/")
         pk = str(Deletion.objects.get().pk)
         told = {"id": pk, "text": "Forgot “Lives in Oslo”", "seconds": 4, "gone": 0, "all": False}
-        told["facts"] = [str(known["oslo"].pk)]
+        told |= {"facts": [str(known["oslo"].pk)], "undo": f"/memory/undo/{pk}/"}
         assert (answer.status_code, text(answer)) == (200, "")
         assert triggers(answer) == {"memory-changed": {}, "forgot": told}
 

@@ -71,7 +71,7 @@ class TestTheList:
     def test_the_page_that_asks_gets_its_title_and_its_mark(self, ours_htmx, boats):
         page = shown(ours_htmx, f"http://testserver/c/{boats.pk}/")
         assert "<title>Boats · memoryapp</title>" in page
-        assert 'id="title" hx-swap-oob="true"' in page
+        assert 'id="title" hx-swap-oob="morph"' in page
         assert 'aria-current="page"' in page
         assert "<title>" not in shown(ours_htmx)
 
