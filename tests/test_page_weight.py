@@ -10,13 +10,7 @@ from django.conf import settings
 LIMIT = 40_000
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param("js", marks=pytest.mark.xfail(strict=False, reason="still being made smaller")),
-        "css",
-    ],
-)
+@pytest.mark.parametrize("kind", ["js", "css"])
 def test_our_own_files_are_light(kind):
     sizes = {
         path.name: path.stat().st_size for path in Path(settings.BASE_DIR, "static", kind).rglob(f"*.{kind}")

@@ -42,12 +42,13 @@ export async function refetch(id) {
   if (!old || $(".revise", old)) return;
   const answer = await get(old.dataset.url);
   if (answer.status === 404) return old.remove();
-  if (!answer.ok || !old.isConnected) return;
-  const focused = old.contains(document.activeElement);
-  morph(old, answer.text, "outerHTML");
-  welcome(old);
+  const current = article(id);
+  if (!answer.ok || !current || $(".revise", current)) return;
+  const focused = current.contains(document.activeElement);
+  morph(current, answer.text, "outerHTML");
+  welcome(current);
   if (focused && document.activeElement === document.body) $("#text").focus();
-  return old;
+  return current;
 }
 
 export async function finish(id) {

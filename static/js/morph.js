@@ -3,6 +3,7 @@ import { $ } from "./dom.js";
 
 // So does what is open or chosen. A line that is being edited makes way for nothing but its own answer.
 const OPEN = ".pop, [name=fact]";
+const MOVING = ".fresh, .saved, .found";
 const EDITED = ":is(.card, .room, #title):has(form[data-line]:not([data-left]))";
 
 // A selection in text that only grows must not end.
@@ -22,7 +23,7 @@ export function morph(target, content, morphStyle) {
       },
       beforeNodeRemoved: (old) => !old.matches?.(".code-tools"),
       // What a class has set in motion comes to its end.
-      beforeAttributeUpdated: (name, old) => name !== "class" || old === target || !old.getAnimations({ subtree: true }).length,
+      beforeAttributeUpdated: (name, old) => name !== "class" || old === target || !old.matches(MOVING) || !old.getAnimations({ subtree: true }).length,
     },
   });
 }

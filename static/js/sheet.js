@@ -33,7 +33,7 @@ export function start() {
     if (tab) $("[name=tab]").value = tab.id.slice(4);
     if (event.target.closest("[data-leave]")) dialog?.close();
     const link = event.target.closest("[data-sheet], [data-fact]");
-    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || (!dialog && !link.dataset.fact)) return;
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || !(dialog || (link.dataset.fact && $("#filter")))) return;
     event.preventDefault();
     open(link.dataset.fact);
   });
