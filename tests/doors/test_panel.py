@@ -95,6 +95,21 @@ def test_the_pill_counts_what_is_known(ours, known, owner):
     assert 'data-count="2"' in text(ours.get("/memory/pill/"))
 
 
+@pytest.mark.parametrize(
+    ("was", "status", "pulses"), [("2", 200, True), ("3", 204, False), ("4", 200, False)]
+)
+def test_the_pill_pulses_when_there_was_less_and_rests_when_nothing_is_new(ours, known, was, status, pulses):
+    answer = ours.get("/memory/pill/", {"was": was})
+    assert (answer.status_code, "pulse" in text(answer)) == (status, pulses)
+
+
+def test_a_card_that_a_link_leads_to_is_in_the_list_whatever_hides_it(ours, known):
+    asked = {"tab": "project", "q": "nothing like it", "found": known["chess"].pk}
+    page = text(ours.get("/memory/", asked, headers={"hx-request": "true", "hx-target": "memory-list"}))
+    assert "Likes chess" in page
+    assert "card found" in page
+
+
 class TestAdd:
     """Remember something…"""
 
