@@ -1,13 +1,16 @@
 // Draws a part of the page anew: what has not changed stays, with its focus, its selection and its place.
 import { $ } from "./dom.js";
 
-// So does what is open or chosen. A line that is being edited makes way for nothing but its own answer.
+// What is open or chosen stays too. A line that is being edited makes way for nothing but its own answer.
 const OPEN = ".pop, [name=fact]";
-const MOVING = ".fresh, .saved, .found";
 const EDITED = ":is(.card, .room, #title):has(form[data-line]:not([data-left]))";
 
+// What a class has set in motion comes to its end.
+const MOVING = ".fresh, .saved, .found";
+const moves = (element) => element.matches(MOVING) && element.getAnimations({ subtree: true }).length > 0;
+
 // A selection in text that only grows must not end.
-function grown(old, now) {
+function lengthened(old, now) {
   const more = now.data.startsWith(old.data) && now.data.slice(old.length);
   if (more) old.appendData(more);
   return more !== false;
@@ -18,12 +21,11 @@ export function morph(target, content, morphStyle) {
     morphStyle,
     callbacks: {
       beforeNodeMorphed(old, now) {
-        if (old.nodeType === Node.TEXT_NODE) return !grown(old, now);
+        if (old.nodeType === Node.TEXT_NODE) return !lengthened(old, now);
         return !old.matches?.(OPEN) && !(old.matches?.(EDITED) && !$("form[data-line]", now));
       },
       beforeNodeRemoved: (old) => !old.matches?.(".code-tools"),
-      // What a class has set in motion comes to its end.
-      beforeAttributeUpdated: (name, old) => name !== "class" || old === target || !old.matches(MOVING) || !old.getAnimations({ subtree: true }).length,
+      beforeAttributeUpdated: (name, old) => name !== "class" || old === target || !moves(old),
     },
   });
 }

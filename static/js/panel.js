@@ -66,14 +66,16 @@ export function start() {
   document.addEventListener("keydown", key, true);
   document.addEventListener("click", clicked, true);
   document.addEventListener("dblclick", twice);
-  document.body.addEventListener("htmx:beforeSwap", ({ target, detail: { requestConfig: { elt }, xhr } }) => {
+  document.body.addEventListener("htmx:beforeSwap", ({ target, detail: { requestConfig: { elt, triggeringEvent }, xhr } }) => {
     if (xhr.status === 200 && elt.id.startsWith("forget-")) neighbour(elt.closest(".card"));
-    if (target.id === "memory-list") known = elt.matches("#filter, #remember") && new Set($$("article.card", target).map((card) => card.id));
+    // Another tab or search shows other cards; only what memory has won is new.
+    const learned = target.id === "memory-list" && ["memory-changed", "submit"].includes(triggeringEvent?.type);
+    known = learned && new Set($$("article.card", target).map((card) => card.id));
   });
   document.body.addEventListener("htmx:afterSettle", ({ target, detail }) => {
     $(":scope > :is(.origin, .offer)", target)?.scrollIntoView({ block: "nearest" });
     if (target.id !== "memory-list") return;
-    if (known) for (const card of $$("article.card", target)) card.classList.toggle("fresh", !known.has(card.id));
+    if (known) for (const card of $$("article.card", target)) if (!known.has(card.id)) card.classList.add("fresh");
     if ($("#batch")) count();
     else last = null;
     // What was pressed has made way: to Manage, from it, or with the card.
