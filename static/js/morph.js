@@ -9,19 +9,13 @@ const EDITED = ":is(.card, .room, #title):has(form[data-line]:not([data-left]))"
 const MOVING = ".fresh, .saved, .found";
 const moves = (element) => element.matches(MOVING) && element.getAnimations({ subtree: true }).length > 0;
 
-// A selection in text that only grows must not end.
-function lengthened(old, now) {
-  const more = now.data.startsWith(old.data) && now.data.slice(old.length);
-  if (more) old.appendData(more);
-  return more !== false;
-}
-
 export function morph(target, content, morphStyle) {
   return Idiomorph.morph(target, content, {
     morphStyle,
     callbacks: {
       beforeNodeMorphed(old, now) {
-        if (old.nodeType === Node.TEXT_NODE) return !lengthened(old, now);
+        // Looked for among hundreds of brothers, each word of a long piece of code would take its time.
+        if (old.isEqualNode(now)) return false;
         return !old.matches?.(OPEN) && !(old.matches?.(EDITED) && !$("form[data-line]", now));
       },
       beforeNodeRemoved: (old) => !old.matches?.(".code-tools"),

@@ -4,12 +4,24 @@ import { lift, place } from "./caret.js";
 import { decorate } from "./copy.js";
 import { grown } from "./follow.js";
 import { article, catchUp, finish, onArrival, refetch, streaming, tellOf } from "./messages.js";
-import { morph } from "./morph.js";
 import { on, send } from "./socket.js";
 
 const seen = new Map();
 
 const resync = (id) => { seen.set(id, null); send({ type: "resync", reply: id }); };
+
+// Text grows at its end: what comes before is left alone, and a selection in the growing words does not end.
+function grow(old, now) {
+  while (old.childNodes.length > now.childNodes.length) old.lastChild.remove();
+  [...now.childNodes].forEach((node, i) => {
+    const current = old.childNodes[i];
+    if (!current) old.append(node);
+    else if (current.isEqualNode(node)) { /* nothing to do */ }
+    else if (current.data && node.data?.startsWith(current.data)) current.appendData(node.data.slice(current.length));
+    else if (current.cloneNode().isEqualNode(node.cloneNode())) grow(current, node);
+    else current.replaceWith(node);
+  });
+}
 
 function write(id, from, html) {
   const blocks = $("[data-blocks]", article(id));
@@ -17,8 +29,9 @@ function write(id, from, html) {
   $$(":scope > .block", blocks).slice(from + html.length).forEach((block) => block.remove());
   html.forEach((text, i) => {
     const block = blocks.children[from + i];
-    if (block) morph(block, text, "innerHTML");
-    else blocks.append(Object.assign(document.createElement("div"), { className: "block", innerHTML: text }));
+    const fresh = Object.assign(document.createElement("div"), { className: "block", innerHTML: text });
+    if (block) grow(block, fresh);
+    else blocks.append(fresh);
   });
   const last = blocks.lastElementChild;
   for (const block of [...blocks.children].slice(Math.max(0, from - 1), -1)) decorate(block);
