@@ -20,6 +20,7 @@ from chat.views import (
     rooms,
     search,
     settings,
+    statistics,
     topics,
 )
 
@@ -68,6 +69,8 @@ urlpatterns = [
     path("model/", settings.model, name="model"),
     path("settings/", settings.page, name="settings"),
     path("settings/erase/", settings.erase, name="erase"),
+    path("statistics/", statistics.page, name="statistics"),
+    path("statistics/energy/", statistics.energy_now, name="energy"),
     path("login/", auth.LoginView.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),

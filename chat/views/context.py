@@ -15,6 +15,7 @@ from chat.models import App, Conversation, Deletion, Fact, Theme
 
 from .forgetting import told
 from .spoken import said
+from .statistics import gauge
 
 _SIDEBAR_LENGTH = 200
 
@@ -27,6 +28,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     return {
         "sidebar": SimpleLazyObject(lambda: sidebar(user)),
         "memory_count": SimpleLazyObject(lambda: Fact.objects.for_owner(user).live().count()),
+        "gauge": SimpleLazyObject(gauge),
         "model": model_card(),
         # Where the files lie is for who can reach them.
         "data_dir": str(settings.DATA_DIR) if settings.MODE == "local" or user.is_staff else "",

@@ -98,9 +98,10 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
 }
 # Addresses that show or make only what belongs to whoever asks.
 OF_WHOEVER_ASKS = {"home", "memory", "memory_pill", "memory_health", "memory_graph", "archive", "clear"}
-OF_WHOEVER_ASKS |= {"fact_add", "settings", "erase", "model", "search"}
+OF_WHOEVER_ASKS |= {"fact_add", "settings", "erase", "model", "search", "statistics", "energy"}
 # These say nothing by a plain GET of what they hold.
 SILENT = {"fact_add", "erase", "model", "search", "memory_health", "memory_graph", "archive", "clear"}
+SILENT |= {"statistics", "energy"}
 # Addresses with a door of their own.
 OTHERWISE_GUARDED = {"login", "logout", "admin"}
 

@@ -1,0 +1,214 @@
+"""Counts what memory and the model did for one owner in a stretch of time, grouped by the database."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import Any
+
+from django.db.models import (
+    Count,
+    F,
+    Func,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+)
+from django.db.models.functions import Coalesce, TruncDate, TruncHour
+
+from chat.llm.types import Lane
+from chat.models import App, AppMemory, ExtractionRun, Fact, PromptReport, UsageRecord
+
+from .shares import percentile
+from .span import Span
+
+BACKGROUND = Lane.BACKGROUND.name.lower()
+# A reply's prompt had memories: facts in its block or note, or what its app remembers.
+HAD_MEMORY = ~Q(facts=[]) | Q(sections__memory__gt=0) | Q(sections__note__gt=0)
+
+
+class _Entries(Func):
+    """How many entries a JSON list has."""
+
+    function = "JSON_ARRAY_LENGTH"
+    output_field = IntegerField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **options: Any) -> Any:
+        return self.as_sql(compiler, connection, function="JSONB_ARRAY_LENGTH", **options)
+
+
+@dataclass(slots=True)
+class Room:
+    """One app: what it remembers, and what its replies took."""
+
+    name: str
+    memories: int
+    replies: int = 0
+    compactions: int = 0
+
+
+@dataclass(slots=True)
+class Work:
+    """What the model did for one purpose: calls, those that failed, and seconds of its background time."""
+
+    purpose: str
+    calls: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Figures:
+    """What was counted; lists have one entry a part of the span."""
+
+    span: Span
+    facts: list[int]
+    app_memories: list[int]
+    rooms: list[Room] = field(default_factory=list)
+    replies: int = 0
+    replies_with_memory: int = 0
+    chats: int = 0
+    chats_with_memory: int = 0
+    compactions: int = 0
+    cached: list[int] = field(default_factory=list)
+    read: list[int] = field(default_factory=list)
+    written: list[int] = field(default_factory=list)
+    background: list[float] = field(default_factory=list)
+    work: list[Work] = field(default_factory=list)
+    first_words: list[list[int]] = field(default_factory=list)
+    looks: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def created(self) -> int:
+        """How many memories of both kinds were made."""
+        return sum(self.facts) + sum(self.app_memories)
+
+    @property
+    def rooms_with_memories(self) -> int:
+        """How many apps remember something."""
+        return sum(room.memories > 0 for room in self.rooms)
+
+    @property
+    def background_seconds(self) -> float:
+        """Seconds of model time in the background lane."""
+        return sum(self.background)
+
+    @property
+    def background_percent(self) -> float:
+        """Which part of all the time that was, in percent."""
+        return 100 * self.background_seconds / (3600 * self.span.hours)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was done at all."""
+        return not (self.created or self.replies or self.work)
+
+    def first_word(self, share: float) -> float | None:
+        """Return after how many milliseconds this share of the replies had begun."""
+        return percentile([ms for part in self.first_words for ms in part], share)
+
+
+def count(owner: Any, span: Span) -> Figures:
+    """Return what was done for an owner. Seven queries, however much there is."""
+    found = Figures(
+        span,
+        _spread(span, _parts(span, Fact.objects.for_owner(owner), "first_seen").annotate(n=Count("pk"))),
+        _spread(span, _parts(span, AppMemory.objects.for_owner(owner)).annotate(n=Count("pk"))),
+    )
+    _count_replies(owner, found)
+    _count_usage(owner, found)
+    found.looks = _looks(owner, span)
+    return found
+
+
+def _recent(span: Span, rows: QuerySet[Any], moment: str = "created_at") -> QuerySet[Any]:
+    return rows.filter(**{f"{moment}__gte": span.begin, f"{moment}__lte": span.now}).order_by()
+
+
+def _parts(span: Span, rows: QuerySet[Any], moment: str = "created_at") -> Any:
+    """Return rows of the span by its parts, for an aggregate to be taken of each."""
+    part = TruncHour(moment, tzinfo=UTC) if span.hourly else TruncDate(moment, tzinfo=span.zone)
+    return _recent(span, rows, moment).annotate(part=part).values("part")
+
+
+def _spread(span: Span, rows: Iterable[Any]) -> list[int]:
+    """Return one number a part, 0 where the database has none."""
+    found = {row["part"]: row["n"] for row in rows}
+    return [found.get(key, 0) for key in span.keys]
+
+
+def _rooms(owner: Any) -> dict[Any, Room]:
+    live = AppMemory.objects.for_owner(owner).filter(deletion=None, app=OuterRef("pk")).order_by()
+    memories = Coalesce(Subquery(live.values("app").annotate(n=Count("pk")).values("n")), 0)
+    rows: Any = App.objects.for_owner(owner).active().annotate(remembered=memories)
+    return {app.pk: Room(str(app), app.remembered) for app in rows}
+
+
+def _count_replies(owner: Any, found: Figures) -> None:
+    reports = _recent(found.span, PromptReport.objects.for_owner(owner))
+    chat, rooms = "reply__conversation", _rooms(owner)
+    # A conversation is in one app, so that those of all apps are all of them.
+    by_room = reports.values(room=F(f"{chat}__app")).annotate(
+        replies=Count("pk"),
+        replies_with_memory=Count("pk", filter=HAD_MEMORY),
+        chats=Count(chat, distinct=True),
+        chats_with_memory=Count(chat, distinct=True, filter=HAD_MEMORY),
+        compactions=Count("pk", filter=Q(stage__gt=0)),
+    )
+    for row in by_room:
+        if room := rooms.get(row.pop("room")):
+            room.replies, room.compactions = row["replies"], row["compactions"]
+        for name, value in row.items():
+            setattr(found, name, getattr(found, name) + value)
+    found.rooms = list(rooms.values())
+    # Percentiles are not to be had of every database, and a month has a few thousand replies.
+    begun = _parts(found.span, PromptReport.objects.for_owner(owner)).filter(first_token_ms__isnull=False)
+    waits: dict[Hashable, list[int]] = {}
+    for part, ms in begun.values_list("part", "first_token_ms"):
+        waits.setdefault(part, []).append(ms)
+    found.first_words = [waits.get(key, []) for key in found.span.keys]
+
+
+def _count_usage(owner: Any, found: Figures) -> None:
+    rows = (
+        _parts(found.span, UsageRecord.objects.filter(owner=owner))
+        .values("part", "purpose")
+        .annotate(
+            calls=Count("pk"),
+            failures=Count("pk", filter=Q(outcome="failed")),
+            prompt=Sum("prompt_tokens"),
+            known=Sum("cached_tokens"),
+            said=Sum("completion_tokens"),
+            units=Sum("energy"),
+        )
+    )
+    place = {key: i for i, key in enumerate(found.span.keys)}
+    found.cached, found.read, found.written = ([0] * len(place) for _ in range(3))
+    found.background = [0.0] * len(place)
+    work: dict[str, Work] = {}
+    for row in rows:
+        i = place[row["part"]]
+        found.cached[i] += row["known"]
+        found.read[i] += max(0, row["prompt"] - row["known"])
+        found.written[i] += row["said"]
+        found.background[i] += row["units"]
+        one = work.setdefault(row["purpose"], Work(row["purpose"]))
+        one.calls += row["calls"]
+        one.failed += row["failures"]
+        one.seconds += row["units"]
+    found.work = sorted(work.values(), key=lambda one: (-one.seconds, -one.calls, one.purpose))
+
+
+def _looks(owner: Any, span: Span) -> dict[str, int]:
+    runs = _recent(span, ExtractionRun.objects.for_owner(owner)).annotate(refusals=_Entries("refused"))
+    found = runs.aggregate(
+        looks=Count("pk"),
+        **{name: Sum(name, default=0) for name in ("stored", "reinforced", "ended")},
+        refused=Sum("refusals", default=0),
+        errors=Count("pk", filter=~Q(error="")),
+    )
+    return dict(found)

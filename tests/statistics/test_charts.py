@@ -1,0 +1,59 @@
+"""Bars and curves stay inside their drawing and are as high as their values."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat.statistics.charts import HEIGHT, WIDTH, ceiling, curves, stacked
+
+amounts = st.floats(0, 1e12, allow_nan=False)
+columns = st.integers(1, 40).flatmap(
+    lambda n: st.lists(st.lists(amounts, min_size=n, max_size=n), min_size=1, max_size=3)
+)
+
+
+@given(st.floats(1e-9, 1e15))
+def test_a_ceiling_is_a_round_number_not_far_above(value):
+    top = ceiling(value)
+    assert value <= top <= 2.5001 * value
+    assert f"{top:.0e}"[0] in "125"
+
+
+@given(columns)
+def test_bars_stay_inside_and_stand_on_each_other(series):
+    chart = stacked(series)
+    assert len(chart.columns) == len(series[0])
+    assert list(chart.columns) == sorted(chart.columns)
+    for bar in chart.bars:
+        assert 0 <= bar.x <= bar.x + bar.width <= WIDTH
+        assert -1e-6 <= bar.y <= bar.y + bar.height <= HEIGHT
+    for x in {bar.x for bar in chart.bars}:
+        tower = [bar for bar in chart.bars if bar.x == x]
+        for below, above in itertools.pairwise(tower):
+            assert above.y + above.height == pytest.approx(below.y)
+
+
+@given(st.lists(st.floats(1, 1e6), min_size=2, max_size=24))
+def test_bars_are_as_high_as_their_values(values):
+    bars = stacked([values]).bars
+    for value, bar in zip(values, bars, strict=True):
+        assert bar.height / bars[0].height == pytest.approx(value / values[0], rel=1e-6)
+
+
+@given(st.lists(st.none() | amounts, min_size=1, max_size=40))
+def test_a_curve_has_a_point_for_each_value_and_none_for_what_is_missing(values):
+    (line,) = curves([values]).lines
+    known = [value for value in values if value is not None]
+    assert len(line.points.split()) == len(known)
+    # One point alone makes no curve: it is drawn as a dot.
+    assert len(line.dots) == (1 if len(known) == 1 else 0)
+
+
+def test_nothing_has_levels_and_no_bars():
+    chart = stacked([[0, 0], [0, 0]])
+    assert [level.value for level in chart.levels] == [0, 0.5, 1]
+    assert chart.bars == ()
