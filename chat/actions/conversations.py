@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from chat.models import Conversation, Job, MemoryMode, Message
 
-from . import events, jobs, keeping
+from . import app_memories, events, jobs, keeping
 from .messages import IDLE_END, Refused, end_when_idle, flush
 
 # Pages whose server was away come back within 15 s (static/js/socket.js).
@@ -32,6 +32,7 @@ def end(conversation: Conversation) -> bool:
         )
         if ended:
             flush(conversation.pk)
+            app_memories.ask_for(conversation)
             events.tell(conversation.owner_id, "chat", conversation=str(conversation.pk))
     return bool(ended)
 

@@ -11,9 +11,9 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chat.models import Conversation, Deletion, DeletionState, Fact, FactEvent, FactEventKind
+from chat.models import App, AppMemory, Conversation, Deletion, DeletionState, Fact, FactEvent, FactEventKind
 
-from . import erasing, events, jobs, leaving, tombstones, traces
+from . import app_memories, erasing, events, jobs, leaving, tombstones, traces
 from .history import USER, event, snapshot
 from .lineage import ancestor_ids
 from .messages import Refused
@@ -68,6 +68,8 @@ def delete_conversation(conversation: Conversation, *, with_memories: bool = Fal
         deletion = _press(owner, _with_ancestors(owner, ids), now, now + CHAT_WINDOW)
         if not leaving.hide(conversation, deletion):
             raise Refused(_("This chat is gone already."))
+        if with_memories:
+            app_memories.hide(AppMemory.objects.filter(source_conversation=conversation), deletion)
     return deletion
 
 
@@ -84,6 +86,22 @@ def clear_all(owner: Any) -> Deletion:
         if not facts:
             raise Refused(_("There is nothing to forget."))
         return _press(owner, facts, now, now + CLEAR_WINDOW, everything=True)
+
+
+def forget_app_memories(app: App, ids: Collection[Any] | None = None) -> Deletion:
+    """Take memories of an app, or all of them, out of sight at once; undone as one.
+
+    One waits four seconds as a fact does, all of an app eight. Raises Refused when nothing of it is there.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        hold_memory(app.owner_id)
+        chosen = AppMemory.objects.filter(app=app)
+        chosen = chosen if ids is None else chosen.filter(pk__in=ids)
+        deletion = _press(app.owner, [], now, now + (CLEAR_WINDOW if ids is None else WINDOW))
+        if not app_memories.hide(chosen, deletion):
+            raise Refused(_("This memory is gone already.") if ids else _("There is nothing to forget."))
+    return deletion
 
 
 def erase_all(owner: Any) -> Deletion:
@@ -168,6 +186,7 @@ def undo(deletion: Deletion) -> Undone:
             erasing.bring_back(deletion)
         else:
             undone.conversation = leaving.bring_back(deletion)
+        undone.app_memories = app_memories.bring_back(deletion)
         _tell(deletion.owner_id, facts)
     return undone
 
@@ -191,6 +210,7 @@ def finish(deletion_id: Any, now: datetime) -> bool:
             wordings = traces.erase(deletion.owner, ids)
             tombstones.bury(deletion.owner, wordings, deletion.pressed_at)
             events.tell(deletion.owner_id, "facts")
+        app_memories.remove(deletion)
         leaving.remove(deletion)
     return True
 

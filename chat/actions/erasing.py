@@ -9,6 +9,7 @@ from typing import Any
 
 from chat.models import (
     App,
+    AppMemory,
     Conversation,
     Deletion,
     Fact,
@@ -19,7 +20,7 @@ from chat.models import (
     UsageRecord,
 )
 
-from . import events, graph, jobs, traces
+from . import app_memories, events, graph, jobs, traces
 from .messages import ask_for_look, end_when_idle
 
 _KEPT_SETTINGS = {"owner", "faded_through"}
@@ -28,6 +29,7 @@ _KEPT_SETTINGS = {"owner", "faded_through"}
 def hide(owner: Any, deletion: Deletion) -> None:
     """Take every conversation out of sight with a batch; those on their way out already keep theirs."""
     Conversation.objects.for_owner(owner).kept().update(deletion=deletion)
+    app_memories.hide(AppMemory.objects.for_owner(owner), deletion)
     events.tell(owner.pk, "rooms")
 
 
@@ -60,6 +62,7 @@ def wipe(deletion: Deletion) -> None:
     # What the model has read of them is in its caches still.
     jobs.enqueue("free_caches", {"conversations": keys})
     graph.drop_orphans(owner)
+    AppMemory.objects.for_owner(owner).filter(deletion__in=until).delete()
     Tombstone.objects.filter(owner=owner, pressed_at__lte=deletion.pressed_at).delete()
     UsageRecord.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     until.exclude(pk=deletion.pk).delete()

@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from chat.models import Conversation, Deletion, Fact, MemoryMode, Message
 
-from . import events, keeping
+from . import app_memories, events, keeping
 from .messages import ask_for_look, end_when_idle
 
 
@@ -34,6 +34,8 @@ def bring_back(deletion: Deletion) -> Conversation | None:
     Conversation.objects.filter(pk=found.pk).update(deletion=None)
     if found.ended_at is None:
         end_when_idle(found.pk)
+    if found.ended_at is not None:
+        app_memories.ask_for(found)
     if found.memory_mode == MemoryMode.ON and Message.objects.unread_by_memory(found).exists():
         ask_for_look(found)
     events.tell(found.owner_id, "rooms")

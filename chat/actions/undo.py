@@ -24,6 +24,7 @@ class Undone:
     returned: list[Fact] = field(default_factory=list)
     merged: list[Fact] = field(default_factory=list)
     superseded: list[Fact] = field(default_factory=list)
+    app_memories: int = 0
     conversation: Conversation | None = None
 
     @property
@@ -31,6 +32,10 @@ class Undone:
         """Return what happened in plain words for a toast."""
         said = []
         if count := len(self.returned):
+            said.append(
+                ngettext("Brought back %(n)d memory.", "Brought back %(n)d memories.", count) % {"n": count}
+            )
+        if count := self.app_memories:
             said.append(
                 ngettext("Brought back %(n)d memory.", "Brought back %(n)d memories.", count) % {"n": count}
             )

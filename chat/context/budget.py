@@ -10,6 +10,8 @@ KEEP_LAST = 6  # seed 004, "last 6 messages"
 KEEP_LAST_SUMMARISED = 20  # seed 001, "Summarization": all but the recent 20
 NOTE_TOKENS = 60
 MEMORY_MIN, MEMORY_IDEAL, MEMORY_MAX = 150, 350, 500  # seed 004, "Token Budget"
+APP_MEMORY_TOKENS = 300  # design §6, "Budget"
+APP_MEMORIES_CROWDED = 5  # design §6, "Compaction", stage 2
 # A first exchange that takes more than this share is no mere opening.
 _HEAD_SHARE = 8
 _FLAGGED_SHARE = 5  # design §6

@@ -14,7 +14,7 @@ from chat.memory.asking import Ask, read
 from chat.memory.lines import one_line
 from chat.memory.prototypes import Prototypes
 from chat.memory.relevance import UNSEEN, Sight
-from chat.models import Deletion, DeletionState, Fact
+from chat.models import AppMemory, Deletion, DeletionState, Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,9 @@ def _seen(
 
 
 def leaving(owner: Any) -> set[str]:
-    """Return every text, as a line, of the facts that are being forgotten."""
+    """Return every text, as a line, of the facts and app memories that are being forgotten."""
     if not Deletion.objects.for_owner(owner).pending().exists():
         return set()
     facts = Fact.objects.for_owner(owner).filter(deletion__state=DeletionState.PENDING)
-    return {one_line(text) for text in facts.wordings()}
+    remembered = AppMemory.objects.for_owner(owner).filter(deletion__state=DeletionState.PENDING)
+    return {one_line(text) for text in (*facts.wordings(), *remembered.values_list("content", flat=True))}

@@ -15,7 +15,8 @@ from chat.memory.asking import read
 from chat.memory.lines import said_by
 from chat.models import Conversation, MemoryMode, Message
 
-from . import block, note, said
+from . import block, note, rooms, said
+from .budget import APP_MEMORIES_CROWDED
 from .known import Relevant, leaving, live_for
 from .prices import pricer
 
@@ -48,25 +49,38 @@ class Memory:
         old = self.conversation.memory_block
         if old is None or self.conversation.memory_mode == MemoryMode.OFF:
             return self.fresh_block()
-        if self.gone and not self.gone.isdisjoint(said_by([old])):
+        if self.says_gone(old):
             return self.fresh_block()
         return old, self.conversation.memory_block_facts
+
+    def says_gone(self, text: str) -> bool:
+        """Return whether a block says something that is on its way out."""
+        return bool(self.gone) and (not self.gone.isdisjoint(said_by([text])) or rooms.says(text, self.gone))
 
     def fresh_block(self) -> tuple[str, dict[str, int]]:
         """Return a block of what is known now, with its facts' versions."""
         chosen = block.choose(
             self.known.facts, self.known.relevance, self.budget, self.count, self.price, self.now
         )
-        return block.render(chosen), {str(f.id): f.version for f in chosen}
+        return self._with_rooms(block.render(chosen)), {str(f.id): f.version for f in chosen}
 
     def small_block(self) -> tuple[str, dict[str, int]]:
-        """Return the block of a crowded prompt: no identity, the surer half of preferences (seed 004)."""
+        """Return a crowded prompt's block: no identity, the surer half of preferences, five app memories."""
         chosen = rank.dearest(
             block.choose(
                 self.known.facts, self.known.relevance, self.budget, self.count, self.price, self.now
             )
         )
-        return block.render(chosen), {str(f.id): f.version for f in chosen}
+        text = self._with_rooms(block.render(chosen), APP_MEMORIES_CROWDED)
+        return text, {str(f.id): f.version for f in chosen}
+
+    def _with_rooms(self, text: str, most: int | None = None) -> str:
+        """Return the block with what the app remembers of other conversations below it."""
+        if self.conversation.memory_mode == MemoryMode.OFF:
+            return text
+        told = rooms.remembered(self.conversation)
+        app = rooms.fitting(str(self.conversation.app), told, self.price, most)
+        return "\n\n".join(part for part in (text, app) if part)
 
     def left_out(self, block_facts: Mapping[str, int], noted: Collection[str]) -> list[str]:
         """Return the ids of facts that hold for every turn and found no room, in no order that matters."""

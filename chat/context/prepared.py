@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from chat.llm.slots import AHEAD
-from chat.memory.lines import said_by
 from chat.models import Conversation
 
 from .assembly import Assembly, Shape
@@ -52,7 +51,7 @@ def adopt(conversation: Conversation, assembly: Assembly, memory: Memory) -> tup
     ready = Prepared.of(conversation)
     if ready is None or ready.strategy != conversation.manner:
         return None
-    if memory.gone and not memory.gone.isdisjoint(said_by([ready.block.text])):
+    if memory.says_gone(ready.block.text):
         return None
     assembly.shape, assembly.block = ready.shape, ready.block.text
     return ready.block, ready.stage

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from chat.memory.lines import one_line
+from chat.memory.telling import sentences
 from chat.models import Conversation, Message, Role
 from chat.topics.contents import with_contents
 from chat.topics.match import words
 
 from .assembly import Shape
-from .sentences import sentences
 
 Counter = Callable[[str], int]
 

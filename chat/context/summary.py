@@ -11,37 +11,20 @@ import re
 from collections.abc import Sequence
 
 from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn, Usage
-from chat.memory.language import detect
 from chat.memory.secrets import redact
+from chat.memory.telling import beginning_for, borne_out, sentences, thinned
 from chat.models import Message, Role
-from chat.topics.match import shared, words
 
 from .budget import summary_room
-from .sentences import sentences, thinned
 
 SLOT = "summary"
 # What the model reads at once: few enough tokens to be told in two sentences.
 READ_AT_ONCE = 300
 _LONGEST = 250  # tokens of one message; what is longer says in its beginning and its end what it is about
 _SHORTEST = 20  # characters
-_NUMBER = re.compile(r"\d+")
-# In what the default model told rightly 0.7 and more of the words had been said; "The user" never has.
-_SAID = 0.5
 _COPIED = re.compile(r"\b(?:User|Assistant): ")
-_ENOUGH_TO_TELL = 2000  # characters by which a language is known
 _SENTENCES, _NEW_TOKENS = 2, 120
 _SENTENCE = r"([^.!?。\n\r] | [.] [0-9])+ [.!?。]+"
-# A small model that is only told to sum up copies what it read (the default one, every time): worked examples
-# and a beginning that is forced make it tell instead.
-_BEGINNINGS = {
-    "en": ("English", "The user "),
-    "de": ("German", "Der Nutzer "),
-    "fr": ("French", "L'utilisateur "),
-    "es": ("Spanish", "El usuario "),
-    "it": ("Italian", "L'utente "),
-    "pt": ("Portuguese", "O usuário "),
-    "zh": ("Chinese", "用户"),
-}
 SYSTEM = (
     "You keep the minutes of a chat. You are shown what was said, and note it in one or two sentences: what"
     " the user wants, what was advised or decided, with names, numbers and dates, and what is still open. "
@@ -102,7 +85,7 @@ def summarise(
     told = sentences(before)
     said = "\n".join(_line(provider, m) for m in messages)
     theirs = " ".join(m.content for m in messages if m.role == Role.USER)
-    language, beginning = _BEGINNINGS.get(detect(theirs[:_ENOUGH_TO_TELL]), _BEGINNINGS["en"])
+    language, beginning = beginning_for(theirs)
     asked = f"{said}\n\nMinutes in {language}:"
     completion = provider.complete(
         [*prefix(), Turn("user", asked)],
@@ -125,15 +108,6 @@ def summarise(
     if not new:
         raise SummaryFailed("The model told something else than what was said.")
     return " ".join(thinned([*told, *new], room, provider.count_text)), completion.usage
-
-
-def borne_out(sentence: str, said: str) -> bool:
-    """Return whether a sentence has its numbers and most of its words from what was said.
-
-    A small model now and then tells of the worked examples, or answers the question instead.
-    """
-    own = words(sentence)
-    return set(_NUMBER.findall(sentence)) <= set(_NUMBER.findall(said)) and shared(own, words(said)) >= _SAID
 
 
 def prefix() -> list[Turn]:

@@ -16,7 +16,7 @@ from chat.actions import energy, jobs
 from chat.models import Job
 from memoryapp import logs
 
-from . import handlers, leases, packing, titles  # noqa: F401 - importing them registers the handlers
+from . import app_memories, handlers, leases, packing, titles  # noqa: F401 - importing registers
 from .registry import HANDLERS, PERIODIC, QUICK, SLOW, Postpone
 
 logger = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from chat.context.prompt import DEFAULT_PERSONA
 from chat.llm.llama import LlamaProvider
 from chat.llm.registry import registry
 from chat.llm.types import ModelNotReady, Provider, ProviderError, Turn
-from chat.memory import judge, judge_prompt, prompt, reader
+from chat.memory import app_memories, judge, judge_prompt, prompt, reader
 from chat.models import Conversation
 
 from .registry import Postpone
@@ -102,4 +102,5 @@ def background_prompts() -> dict[str, list[Turn]]:
         reader.SLOT: list(prompt.turns("", "")),
         judge.SLOT: judge_prompt.prefix(),
         title.SLOT: title.prefix(),
+        app_memories.SLOT: app_memories.prefix(),
     }

@@ -90,6 +90,8 @@ class Conversation(OwnedModel):
     extracted_through = models.PositiveIntegerField(default=0)
     # Up to this place messages are read though the model is busy: a backlog, or a page that was left.
     flushed_through = models.PositiveIntegerField(default=0)
+    # What the app remembered of the messages up to this place was forgotten, and is not written anew.
+    app_memory_after = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True, blank=True)

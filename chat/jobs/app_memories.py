@@ -1,0 +1,144 @@
+"""Writes what an app remembers of an ended conversation, while nobody waits for the model (seed 003)."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from django.db import OperationalError
+from django.utils import timezone
+
+from chat.actions import app_memories, jobs, prompts
+from chat.actions.owners import redacts
+from chat.generation import run as generation
+from chat.llm.registry import ModelState, registry
+from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError, StopFlag
+from chat.memory import app_choice
+from chat.memory import app_memories as memory
+from chat.models import AppMemory, Conversation, ExtractionRun, MemoryMode, Message, Role
+from chat.topics.contents import with_contents
+
+from .registry import Postpone, handles
+
+logger = logging.getLogger(__name__)
+
+LONGEST_SECONDS = 30.0  # seed 003, "30-second timeout, then skip"
+_AGAIN = timedelta(seconds=1)
+_AFTER_REPLY = timedelta(seconds=3)
+_NEWEST = 40  # messages: of a longer conversation the summary tells
+
+
+@handles("app_memory", slow=True)
+def remember_conversation(payload: dict[str, Any]) -> None:
+    """Have the model write the memory of an ended conversation; a failure leaves everything as it is."""
+    ended = Conversation.objects.listed().filter(memory_mode=MemoryMode.ON, ended_at__isnull=False)
+    conversation = ended.select_related("app", "owner").filter(pk=payload["conversation"]).first()
+    if conversation is None or not (said := _unremembered(conversation)):
+        return
+    if generation.running() or jobs.is_wanted("extract"):
+        # The model would only be taken from it, or from memory, which matters more.
+        raise Postpone(timezone.now() + _AFTER_REPLY)
+    where = {"conversation": str(conversation.pk)}
+    try:
+        provider = registry.provider()
+        written = _written(provider, conversation, said)
+        if written is None:
+            return
+        choice = _room_for(provider, conversation, written)
+    except ModelNotReady as reason:
+        if registry.status().state is ModelState.LOADING:
+            raise Postpone(timezone.now() + _AGAIN) from reason
+        return
+    except ProviderError as problem:
+        logger.warning("no app memory was written: %s", problem, extra=where)
+        return
+    _store(conversation, written, _metadata(conversation, written, said), choice)
+
+
+def _unremembered(conversation: Conversation) -> list[Message]:
+    """Return what was said, the oldest first, where its memory does not tell of all of it yet."""
+    own = AppMemory.objects.filter(source_conversation=conversation).first()
+    if own is not None and (own.edited or own.deletion_id):
+        return []
+    begin = max(conversation.app_memory_after, conversation.cleared_through)
+    rows = Message.objects.filter(conversation=conversation, seq__gt=begin).shown()
+    rows = rows.filter(role__in=(Role.USER, Role.ASSISTANT))
+    last = rows.last()
+    if last is None or (own is not None and own.metadata.get("through", 0) >= last.seq):
+        return []
+    newest = list(rows.order_by("-seq")[:_NEWEST])[::-1]
+    return [m for m in with_contents(newest) if m.content]
+
+
+def _written(provider: Provider, conversation: Conversation, said: list[Message]) -> str | None:
+    begins_anew = max(conversation.app_memory_after, conversation.cleared_through) > 0
+    before = "" if begins_anew or conversation.summarised_through < said[0].seq else conversation.summary
+    fresh = [m for m in said if not before or m.seq > conversation.summarised_through]
+    with _in_time() as stop:
+        written = memory.write(
+            provider, fresh or said, before, redacting=redacts(conversation.owner_id), stop=stop
+        )
+    if written is None:
+        return None
+    text, usage = written
+    prompts.record_usage(conversation.owner_id, "app_memory", Lane.BACKGROUND, usage, "stop")
+    return text
+
+
+def _room_for(provider: Provider, conversation: Conversation, text: str) -> app_choice.Choice | None:
+    """Return which memory makes way where the app is full; None where none must, or the oldest."""
+    others = app_memories.room_for(conversation)
+    if not others or AppMemory.objects.filter(source_conversation=conversation).exists():
+        return None
+    try:
+        with _in_time() as stop:
+            choice, usage = app_choice.choose(provider, others, text, stop=stop)
+    except ModelNotReady:
+        raise
+    except ProviderError as problem:
+        logger.warning(
+            "the oldest app memory makes way: %s", problem, extra={"app": str(conversation.app_id)}
+        )
+        return None
+    prompts.record_usage(conversation.owner_id, "app_choice", Lane.BACKGROUND, usage, "stop")
+    return choice
+
+
+def _store(
+    conversation: Conversation, text: str, metadata: dict[str, Any], choice: app_choice.Choice | None
+) -> None:
+    try:
+        app_memories.store(conversation, text, metadata, choice)
+    except OperationalError:
+        # Once more, as the seed has it; what fails then is the job's failure, which is tried again later.
+        app_memories.store(conversation, text, metadata, choice)
+
+
+def _metadata(conversation: Conversation, text: str, said: list[Message]) -> dict[str, Any]:
+    """Return how much a memory matters, by what happened, and what it is about.
+
+    Counted, not asked for: what the user marked and what memory learned say more than a small model's number.
+    """
+    learned = ExtractionRun.objects.filter(message__conversation=conversation, stored__gt=0).count()
+    flagged = sum(m.flagged for m in said)
+    asked = sum(m.role == Role.USER for m in said)
+    importance = min(10, 1 + learned + 2 * flagged + asked // 3)
+    tags = memory.tags(text, said)
+    return {"importance": importance, "tags": tags, "through": said[-1].seq, "related_conversations": []}
+
+
+@contextmanager
+def _in_time() -> Iterator[StopFlag]:
+    """Give a flag that stops the model when it takes longer than it may."""
+    stop = StopFlag()
+    timer = threading.Timer(LONGEST_SECONDS, stop.set)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield stop
+    finally:
+        timer.cancel()
