@@ -57,8 +57,10 @@ class ScriptedProvider:
 
     replies: deque[Reply] = field(default_factory=deque)
     completions: deque[Reply] = field(default_factory=deque)
-    # Titles come when they please, so they take nothing from the other calls.
+    # These come when they please, so they take nothing from the other calls.
     titles: deque[Reply] = field(default_factory=deque)
+    app_memories: deque[Reply] = field(default_factory=deque)
+    app_choices: deque[Reply] = field(default_factory=deque)
     default: str = "Understood."
     default_completion: Reply = "none"
     name: str = "scripted"
@@ -111,10 +113,9 @@ class ScriptedProvider:
         self.calls.append(Call(tuple(turns), slot, lane, max_tokens, grammar))
         if stop is not None and stop.is_set():
             return Completion("", "cancelled", Usage(prompt_tokens=self.count_tokens(turns)))
-        queue, default = (
-            (self.titles, "none") if slot == "title" else (self.completions, self.default_completion)
-        )
-        text = self._next(queue, default, turns)
+        own = {"title": self.titles, "app_memory": self.app_memories, "app_choice": self.app_choices}
+        default = "none" if slot in own else self.default_completion
+        text = self._next(own.get(slot, self.completions), default, turns)
         usage = Usage(prompt_tokens=self.count_tokens(turns), completion_tokens=self.count_text(text))
         if self.seconds is not None:
             usage.worked = usage.seconds = self.seconds(self.calls[-1])

@@ -95,10 +95,8 @@ def write(
     )
     if completion.finish == "cancelled":
         raise ProviderError("The memory was not finished.")
-    text = completion.text
-    if redacting:
-        text = redact(text)
-    found = [one for one in sentences(text) if REDACTED not in one and borne_out(one, said)]
+    found = [redact(one) if redacting else one for one in sentences(completion.text)]
+    found = [one for one in found if REDACTED not in one and borne_out(one, said)]
     if completion.finish == "length" and found and not found[-1].endswith((".", "!", "?", "。")):
         found.pop()
     text = cut(found)
