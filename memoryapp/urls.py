@@ -7,6 +7,8 @@ from django.contrib.auth import views as auth
 from django.urls import path
 
 from chat.views import (
+    app_memories,
+    apps,
     batches,
     chats,
     forgetting,
@@ -41,6 +43,11 @@ urlpatterns = [
     path("c/<uuid:pk>/memory/", health.memory_mode, name="memory_mode"),
     path("c/<uuid:pk>/topics/", topics.topics, name="topics"),
     path("topics/<uuid:pk>/importance/", topics.importance, name="topic_importance"),
+    path("apps/", apps.apps, name="apps"),
+    path("apps/<uuid:pk>/", apps.app, name="app"),
+    path("apps/<uuid:pk>/archive/", apps.archive, name="app_archive"),
+    path("apps/<uuid:pk>/back/", apps.bring_back, name="app_back"),
+    path("apps/<uuid:pk>/clear/", app_memories.clear, name="app_clear"),
     path("send/", chats.send, name="send"),
     path("m/<uuid:pk>/", replies.message, name="message"),
     path("m/<uuid:pk>/stop/", replies.stop, name="stop"),
@@ -59,6 +66,9 @@ urlpatterns = [
     path("memory/clear/", forgetting.clear, name="clear"),
     path("memory/archive/", origins.archive, name="archive"),
     path("memory/undo/<uuid:pk>/", forgetting.undo, name="undo"),
+    path("memory/app/<uuid:pk>/", app_memories.card, name="app_memory"),
+    path("memory/app/<uuid:pk>/edit/", app_memories.edit, name="app_memory_edit"),
+    path("memory/app/<uuid:pk>/delete/", app_memories.delete, name="app_memory_delete"),
     path("memory/<uuid:pk>/", memory.fact, name="fact"),
     path("memory/<uuid:pk>/edit/", memory.edit, name="fact_edit"),
     path("memory/<uuid:pk>/pin/", memory.pin, name="fact_pin"),

@@ -14,9 +14,10 @@ from django.utils.translation import gettext as _
 
 from chat.memory.app_choice import Choice
 from chat.memory.lines import one_line
-from chat.models import MAX_CONTENT, App, AppMemory, Conversation, Deletion, MemoryMode
+from chat.models import MAX_CONTENT, AppMemory, Conversation, Deletion, MemoryMode
 
 from . import events, jobs
+from .facts import OnItsWayOut
 from .messages import Refused
 from .owners import hold_memory
 
@@ -119,7 +120,7 @@ def edit(memory: AppMemory, text: str) -> None:
         hold_memory(memory.owner_id)
         there = AppMemory.objects.live().filter(pk=memory.pk)
         if not there.update(content=text, edited=True, updated_at=timezone.now()):
-            raise Refused(_("This memory is being forgotten. Undo that first."))
+            raise OnItsWayOut(_("This memory is being forgotten. Undo that first."))
         _leave_blocks([memory])
         events.tell(memory.owner_id, "facts")
     memory.content, memory.edited = text, True
@@ -168,8 +169,3 @@ def _leave_blocks(memories: list[AppMemory]) -> None:
     mine.filter(said).update(memory_block=None, memory_block_facts={})
     # Made in advance, so made again: cheaper than to look into each.
     mine.filter(prepared__isnull=False).update(prepared=None)
-
-
-def apps_with_memories(owner: Any) -> QuerySet[App]:
-    """Return the owner's apps that remember something."""
-    return App.objects.for_owner(owner).filter(memories__isnull=False).distinct()

@@ -75,6 +75,6 @@ def _begin_again(owner: Any) -> None:
     fields = [f.name for f in OwnerSettings._meta.concrete_fields if f.name not in _KEPT_SETTINGS]
     OwnerSettings.objects.filter(owner=owner).update(**{name: getattr(fresh, name) for name in fields})
     first, *others = App.objects.for_owner(owner)
-    App.objects.filter(pk=first.pk).update(persona=App().persona, strategy=App().strategy)
+    App.objects.filter(pk=first.pk).update(persona=App().persona, strategy=App().strategy, archived_at=None)
     empty = App.objects.filter(pk__in=[app.pk for app in others], conversations__isnull=True)
     empty.delete()

@@ -36,16 +36,24 @@ class Busy(Refused):
 
 
 def send_message(
-    owner: Any, text: str, conversation: Conversation | None = None, *, temporary: bool = False
+    owner: Any,
+    text: str,
+    conversation: Conversation | None = None,
+    *,
+    app: App | None = None,
+    temporary: bool = False,
 ) -> tuple[Message, Message]:
-    """Save the user's message and an empty reply for it, and return both; None begins a conversation.
+    """Save the user's message and an empty reply for it, and return both.
 
-    A `temporary` one has no memory, stands in no list and is gone once its page is closed.
+    Without a conversation one begins, in `app` or else in the owner's first. A `temporary` one has no memory,
+    stands in no list and is gone once its page is closed.
     """
     text = sendable(text)
     try:
         with transaction.atomic():
-            conversation = conversation or _new_conversation(owner, default_app(owner), text, temporary)
+            conversation = conversation or _new_conversation(
+                owner, app or default_app(owner), text, temporary
+            )
             place = next_place(conversation)
             asked = create(conversation, place, Role.USER, text)
             reply = create(conversation, place + 1, Role.ASSISTANT, "", state=MessageState.STREAMING)

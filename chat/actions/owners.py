@@ -38,8 +38,8 @@ def ensure_owner(username: str) -> Any:
 
 
 def default_app(owner: Any) -> App:
-    """Return the owner's first app, made when they have none."""
-    app = App.objects.for_owner(owner).first()
+    """Return the first of the owner's apps that is not put away, made when they have none."""
+    app = App.objects.for_owner(owner).active().first()
     if app is None:
         app, _ = App.objects.get_or_create(owner=owner, slug="general", defaults={"name": "General"})
     return app

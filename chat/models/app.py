@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db import models
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -50,6 +51,10 @@ class App(OwnedModel):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["owner", "slug"], name="one_app_a_slug"),
         ]
+
+    def get_absolute_url(self) -> str:
+        """Return the address of its page."""
+        return reverse("app", args=[self.pk])
 
     def __str__(self) -> str:
         # The first app is made before anybody has said which language they read.

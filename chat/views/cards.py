@@ -12,11 +12,12 @@ from django.utils.translation import gettext as _
 from chat.actions import revisions
 from chat.memory.shown import shown as as_shown
 from chat.memory.similar import normalise
-from chat.models import Category, Fact, FactEvent, FactEventKind, Message, Origin
+from chat.models import AppMemory, Category, Fact, FactEvent, FactEventKind, Message, Origin
 
+from . import app_memories
 from .scope import HtmxHttpRequest
 
-TABS = ("all", *Category.values, "pinned")
+TABS = ("all", *Category.values, "pinned", app_memories.TAB)
 # Histories that stay open while the list is drawn anew.
 _OPEN_AT_ONCE = 10
 
@@ -79,7 +80,7 @@ def shelves(request: HtmxHttpRequest, *, found: Fact | None = None) -> dict[str,
         for c in Category
         if (facts := [f for f in shown if f.category == c])
     ]
-    manage = manage and bool(every)
+    manage = manage and bool(every) and tab != app_memories.TAB
     counts = {name: sum(_on_tab(f, name) for f in every) for name in TABS}
     return {
         "groups": groups,
@@ -87,6 +88,8 @@ def shelves(request: HtmxHttpRequest, *, found: Fact | None = None) -> dict[str,
         "tab": tab,
         "q": query,
         "total": len(every),
+        "apps_tell": AppMemory.objects.for_owner(request.user).live().count(),
+        "rooms": app_memories.by_app(request.user, query) if tab == app_memories.TAB else [],
         "found": found,
         "manage": manage,
         # What a tab's address has beside the tab.

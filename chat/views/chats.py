@@ -15,20 +15,21 @@ from django_htmx.http import HttpResponseClientRedirect
 from chat.actions import messages as actions
 from chat.commands import COMMANDS, NoCommand, parse
 from chat.generation import run as generation
-from chat.models import Conversation, Message, PromptReport
+from chat.models import App, Conversation, Message, PromptReport
 
 from .answers import address_of, refused
 from .articles import articles, window_share
 from .health import menu
 from .obeying import obey
-from .scope import HtmxHttpRequest, own_conversation, uuid_or_404
+from .scope import HtmxHttpRequest, own_app, own_conversation, uuid_or_404
 from .stretches import Stretch, around, stretch
 
 
 @require_GET
 def home(request: HtmxHttpRequest) -> HttpResponse:
     """Show an empty chat, a temporary one if asked; its conversation begins with the first message."""
-    return _home(request, temporary=request.GET.get("temporary") == "1")
+    chosen = own_app(request, uuid_or_404(request.GET["app"])) if "app" in request.GET else None
+    return _home(request, temporary=request.GET.get("temporary") == "1", app=chosen)
 
 
 def _home(request: HtmxHttpRequest, status: int = 200, **more: Any) -> HttpResponse:
@@ -89,15 +90,17 @@ def send(request: HtmxHttpRequest) -> HttpResponse:
     """Save a message and begin its reply, or do what it commands."""
     given, text = request.POST.get("conversation", ""), request.POST.get("text", "")
     found = own_conversation(request, uuid_or_404(given)) if given else None
+    room = request.POST.get("app", "")
+    chosen = own_app(request, uuid_or_404(room)) if room else None
     temporary = request.POST.get("temporary") == "1"
     generation.settle()
     try:
         if (command := parse(text)) is not None:
             return obey(request, found, *command)
-        asked, reply = actions.send_message(request.user, text, found, temporary=temporary)
+        asked, reply = actions.send_message(request.user, text, found, app=chosen, temporary=temporary)
     except (actions.Refused, NoCommand) as problem:
         status = 409 if isinstance(problem, actions.Busy) else 422
-        return _kept(request, found, str(problem), text, status)
+        return _kept(request, found, str(problem), text, status, chosen)
     generation.start(reply)
     page = reverse("conversation", args=[reply.conversation_id])
     if not request.htmx:
@@ -110,14 +113,20 @@ def send(request: HtmxHttpRequest) -> HttpResponse:
 
 
 def _kept(
-    request: HtmxHttpRequest, found: Conversation | None, sentence: str, text: str, status: int
+    request: HtmxHttpRequest,
+    found: Conversation | None,
+    sentence: str,
+    text: str,
+    status: int,
+    app: App | None,
 ) -> HttpResponse:
     """Say why something was not sent, and leave it in the box: for a plain form on the page itself."""
     if request.htmx:
         return refused(request, sentence, status, "")
     notices.error(request, sentence)
     if found is None:
-        return _home(request, status, draft=text, temporary=request.POST.get("temporary") == "1")
+        temporary = request.POST.get("temporary") == "1"
+        return _home(request, status, draft=text, temporary=temporary, app=app)
     return _page(request, found, stretch(found, QueryDict()), status, draft=text)
 
 

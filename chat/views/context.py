@@ -47,11 +47,12 @@ def theme_card(theme: str) -> dict[str, Any]:
 
 
 def sidebar(user: Any) -> list[tuple[App, list[Conversation]]]:
-    """Return the apps with their newest conversations, pinned ones first, in two queries."""
+    """Return the apps that are in use with their newest conversations, pinned ones first, in two queries."""
     shelves: dict[Any, tuple[App, list[Conversation]]] = {
-        app.pk: (app, []) for app in App.objects.for_owner(user)
+        app.pk: (app, []) for app in App.objects.for_owner(user).active()
     }
-    newest = Conversation.objects.for_owner(user).listed().order_by("-pinned", "-updated_at", "-created_at")
+    listed = Conversation.objects.for_owner(user).listed().filter(app__archived_at__isnull=True)
+    newest = listed.order_by("-pinned", "-updated_at", "-created_at")
     for conversation in newest[:_SIDEBAR_LENGTH]:
         shelves[conversation.app_id][1].append(conversation)
     return list(shelves.values())
@@ -78,11 +79,11 @@ def pending(user: Any) -> list[dict[str, Any]]:
         Deletion.objects.for_owner(user)
         .pending()
         .filter(expires_at__gt=now - GRACE)
-        .prefetch_related("facts", "conversations")
+        .prefetch_related("facts", "conversations", "app_memories")
     )
     batches = [(row, list(row.facts.all()), next(iter(row.conversations.all()), None)) for row in rows]
     return [
         told(row, facts, now, None if row.whole else chat)
         for row, facts, chat in batches
-        if facts or chat or row.whole
+        if facts or chat or row.whole or row.app_memories.all()
     ]

@@ -37,12 +37,15 @@ def told(
     """
     seconds = round((deletion.expires_at - deletion.pressed_at).total_seconds())
     seen = [f for f in facts if f.superseded_at is None and f.archived_at is None] or facts
+    rooms = _forgot_of_apps(deletion)
     if deletion.whole:
         sentence = _("Everything is deleted")
     elif deletion.everything:
         sentence = _("Memory cleared")
     elif chat is not None:
         sentence = _deleted(chat, len(seen))
+    elif rooms and not seen:
+        sentence = rooms
     elif len(seen) == 1:
         sentence = _("Forgot “%(text)s”") % {"text": Truncator(shown(seen[0].text)).chars(SHOWN_CHARACTERS)}
     else:
@@ -56,6 +59,15 @@ def told(
         "all": deletion.everything,
         "facts": [str(f.pk) for f in seen],
     }
+
+
+def _forgot_of_apps(deletion: Deletion) -> str:
+    """Tell of what apps remembered in a batch, empty where there is nothing."""
+    batch = list(deletion.app_memories.all())
+    if len(batch) == 1:
+        return _("Forgot “%(text)s”") % {"text": Truncator(batch[0].content).chars(SHOWN_CHARACTERS)}
+    count = len(batch)
+    return ngettext("Forgot %d memory", "Forgot %d memories", count) % count if batch else ""
 
 
 def _deleted(chat: Conversation, memories: int) -> str:

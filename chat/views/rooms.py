@@ -31,7 +31,7 @@ def room(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     found = _own_room(request, pk)
     context = {
         "room": found,
-        "others": App.objects.for_owner(request.user).exclude(pk=found.app_id),
+        "others": App.objects.for_owner(request.user).active().exclude(pk=found.app_id),
         "learned": learned_in(found).count(),
     }
     return render(request, "chat/_room.html" if request.htmx else "chat/room.html", context)

@@ -11,6 +11,7 @@ from django_htmx.middleware import HtmxDetails
 
 from chat.models import (
     App,
+    AppMemory,
     Conversation,
     Deletion,
     Fact,
@@ -32,7 +33,13 @@ class HtmxHttpRequest(HttpRequest):
 
 def own_app(request: HtmxHttpRequest, pk: UUID) -> App:
     """Return the user's app, or answer 404."""
-    return get_object_or_404(App.objects.for_owner(request.user), pk=pk)
+    return get_object_or_404(App.objects.for_owner(request.user).select_related("owner"), pk=pk)
+
+
+def own_app_memory(request: HtmxHttpRequest, pk: UUID) -> AppMemory:
+    """Return what an app of the user remembers, or answer 404."""
+    rows = AppMemory.objects.for_owner(request.user).select_related("app", "owner", "source_conversation")
+    return get_object_or_404(rows, pk=pk)
 
 
 def own_conversation(request: HtmxHttpRequest, pk: UUID) -> Conversation:

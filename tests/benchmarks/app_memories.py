@@ -1,0 +1,154 @@
+"""What apps remember, what it costs, how fast it is read: `python -m tests.benchmarks.app_memories`.
+
+The default model in this process writes the memory of labelled conversations
+(`tests/memory/data/app_memories.jsonl`: each group of `expect` is met by one of its words, no word of
+`forbid` may stand in it) and chooses what makes way for an eleventh. Prints each answer and a table, and
+exits with 1 when a bar is missed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="memoryapp-benchmark-")
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
+
+import django
+
+django.setup()
+
+from django.core.management import call_command  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from chat.actions.owners import local_owner  # noqa: E402
+from chat.context import rooms  # noqa: E402
+from chat.llm import weights  # noqa: E402
+from chat.llm.llama import LlamaProvider, default_threads  # noqa: E402
+from chat.llm.types import ProviderError  # noqa: E402
+from chat.memory import app_choice, app_memories  # noqa: E402
+from chat.models import App, AppMemory, Conversation, Message  # noqa: E402
+from tests.benchmarks.live import Row, printed  # noqa: E402
+
+CASES = Path(__file__).resolve().parents[1] / "memory" / "data" / "app_memories.jsonl"
+APPS, EACH, READS = 100, 10, 300
+NEW = (
+    ("The user wants to finish the marathon in Valencia under 4:10. The knee no longer hurts.", "Valencia"),
+    ("The user booked the crane of Flytt AS for the piano on 12 March.", "Flytt"),
+    ("The user began a course in pottery on Mondays with their neighbour Ada.", ""),
+)
+
+
+def main() -> int:
+    """Run every measurement and print the tables; returns the exit code."""
+    call_command("migrate", verbosity=0)
+    entry = weights.choose_model(os.environ)
+    provider = LlamaProvider(
+        entry.name,
+        weights.path_of(entry, entry.files[0]),
+        window=8192,
+        threads=default_threads(),
+        on_error=print,
+    )
+    provider.engine.start()
+    provider.engine.ready.wait(300)
+    try:
+        told = list(writing(provider))
+        rows = [*told[-1], *choosing(provider, [text for text in told[0] if text]), *reading()]
+    finally:
+        provider.close()
+    return printed(rows)
+
+
+def writing(provider: LlamaProvider) -> Iterator[list[Any]]:
+    """Yield what was written of each case, then the rows of the table."""
+    texts, seconds, met, wanted, forbidden = [], [], 0, 0, 0
+    for line in CASES.read_text().splitlines():
+        case = json.loads(line)
+        messages = [Message(seq=n, **m) for n, m in enumerate(case["messages"], 1)]
+        began = time.perf_counter()
+        try:
+            written = app_memories.write(provider, messages, "")
+        except ProviderError as problem:
+            written, problem_text = None, f"({problem})"
+        else:
+            problem_text = "(nothing)"
+        took = time.perf_counter() - began
+        text = written[0] if written else ""
+        seconds += [took] if written else []
+        low = text.casefold()
+        hits = sum(any(word.casefold() in low for word in group) for group in case["expect"])
+        met, wanted = met + hits, wanted + len(case["expect"])
+        forbidden += sum(word.casefold() in low for word in case["forbid"])
+        texts.append(text)
+        print(f"{case['id']:<18} {took:4.1f} s  {hits}/{len(case['expect'])}  {text or problem_text}")
+    median = statistics.median(seconds)
+    yield texts
+    yield [
+        Row(
+            "a memory is written, median",
+            f"{median:.1f} s, longest {max(seconds):.1f} s",
+            "≤ 12 s",
+            median <= 12,
+        ),
+        Row("what was expected of them", f"{met} of {wanted} groups", "≥ 80 %", met >= 0.8 * wanted),
+        Row("what must not stand in them", f"{forbidden}", "0", forbidden == 0),
+    ]
+
+
+def choosing(provider: LlamaProvider, texts: list[str]) -> Iterator[Row]:
+    """Have the model make room among the memories just written, for three new ones."""
+    memories = [AppMemory(content=text, updated_at=timezone.now()) for text in texts[:10]]
+    seconds, usable = [], 0
+    for new, about in NEW:
+        began = time.perf_counter()
+        try:
+            choice, _ = app_choice.choose(provider, memories, new)
+        except ProviderError as problem:
+            print(f"choice  {time.perf_counter() - began:4.1f} s  ({problem})  {new}")
+            continue
+        seconds.append(time.perf_counter() - began)
+        usable += 1
+        print(f"choice  {seconds[-1]:4.1f} s  {about!r}: {choice.was} → {choice.text or 'goes'}")
+    longest = max(seconds, default=0.0)
+    yield Row(
+        "a choice among eleven, longest",
+        f"{longest:.1f} s, {usable} of {len(NEW)} usable",
+        "≤ 30 s",
+        longest <= 30,
+    )
+
+
+def reading() -> Iterator[Row]:
+    """Read what stands in a prompt, in 100 apps with ten memories each."""
+    owner = local_owner()
+    apps = App.objects.bulk_create(App(owner=owner, slug=f"app-{n}", name=f"App {n}") for n in range(APPS))
+    AppMemory.objects.bulk_create(
+        AppMemory(
+            owner=owner, app=app, content=f"The user said thing {n} about {app.name}. It matters to them."
+        )
+        for app in apps
+        for n in range(EACH)
+    )
+    talks = Conversation.objects.bulk_create(Conversation(owner=owner, app=app) for app in apps)
+    taken = []
+    for _ in range(READS):
+        talk = random.choice(talks)
+        began = time.perf_counter()
+        text = rooms.fitting(str(talk.app), rooms.remembered(talk), lambda piece: len(piece) // 4)
+        taken.append(1000 * (time.perf_counter() - began))
+        assert f"about {talk.app.name}." in text
+    p95 = statistics.quantiles(taken, n=20)[-1]
+    yield Row(f"read in {APPS} apps with {EACH} each, p95", f"{p95:.2f} ms", "< 5 ms", p95 < 5)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
