@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import Any
 from uuid import UUID
 
@@ -15,23 +14,12 @@ from chat.actions import app_memories as actions
 from chat.actions import deletions
 from chat.actions.facts import OnItsWayOut
 from chat.actions.messages import Refused
-from chat.memory.similar import normalise
 from chat.models import MAX_CONTENT, App, AppMemory
 
 from .answers import changed, refused
+from .app_cards import TAB
 from .forgetting import told
 from .scope import HtmxHttpRequest, own_app, own_app_memory
-
-TAB = "apps"
-
-
-def by_app(owner: Any, query: str = "", app: App | None = None) -> list[tuple[App, list[AppMemory]]]:
-    """Return what the owner's apps remember, app by app, the newest first; one query."""
-    rows = AppMemory.objects.for_owner(owner).live().select_related("app", "source_conversation")
-    rows = rows.order_by("app__created_at", "app", "-updated_at", "pk")
-    wanted = normalise(query)
-    found = [m for m in (rows.filter(app=app) if app else rows) if wanted in normalise(m.content)]
-    return [(told_by, list(memories)) for told_by, memories in groupby(found, key=lambda m: m.app)]
 
 
 @require_GET

@@ -22,7 +22,7 @@ from chat.models import App
 
 from . import house
 from .answers import refused, toast
-from .app_memories import by_app
+from .app_cards import by_app
 from .scope import HtmxHttpRequest, own_app
 
 # By the name of the form's field: what is posted goes to the verb.

@@ -14,10 +14,11 @@ from chat.memory.shown import shown as as_shown
 from chat.memory.similar import normalise
 from chat.models import AppMemory, Category, Fact, FactEvent, FactEventKind, Message, Origin
 
-from . import app_memories
+from .app_cards import TAB as OF_APPS
+from .app_cards import by_app
 from .scope import HtmxHttpRequest
 
-TABS = ("all", *Category.values, "pinned", app_memories.TAB)
+TABS = ("all", *Category.values, "pinned", OF_APPS)
 # Histories that stay open while the list is drawn anew.
 _OPEN_AT_ONCE = 10
 
@@ -80,7 +81,7 @@ def shelves(request: HtmxHttpRequest, *, found: Fact | None = None) -> dict[str,
         for c in Category
         if (facts := [f for f in shown if f.category == c])
     ]
-    manage = manage and bool(every) and tab != app_memories.TAB
+    manage = manage and bool(every) and tab != OF_APPS
     counts = {name: sum(_on_tab(f, name) for f in every) for name in TABS}
     return {
         "groups": groups,
@@ -89,7 +90,7 @@ def shelves(request: HtmxHttpRequest, *, found: Fact | None = None) -> dict[str,
         "q": query,
         "total": len(every),
         "apps_tell": AppMemory.objects.for_owner(request.user).live().count(),
-        "rooms": app_memories.by_app(request.user, query) if tab == app_memories.TAB else [],
+        "rooms": by_app(request.user, query) if tab == OF_APPS else [],
         "found": found,
         "manage": manage,
         # What a tab's address has beside the tab.
