@@ -16,7 +16,7 @@ from chat.actions import deletions
 from chat.actions.facts import add_fact
 from chat.actions.messages import finish_reply, send_message
 from chat.actions.topics import assign
-from chat.models import Conversation, Fact, Message, PromptReport, Topic
+from chat.models import App, AppMemory, Conversation, Fact, Message, PromptReport, Topic
 from memoryapp.urls import urlpatterns
 
 ORIGIN = "http://testserver"
@@ -33,6 +33,8 @@ class Things:
     deletion: Any
     put_away: Fact
     topic: Topic
+    app: App
+    told: AppMemory
 
     @classmethod
     def of(cls, user: Any, mark: str) -> Things:
@@ -45,7 +47,10 @@ class Things:
         fact = add_fact(user, f"Fact {mark}")
         away = add_fact(user, f"Faded {mark}")
         Fact.objects.filter(pk=away.pk).update(archived_at=timezone.now())
-        return cls(asked.conversation, asked, reply, fact, deletions.forget(user, [gone.pk]), away, topic)
+        app = App.objects.create(owner=user, slug=f"app-{user.pk}", name=f"App {mark}")
+        told = AppMemory.objects.create(owner=user, app=app, content=f"Told {mark}")
+        deletion = deletions.forget(user, [gone.pk])
+        return cls(asked.conversation, asked, reply, fact, deletion, away, topic, app, told)
 
 
 Address = Callable[[Things], str]
@@ -94,11 +99,27 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
     "origin": [("GET", lambda t: reverse("origin", args=[t.fact.pk]), {})],
     "restore": [("POST", lambda t: reverse("restore", args=[t.fact.pk, t.fact.events.first().pk]), {})],
     "bring_back": [("POST", lambda t: reverse("bring_back", args=[t.put_away.pk]), {})],
-    "send": [("POST", lambda t: reverse("send"), {"text": "Hello", "conversation": "{conversation}"})],
+    "app": [
+        ("GET", lambda t: reverse("app", args=[t.app.pk]), {}),
+        ("POST", lambda t: reverse("app", args=[t.app.pk]), {"persona": "You are somebody else."}),
+    ],
+    "app_archive": [("POST", lambda t: reverse("app_archive", args=[t.app.pk]), {"purge": "1"})],
+    "app_back": [("POST", lambda t: reverse("app_back", args=[t.app.pk]), {})],
+    "app_clear": [("POST", lambda t: reverse("app_clear", args=[t.app.pk]), {})],
+    "app_memory": [("GET", lambda t: reverse("app_memory", args=[t.told.pk]), {})],
+    "app_memory_edit": [
+        ("GET", lambda t: reverse("app_memory_edit", args=[t.told.pk]), {}),
+        ("POST", lambda t: reverse("app_memory_edit", args=[t.told.pk]), {"text": "Something else"}),
+    ],
+    "app_memory_delete": [("POST", lambda t: reverse("app_memory_delete", args=[t.told.pk]), {})],
+    "send": [
+        ("POST", lambda t: reverse("send"), {"text": "Hello", "conversation": "{conversation}"}),
+        ("POST", lambda t: reverse("send"), {"text": "Hello", "app": "{app}"}),
+    ],
 }
 # Addresses that show or make only what belongs to whoever asks.
 OF_WHOEVER_ASKS = {"home", "memory", "memory_pill", "memory_health", "memory_graph", "archive", "clear"}
-OF_WHOEVER_ASKS |= {"fact_add", "settings", "erase", "model", "search", "statistics", "energy"}
+OF_WHOEVER_ASKS |= {"fact_add", "settings", "erase", "model", "search", "statistics", "energy", "apps"}
 # These say nothing by a plain GET of what they hold.
 SILENT = {"fact_add", "erase", "model", "search", "memory_health", "memory_graph", "archive", "clear"}
 SILENT |= {"statistics", "energy"}
@@ -123,7 +144,7 @@ def things(server_mode, owner, scripted):
 def ask(client: Client, method: str, address: Address, data: dict[str, str], htmx: bool, things: Things):
     keys = {
         "conversation": things.conversation.pk,
-        "app": things.conversation.app_id,
+        "app": things.app.pk,
         "fact": things.fact.pk,
         "reply": things.reply.pk,
     }
@@ -141,6 +162,8 @@ def state() -> list[Any]:
         list(Fact.objects.order_by("pk").values()),
         list(Conversation.objects.order_by("pk").values()),
         list(Topic.objects.order_by("pk").values()),
+        list(App.objects.order_by("pk").values()),
+        list(AppMemory.objects.order_by("pk").values()),
     ]
 
 
