@@ -23,8 +23,7 @@ from django_htmx.http import (
 
 from chat.actions import deletions, preferences
 from chat.actions.messages import Refused
-from chat.actions.owners import default_app, redacts, settings_of
-from chat.context.prompt import DEFAULT_PERSONA
+from chat.actions.owners import redacts, settings_of
 from chat.generation import run as generation
 from chat.models import Message, MessageState, Theme
 
@@ -34,17 +33,13 @@ from .scope import HtmxHttpRequest
 
 # Long enough for a reply to end at its next token and be saved.
 _STOPPING_SECONDS = 5.0
-# By the name of the form's field: what is posted goes to the verb, of the owner or of their first app.
+# By the name of the form's field: what is posted goes to the verb.
 _OF_OWNER: dict[str, Callable[[Any, str], None]] = {
     "theme": preferences.set_theme,
     "language": preferences.set_language,
     "time_zone": preferences.set_time_zone,
     "look_after": preferences.set_look_after,
     "redact_secrets": preferences.set_redaction,
-}
-_OF_APP: dict[str, Callable[[Any, str], None]] = {
-    "persona": preferences.set_persona,
-    "strategy": preferences.set_app_strategy,
 }
 
 
@@ -53,15 +48,11 @@ def page(request: HtmxHttpRequest) -> HttpResponse:
     """Show all settings, or save the one that is posted."""
     if request.method == "GET":
         return render(request, "settings/page.html", {**_choices(request), **house.rooms(request.user)})
-    name = next((n for n in (*_OF_OWNER, *_OF_APP) if n in request.POST), "")
-    value = request.POST.get(name, "")
+    name = next((n for n in _OF_OWNER if n in request.POST), "")
     try:
-        if name in _OF_OWNER:
-            _OF_OWNER[name](request.user, value)
-        elif name in _OF_APP:
-            _OF_APP[name](default_app(request.user), value)
-        else:
+        if not name:
             raise Refused(_("There is no such setting."))
+        _OF_OWNER[name](request.user, request.POST[name])
     except Refused as problem:
         answer = refused(request, str(problem), 422, "settings")
         return reswap(answer, "none") if request.htmx else answer
@@ -122,12 +113,8 @@ def _came_from(request: HtmxHttpRequest) -> str:
 
 
 def _choices(request: HtmxHttpRequest) -> dict[str, Any]:
-    app, chosen = default_app(request.user), request.preferences
     return {
-        "chosen": chosen,
-        "app": app,
-        "persona": app.persona or DEFAULT_PERSONA,
-        "most": preferences.MAX_PERSONA,
+        "chosen": request.preferences,
         "themes": Theme.choices,
         "languages": settings.LANGUAGES,
         "zones": house.zones_by_continent(),
@@ -135,5 +122,4 @@ def _choices(request: HtmxHttpRequest) -> dict[str, Any]:
         "seconds": preferences.LOOK_AFTER_RANGE,
         "redacts": redacts(request.user.pk),
         "may_redact": settings.REDACT_SECRETS,
-        "strategies": house.strategies(),
     }

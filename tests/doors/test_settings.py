@@ -9,13 +9,11 @@ from django.test import Client
 from django.utils import timezone
 
 from chat.actions.messages import ask_for_look
-from chat.actions.owners import default_app, ensure_owner, redacts, settings_of
-from chat.context.prompt import DEFAULT_PERSONA, persona_of
+from chat.actions.owners import ensure_owner, redacts, settings_of
 from chat.models import App, Conversation, Deletion, Job, OwnerSettings
 
 pytestmark = pytest.mark.django_db
 ORIGIN = "http://testserver"
-TOO_LONG = "x" * 4001
 
 GOOD = [
     ("theme", "dark"),
@@ -23,8 +21,6 @@ GOOD = [
     ("time_zone", "Asia/Tokyo"),
     ("look_after", "30"),
     ("redact_secrets", "off"),
-    ("persona", "You are a pirate."),
-    ("strategy", "topics"),
 ]
 BAD = [
     ("theme", "pink"),
@@ -38,9 +34,6 @@ BAD = [
     ("look_after", "soon"),
     ("look_after", ""),
     ("redact_secrets", "maybe"),
-    ("persona", TOO_LONG),
-    ("strategy", ""),
-    ("strategy", "none"),
     ("owner", "1"),
 ]
 
@@ -176,25 +169,6 @@ class TestWhatTheyDo:
         page = ours.get("/settings/").content.decode()
         assert 'name="redact_secrets"' not in page
         assert "REDACT_SECRETS=false" in page
-
-    def test_the_persona_is_used_at_once_and_goes_back_to_the_default(self, ours, talk):
-        talk("Hello")
-        Conversation.objects.update(prepared={"old": True})
-        ours.post("/settings/", {"persona": "  You are a pirate.\r\nAhoy. "})
-        fresh = Conversation.objects.select_related("app").get()
-        assert persona_of(fresh) == "You are a pirate.\nAhoy."
-        assert fresh.prepared is None
-        ours.post("/settings/", {"persona": ""})
-        assert persona_of(Conversation.objects.select_related("app").get()) == DEFAULT_PERSONA
-
-    def test_the_default_persona_saved_as_it_is_stays_the_default(self, ours, owner):
-        ours.post("/settings/", {"persona": DEFAULT_PERSONA})
-        assert default_app(owner).persona == ""
-
-    def test_the_strategy_is_that_of_chats_without_their_own(self, ours, talk):
-        talk("Hello")
-        ours.post("/settings/", {"strategy": "simple"})
-        assert Conversation.objects.select_related("app").get().manner == "simple"
 
 
 class TestWhatItTells:
