@@ -75,7 +75,7 @@ export function start() {
   document.body.addEventListener("htmx:afterSettle", ({ target, detail }) => {
     $(":scope > :is(.origin, .offer)", target)?.scrollIntoView({ block: "nearest" });
     if (target.id !== "memory-list") return;
-    $("#tabs [aria-selected=true]").scrollIntoView({ block: "nearest", inline: "nearest" });
+    $("#tabs [aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
     if (known) for (const card of $$("article.card", target)) if (!known.has(card.id)) card.classList.add("fresh");
     if ($("#batch")) count();
     else last = null;

@@ -32,7 +32,7 @@ def apps_tab(page):
     sheet = open_panel(page)
     sheet.get_by_role("tab", name="Apps").click()
     expect(sheet.get_by_role("tab", name="Apps")).to_have_attribute("aria-selected", "true")
-    expect(sheet.get_by_role("tab", name="Apps")).to_be_in_viewport(ratio=1)
+    expect(sheet.get_by_role("tab", name="Apps")).to_be_in_viewport(ratio=0.95)
     return sheet
 
 
