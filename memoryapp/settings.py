@@ -158,5 +158,7 @@ PARKING_MIB = env.envint("PARKING_MIB", 256)
 PARKING_DISK_MIB = env.envint("PARKING_DISK_MIB", 2048)
 # Passwords, tokens, keys and card numbers stay out of memory; the chat itself keeps what was said.
 REDACT_SECRETS = env.envbool("REDACT_SECRETS", True)
+# Numbers for Prometheus at /metrics.
+METRICS = env.envbool("METRICS", False)
 
 LOGGING = logs.configuration(env.envstr("LOG_FORMAT", ""), env.envstr("LOG_LEVEL", "WARNING"))

@@ -31,6 +31,20 @@ class HtmxHttpRequest(HttpRequest):
     preferences: OwnerSettings
 
 
+def asked_by_owner(request: HtmxHttpRequest) -> bool:
+    """Return whether somebody known asks on our own page, from the address bar, or with a bearer token.
+
+    For addresses that programs read. In local mode every request is the owner's, those of other sites' pages
+    included (design §10); a browser says of each where it comes from, and no page can change that.
+    """
+    if getattr(request, "bearer_owner", None) is not None:
+        return True
+    ours = f"{request.scheme}://{request.get_host()}"
+    own_page = request.headers.get("Origin") == ours
+    own_page = own_page or request.headers.get("Sec-Fetch-Site") in ("same-origin", "none")
+    return own_page and bool(request.user.is_authenticated)
+
+
 def own_app(request: HtmxHttpRequest, pk: UUID) -> App:
     """Return the user's app, or answer 404."""
     return get_object_or_404(App.objects.for_owner(request.user).select_related("owner"), pk=pk)
