@@ -18,8 +18,8 @@ PURPOSES: dict[str, Any] = {
     "consolidate": lazy("Comparing with what is known"),
     "title": lazy("Finding titles"),
     "summary": lazy("Summing up"),
-    "app_memory": lazy("App memories"),
-    "warm": lazy("Reading prompts in advance"),
+    "app_memory": lazy("Writing app memories"),
+    "app_choice": lazy("Choosing among app memories"),
 }
 
 
