@@ -29,7 +29,9 @@ document.body.addEventListener("theme", ({ detail }) => { document.documentEleme
 // What the page asks by itself is asked again when the line is back.
 document.body.addEventListener("htmx:sendError", ({ detail: { requestConfig } }) => requestConfig.triggeringEvent?.target !== document.body && toast({ text: word("unreachable") }));
 
-document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") tell("memory-changed"); });
+const look = () => document.visibilityState === "visible" && tell("memory-changed");
+document.addEventListener("visibilitychange", look);
+addEventListener("focus", look);
 
 for (const part of [messages, follow, composer, panel, line, menu, sheet, highlight, keys, leave, stream]) part.start();
 socket.on("frame", (frame) => {

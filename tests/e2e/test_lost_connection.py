@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from chat.models import Message
 
-from .hands import pill, reply, say
+from .hands import card, open_panel, pill, reply, say
 
 pytestmark = pytest.mark.browser
 
@@ -83,6 +83,23 @@ def test_what_another_tab_said_while_the_line_was_down_is_there_when_it_is_back(
     page.context.set_offline(False)
     expect(page.get_by_text("Second, from elsewhere")).to_be_visible(timeout=20_000)
     expect(page.locator("[data-role=assistant][data-state=complete]")).to_have_count(2)
+
+
+def test_a_tab_without_a_line_agrees_with_another_once_it_gets_the_focus(open_page, make_fact):
+    make_fact("User likes jazz")
+    make_fact("User likes tea")
+    page = open_page()
+    page.context.add_init_script(LATE_SOCKET)
+    page.reload()
+    sheet = open_panel(page)
+    other = open_page("/memory/")
+    card(other, "jazz").hover()
+    card(other, "jazz").get_by_role("button", name="Forget").click()
+    expect(pill(other, 1)).to_be_visible()
+    expect(sheet.locator("article.card")).to_have_count(2)
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(sheet.locator("article.card")).to_have_count(1)
+    expect(page.locator("#pill")).to_have_attribute("data-count", "1")
 
 
 def test_what_was_learned_between_the_page_and_its_socket_is_shown(open_page, scripted, make_fact):
