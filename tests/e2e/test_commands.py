@@ -50,6 +50,18 @@ def test_arrow_keys_go_round_and_say_where_they_are(page):
     expect(options(page).first).to_have_attribute("aria-selected", "true")
 
 
+def test_a_pointer_that_rests_where_the_list_opens_marks_nothing_of_its_own(open_page, scripted):
+    page = open_page()
+    box = page.get_by_role("textbox", name="Message", exact=True)
+    box.fill("/")
+    page.get_by_role("option").nth(3).hover()
+    box.press("ArrowDown")
+    grey = "e => getComputedStyle(e).backgroundColor !== 'rgba(0, 0, 0, 0)'"
+    page.wait_for_timeout(300)
+    assert [o.evaluate(grey) for o in page.get_by_role("option").all()].count(True) == 1
+    expect(page.get_by_role("option").nth(4)).to_have_attribute("aria-selected", "true")
+
+
 def test_tab_completes_and_escape_closes(page):
     box(page).press_sequentially("/rem")
     box(page).press("Tab")
