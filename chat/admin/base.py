@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 
 if TYPE_CHECKING:  # Django's admin classes are generic for the type checker only
     AnyAdmin = admin.ModelAdmin[Any]
     AnyInline = admin.TabularInline[Any, Any]
+    AnyForm = forms.ModelForm[Any]
 else:
-    AnyAdmin, AnyInline = admin.ModelAdmin, admin.TabularInline
+    AnyAdmin, AnyInline, AnyForm = admin.ModelAdmin, admin.TabularInline, forms.ModelForm
 
 
 class ReadOnly(AnyAdmin):
@@ -28,3 +30,9 @@ class ReadOnly(AnyAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Refuse: the panel forgets with undo and without traces."""
         return False
+
+
+def shortened(text: str, most: int = 100) -> str:
+    """Return the beginning of a text in one line, for a column."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -58,6 +58,20 @@ def test_every_list_and_every_row_opens(ours, filled, model):
 
 
 @every_model
+def test_every_list_leads_through_time(model):
+    assert admin.site.get_model_admin(model).date_hierarchy
+
+
+@every_model
+def test_every_filter_of_every_list_works(ours, filled, model):
+    page = ours.get(address(model, "changelist"))
+    for spec in page.context["cl"].filter_specs:
+        for choice in spec.choices(page.context["cl"]):
+            answer = ours.get(address(model, "changelist") + choice["query_string"])
+            assert answer.status_code == 200, choice
+
+
+@every_model
 def test_searching_every_list_works(ours, filled, model):
     assert ours.get(address(model, "changelist"), {"q": "hiking"}).status_code == 200
 

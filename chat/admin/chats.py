@@ -1,0 +1,106 @@
+"""Conversations, messages, and what goes with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+
+from chat.models import Conversation, Message, PromptReport, Topic, TopicArchive
+from chat.topics.contents import with_contents
+
+from .base import ReadOnly, shortened
+
+
+@admin.register(Conversation)
+class ConversationAdmin(ReadOnly):
+    """Conversations, with how far memory and the prompt have come in them."""
+
+    list_display = (
+        *("__str__", "app", "owner", "memory_mode", "pinned", "extracted_through", "trimmed_through"),
+        *("created_at", "updated_at", "ended_at"),
+    )
+    list_filter = (
+        *("memory_mode", "temporary", "pinned", ("ended_at", admin.EmptyFieldListFilter)),
+        *(("deletion", admin.EmptyFieldListFilter), "app", "owner"),
+    )
+    search_fields = ("title", "summary")
+    list_select_related = ("app", "owner")
+    date_hierarchy = "updated_at"
+
+
+@admin.register(Message)
+class MessageAdmin(ReadOnly):
+    """Messages; the contents of packed ones are read from their archives."""
+
+    list_display = ("text", "role", "state", "conversation", "seq", "flagged", "failure", "created_at")
+    list_filter = ("role", "state", "flagged", ("archive", admin.EmptyFieldListFilter))
+    search_fields = ("content", "failure", "conversation__title")
+    search_help_text = "Packed messages are not found by their contents."
+    list_select_related = ("conversation",)
+    date_hierarchy = "created_at"
+    fields = (
+        *("conversation", "seq", "role", "whole_text", "state", "failure", "note", "flagged", "topic"),
+        *("archive", "replaced_by", "tool_calls", "tool_call_id", "name", "created_at"),
+    )
+
+    @admin.display(description="content", ordering="content")
+    def text(self, message: Message) -> str:
+        """Return how it begins, or that it is packed."""
+        return "(packed)" if message.archive_id else shortened(message.content) or "(empty)"
+
+    @admin.display(description="content")
+    def whole_text(self, message: Message) -> str:
+        """Return all of it, from the archive where it is packed."""
+        packed, content = message.archive_id, with_contents([message])[0].content
+        return f"(packed) {content}" if packed else content
+
+
+@admin.register(PromptReport)
+class PromptReportAdmin(ReadOnly):
+    """What the prompts of replies were made of."""
+
+    list_display = (
+        *("reply", "conversation", "prompt_tokens", "cached_tokens", "completion_tokens", "first_token_ms"),
+        *("stage", "cut_messages", "memories", "created_at"),
+    )
+    list_filter = ("stage", "shortened")
+    search_fields = ("reply__conversation__title",)
+    list_select_related = ("reply__conversation",)
+    date_hierarchy = "created_at"
+
+    @admin.display(description="conversation")
+    def conversation(self, report: PromptReport) -> Any:
+        """Return where the reply stands."""
+        return report.reply.conversation
+
+    @admin.display(description="memories")
+    def memories(self, report: PromptReport) -> int:
+        """Return how many facts stood in the prompt."""
+        return len(report.facts)
+
+
+@admin.register(Topic)
+class TopicAdmin(ReadOnly):
+    """What conversations are about."""
+
+    list_display = (
+        *("title", "conversation", "importance", "access_count", "message_count", "last_active_at"),
+        "retired_at",
+    )
+    list_filter = (("retired_at", admin.EmptyFieldListFilter),)
+    search_fields = ("title", "summary", "conversation__title")
+    list_select_related = ("conversation",)
+    date_hierarchy = "last_active_at"
+    exclude = ("embedding",)
+
+
+@admin.register(TopicArchive)
+class TopicArchiveAdmin(ReadOnly):
+    """Packed messages; what is in them shows on the messages."""
+
+    list_display = ("topic", "count", "sha256", "created_at")
+    search_fields = ("topic__title", "sha256")
+    list_select_related = ("topic",)
+    date_hierarchy = "created_at"
+    exclude = ("data",)
