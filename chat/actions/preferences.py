@@ -17,6 +17,8 @@ from .messages import Refused
 
 # Seconds between what was said and memory's look; beyond ten minutes the conversation has ended anyway.
 LOOK_AFTER_RANGE = (2, 600)
+# Days; a conversation is never pruned with the first choice, which is the default.
+PRUNE_AFTER = (0, 30, 90, 180, 365)
 # Characters; about a quarter of the smallest window.
 MAX_PERSONA = 4000
 SWITCH = {"on": True, "off": False}
@@ -58,6 +60,13 @@ def set_look_after(owner: Any, seconds: str) -> None:
         refusal = _("Choose between %(shortest)d and %(longest)d seconds.")
         raise Refused(refusal % {"shortest": shortest, "longest": longest})
     _save(owner, look_after=given)
+
+
+def set_prune_after(owner: Any, days: str) -> None:
+    """Choose after how many days without a word a conversation is deleted at night; "0" keeps them all."""
+    if days not in {str(choice) for choice in PRUNE_AFTER}:
+        raise Refused(_("Choose one of the times."))
+    _save(owner, prune_after=int(days))
 
 
 def set_redaction(owner: Any, switch: str) -> None:

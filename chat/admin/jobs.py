@@ -81,8 +81,8 @@ class JobAdmin(ReadOnly):
 
     @admin.display(description="about")
     def about(self, job: Job) -> str:
-        """Return what the job is about, in a line."""
-        return ", ".join(f"{name} {value}" for name, value in job.payload.items())[:80]
+        """Return what the job is about, in a line: of long keys their beginning."""
+        return ", ".join(f"{name} {_shorten(value)}" for name, value in job.payload.items())[:80]
 
     @admin.display(description="payload")
     def payload_shown(self, job: Job) -> SafeString:
@@ -108,3 +108,9 @@ class JobAdmin(ReadOnly):
                 f"{left} cannot be cancelled: they run now, or they finish what was deleted.",
                 messages.WARNING,
             )
+
+
+def _shorten(value: Any) -> str:
+    """Return a value as a list has room for it."""
+    text = str(value)
+    return text if len(text) <= 12 else f"{text[:8]}…"

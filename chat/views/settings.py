@@ -40,6 +40,7 @@ _OF_OWNER: dict[str, Callable[[Any, str], None]] = {
     "time_zone": preferences.set_time_zone,
     "look_after": preferences.set_look_after,
     "redact_secrets": preferences.set_redaction,
+    "prune_after": preferences.set_prune_after,
 }
 
 
@@ -120,6 +121,7 @@ def _choices(request: HtmxHttpRequest) -> dict[str, Any]:
         "zones": house.zones_by_continent(),
         "machine_zone": settings.TIME_ZONE,
         "seconds": preferences.LOOK_AFTER_RANGE,
+        "prune_after": preferences.PRUNE_AFTER,
         "redacts": redacts(request.user.pk),
         "may_redact": settings.REDACT_SECRETS,
     }

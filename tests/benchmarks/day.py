@@ -13,6 +13,7 @@ from datetime import timedelta
 
 os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="memoryapp-benchmark-")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
+os.environ.setdefault("LOG_LEVEL", "ERROR")
 
 import django
 

@@ -21,6 +21,7 @@ GOOD = [
     ("time_zone", "Asia/Tokyo"),
     ("look_after", "30"),
     ("redact_secrets", "off"),
+    ("prune_after", "90"),
 ]
 BAD = [
     ("theme", "pink"),
@@ -34,6 +35,8 @@ BAD = [
     ("look_after", "soon"),
     ("look_after", ""),
     ("redact_secrets", "maybe"),
+    ("prune_after", "1"),
+    ("prune_after", ""),
     ("owner", "1"),
 ]
 
