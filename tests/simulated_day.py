@@ -169,7 +169,12 @@ class Simulation:
             return f"likes: User likes {thing}" if thing else "none"
         if slot == "summary":
             return minutes(turns)
-        return "ADD" if slot == "consolidate" else "The user asked about what they like and got advice."
+        if slot == "app_memory":
+            thing = next((t for t in THINGS if t in said), "")
+            return (
+                f"The user likes {thing} a lot and asked what they should know about it before the weekend."
+            )
+        return "ADD"
 
 
 def simulate(owner: Any, per_hour: int, hours: float, until_done: timedelta) -> Day:

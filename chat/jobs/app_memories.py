@@ -23,6 +23,7 @@ from chat.models import AppMemory, Conversation, ExtractionRun, MemoryMode, Mess
 from chat.topics.contents import with_contents
 
 from .registry import Postpone, handles
+from .thrift import wait_for_energy
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +43,7 @@ def remember_conversation(payload: dict[str, Any]) -> None:
     if generation.running() or jobs.is_wanted("extract"):
         # The model would only be taken from it, or from memory, which matters more.
         raise Postpone(timezone.now() + _AFTER_REPLY)
+    wait_for_energy()
     where = {"conversation": str(conversation.pk)}
     try:
         provider = registry.provider()

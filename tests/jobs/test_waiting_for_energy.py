@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from chat.actions import energy, jobs
+from chat.actions import conversations, energy, jobs
 from chat.actions import messages as actions
 from chat.actions.facts import add_fact
 from chat.actions.owners import default_app
@@ -145,6 +145,23 @@ def test_a_summary_waits_and_goes_on_where_it_stopped(clock, long, scripted):
     assert not Job.objects.filter(kind="prepare").exists()
 
 
+def test_an_app_memory_waits(clock, say, scripted):
+    conversation = say(
+        "I'm planning a trip to Lisbon in May with my sister, and we need a quiet room near the river."
+    )
+    Job.objects.filter(kind="extract").delete()
+    conversations.end(conversation)
+    Job.objects.filter(kind="extract").delete()
+    Job.objects.update(run_after=clock(1))
+    runner.run_due(["app_memory"])
+    assert scripted.calls == []
+    assert of("app_memory").run_after > timezone.now()
+    clock(WAIT)
+    runner.run_due(["app_memory"])
+    assert len(scripted.calls) >= 1
+    assert not Job.objects.filter(kind="app_memory").exists()
+
+
 def test_a_prompt_is_not_read_in_advance(clock, long):
     jobs.enqueue("warm", {"conversation": str(long.pk)}, key=f"warm:{long.pk}")
     runner.run_due(["warm"])
@@ -174,4 +191,4 @@ def test_what_needs_no_model_never_waits(clock, owner, make_fact, say, scripted)
 def test_each_kind_that_may_wait_is_a_kind_of_job():
     from chat.jobs.registry import HANDLERS
 
-    assert energy.SPENDING.keys() - HANDLERS.keys() <= {"app_memory"}
+    assert energy.SPENDING.keys() <= HANDLERS.keys()
