@@ -103,9 +103,7 @@ class Registry:
             name, label = entry.name, short_title(entry.title)
             path = weights.require(entry)
         except weights.WeightsError as error:
-            self._set(
-                Status(ModelState.MISSING, sentence=str(error), command="python3 manage.py weights fetch")
-            )
+            self._set(Status(ModelState.MISSING, sentence=error.sentence, command=error.command))
             return
         self._set(Status(ModelState.LOADING, name, label, "The model is loading. You can write already."))
         self._loading = provider = LlamaProvider(

@@ -33,10 +33,7 @@ _SENTENCES = (
     gettext_noop("There is no message to answer."),
     # weights that are not there: chat/llm/weights
     gettext_noop("There is no model named %(name)s. The catalogue has %(known)s."),
-    gettext_noop(
-        "The weights of %(name)s are not on this machine. "
-        "Fetch them: python3 manage.py weights fetch %(same)s"
-    ),
+    gettext_noop("The weights of %(name)s are not on this machine."),
     gettext_noop(
         "MODEL_PATH names %(path)s, which is not there. Correct it, or unset it to use the catalogue."
     ),

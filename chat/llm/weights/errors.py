@@ -4,7 +4,20 @@ from pathlib import Path
 
 
 class WeightsError(Exception):
-    """Weights cannot be had; the text says why and what to do."""
+    """Weights cannot be had; the text says why and what to do.
+
+    Where a command mends it, a page shows `sentence` and offers `command` beside it.
+    """
+
+    command = ""
+
+    @property
+    def sentence(self) -> str:
+        """Why they cannot be had, without the command."""
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        return f"{self.sentence} Fetch them: {self.command}" if self.command else self.sentence
 
 
 class Unknown(WeightsError):
@@ -18,10 +31,8 @@ class Missing(WeightsError):
     """The file is not on this machine."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(
-            f"The weights of {name} are not on this machine. "
-            f"Fetch them: python3 manage.py weights fetch {name}"
-        )
+        super().__init__(f"The weights of {name} are not on this machine.")
+        self.command = f"python3 manage.py weights fetch {name}"
 
 
 class PathMissing(Missing):
