@@ -77,7 +77,7 @@ def test_missing_weights_are_a_sentence_and_the_command_that_brings_them(registr
     status = registry.status()
     assert status.state is ModelState.MISSING
     assert "are not on this machine" in status.sentence
-    assert status.command == "python3 manage.py weights fetch"
+    assert status.command == "python3 manage.py weights fetch qwen2.5-coder-1.5b"
     assert told == [ModelState.MISSING]
     with pytest.raises(ModelNotReady, match="not on this machine"):
         registry.provider()
