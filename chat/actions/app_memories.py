@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from chat.memory.app_choice import Choice
 from chat.memory.lines import one_line
-from chat.models import MAX_CONTENT, AppMemory, Conversation, Deletion, MemoryMode
+from chat.models import MAX_CONTENT, App, AppMemory, Conversation, Deletion, MemoryMode
 
 from . import events, jobs
 from .facts import OnItsWayOut
@@ -124,6 +124,28 @@ def edit(memory: AppMemory, text: str) -> None:
         _leave_blocks([memory])
         events.tell(memory.owner_id, "facts")
     memory.content, memory.edited = text, True
+
+
+def move_along(conversation: Conversation, app: App) -> None:
+    """Take what is remembered of a conversation into another app. In a transaction, memory held.
+
+    Where that is full, it is written anew at once, so that the model chooses what makes way; what the owner
+    has put in their own words takes the place of the oldest.
+    """
+    own = AppMemory.objects.filter(source_conversation=conversation).exclude(app=app).first()
+    if own is None:
+        return
+    _leave_blocks([own])
+    full = AppMemory.objects.filter(app=app).count() >= MOST
+    if full and not (own.edited or own.deletion_id):
+        own.delete()
+        ask_for(conversation)
+    else:
+        oldest = AppMemory.objects.filter(app=app).live().order_by("edited", "updated_at", "pk").first()
+        if full and oldest is not None:
+            oldest.delete()
+        AppMemory.objects.filter(pk=own.pk).update(app=app)
+    events.tell(conversation.owner_id, "facts")
 
 
 def hide(memories: QuerySet[AppMemory], deletion: Deletion) -> int:

@@ -7,8 +7,9 @@ from django.utils.translation import gettext as _
 
 from chat.models import App, Conversation, TitledBy
 
-from . import events
+from . import app_memories, events
 from .messages import Refused
+from .owners import hold_memory
 
 LONGEST_TITLE = 120  # characters; the column's length
 
@@ -27,9 +28,15 @@ def set_pinned(conversation: Conversation, pinned: bool) -> None:
 
 
 def move(conversation: Conversation, app: App) -> None:
-    """Put a conversation into another app of its owner; from then on it has that one's persona."""
-    # What its prompt begins with is the app's, so what was built or prepared of it is of no use any more.
-    _change(conversation, app=app, memory_block=None, memory_block_facts={}, prepared=None)
+    """Put a conversation into another app of its owner; from then on it has that one's persona.
+
+    What is remembered of it goes with it: its old app is told of it no more.
+    """
+    with transaction.atomic():
+        hold_memory(conversation.owner_id)
+        app_memories.move_along(conversation, app)
+        # What its prompt begins with is the app's, so what was built or prepared of it is of no use any more.
+        _change(conversation, app=app, memory_block=None, memory_block_facts={}, prepared=None)
 
 
 def _change(conversation: Conversation, **fields: object) -> None:

@@ -8,7 +8,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from chat.actions import app_memories, conversations, deletions
+from chat.actions import app_memories, conversations, deletions, rooms
 from chat.actions.branches import clear, flag
 from chat.context.prompt import build
 from chat.generation import run as generation
@@ -283,6 +283,51 @@ class TestTheEleventh:
         assert "In my own words" in told()
         assert full[0].content not in told()
         assert len(told()) == 10
+
+
+class TestMoving:
+    @pytest.fixture
+    def work(self, owner):
+        return App.objects.create(owner=owner, slug="work", name="Work")
+
+    def test_what_is_remembered_goes_with_its_conversation(self, remember, work, owner):
+        chat = remember(TENT, NOTE)
+        home = chat.app
+        rooms.move(chat, work)
+        assert (told(home), told(work)) == ([], [NOTE])
+
+    def test_the_old_app_is_told_no_more_in_the_very_next_prompt(self, remember, say, work, scripted):
+        chat = remember(TENT, NOTE)
+        other = say("What else?")
+        asked = Message.objects.get(conversation=other, role="user")
+        Conversation.objects.filter(pk=other.pk).update(memory_block=build(other, asked, scripted).block.text)
+        rooms.move(chat, work)
+        other.refresh_from_db()
+        assert NOTE not in build(other, asked, scripted).turns[0].content
+
+    def test_in_a_full_app_it_is_written_anew_and_the_model_chooses(
+        self, full, remember, say, scripted, work
+    ):
+        AppMemory.objects.update(app=work)
+        chat = remember(TENT, NOTE)
+        rooms.move(chat, work)
+        assert told(work) == [m.content for m in reversed(full)]
+        chat.refresh_from_db()
+        scripted.app_memories.append(NOTE)
+        scripted.app_choices.append("delete 4")
+        run_due({"app_memory"})
+        assert len(told(work)) == 10
+        assert told(work)[0] == NOTE
+        assert full[3].content not in told(work)
+
+    def test_in_a_full_app_the_owners_words_take_the_place_of_the_oldest(self, full, remember, work):
+        AppMemory.objects.update(app=work)
+        chat = remember(TENT, NOTE)
+        app_memories.edit(AppMemory.objects.get(source_conversation=chat), "In my own words")
+        rooms.move(chat, work)
+        assert "In my own words" in told(work)
+        assert len(told(work)) == 10
+        assert full[0].content not in told(work)
 
 
 class TestForgetting:
