@@ -39,6 +39,7 @@ class MessageAdmin(ReadOnly):
     search_help_text = "Packed messages are not found by their contents."
     list_select_related = ("conversation",)
     date_hierarchy = "created_at"
+    ordering = ("-created_at", "-seq")
     fields = (
         *("conversation", "seq", "role", "whole_text", "state", "failure", "note", "flagged", "topic"),
         *("archive", "replaced_by", "tool_calls", "tool_call_id", "name", "created_at"),
