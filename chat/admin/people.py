@@ -11,14 +11,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase
 
 from chat.actions.export import export
-from chat.actions.preferences import LOOK_AFTER_RANGE, zones
+from chat.actions.preferences import LOOK_AFTER_RANGE, PRUNE_AFTER, zones
 from chat.models import ApiToken, Deletion, OwnerSettings, Tombstone
 from chat.views.downloads import download
 
 from .base import AnyAdmin, AnyForm, ReadOnly
-
-# Days; a century keeps everything, and no date before it is reckoned with.
-_LONGEST = 36_500
 
 
 class SettingsForm(AnyForm):
@@ -26,7 +23,9 @@ class SettingsForm(AnyForm):
 
     language = forms.ChoiceField(required=False, choices=[("", "as the browser asks"), *settings.LANGUAGES])
     look_after = forms.IntegerField(min_value=LOOK_AFTER_RANGE[0], max_value=LOOK_AFTER_RANGE[1])
-    prune_after = forms.IntegerField(min_value=0, max_value=_LONGEST)
+    prune_after = forms.TypedChoiceField(
+        coerce=int, choices=[(days, days or "never") for days in PRUNE_AFTER]
+    )
 
     def clean_time_zone(self) -> str:
         """Take the name of a zone that this machine knows, or none."""

@@ -144,7 +144,7 @@ class TestSettings:
             {"look_after": 1},
             {"look_after": 601},
             {"prune_after": -1},
-            {"prune_after": 10**9},
+            {"prune_after": 7},
         ],
         ids=str,
     )
