@@ -45,9 +45,8 @@ def _warm() -> None:
     try:
         provider.warm([Turn("system", DEFAULT_PERSONA), Turn("user", "")], slot="persona")
         for slot, turns in background_prompts().items():
-            wait_for_energy()
             provider.warm(turns, slot=slot, background=True)
-    except (ProviderError, Postpone):
+    except ProviderError:
         # Whoever needs the prompt reads it then.
         return
     finally:

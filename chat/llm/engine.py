@@ -273,5 +273,8 @@ class Engine:
 
 def _account(request: Request, seconds: float) -> None:
     request.usage.worked += seconds
-    if request.lane is Lane.BACKGROUND:
+    # The fixed beginnings of background prompts are read once, as part of starting: on a slow machine they
+    # alone would leave no energy for the first looks.
+    starting = request.background and request.max_tokens == 0
+    if request.lane is Lane.BACKGROUND and not starting:
         meter.background.add(seconds)

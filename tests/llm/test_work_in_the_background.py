@@ -39,6 +39,12 @@ def test_reading_in_advance_takes_them_too(llama):
     assert meter.background.take() > 0
 
 
+def test_the_fixed_beginnings_that_are_read_at_the_start_take_none(llama):
+    beginning = [Turn("system", "A prompt that everybody begins with. " * 12), Turn("user", "")]
+    llama.warm(beginning, slot="fixed", background=True)
+    assert meter.background.take() == 0
+
+
 def test_waiting_for_a_chat_message_costs_nothing_and_the_try_that_gave_way_does(llama):
     results = []
     thread = threading.Thread(target=lambda: results.append(background(llama, "disturbed", 120)))
