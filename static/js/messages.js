@@ -7,6 +7,7 @@ import { shorten, word } from "./words.js";
 
 const list = $("#messages");
 const arrived = [];
+let answered = 0;
 
 export const onArrival = (handler) => arrived.push(handler);
 const articles = () => $$("article", list ?? document);
@@ -38,9 +39,11 @@ export function append(html) {
 }
 
 export async function refetch(id) {
-  const old = article(id);
+  const old = article(id), then = answered;
   if (!old || $(".revise", old)) return;
   const answer = await get(old.dataset.url);
+  // What was pressed meanwhile may have changed it since.
+  if (then !== answered) return refetch(id);
   if (answer.status === 404) return old.remove();
   const current = article(id);
   if (!answer.ok || !current || $(".revise", current)) return;
@@ -82,6 +85,7 @@ function meter({ dataset: { share }, nextElementSibling }) {
 export function start() {
   if (!list) return;
   decorate(list);
+  document.body.addEventListener("htmx:afterRequest", () => { answered += 1; });
   document.body.addEventListener("htmx:afterSettle", ({ detail: { elt, target } }) => {
     const fresh = elt.closest?.("article[data-id]");
     if (fresh?.parentElement !== list) return;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -114,3 +116,25 @@ def test_what_is_no_longer_so_stands_under_the_reply_and_undo_keeps_it(talked, m
     expect(talked.locator(".toast")).to_contain_text("Brought back.")
     expect(over).to_be_hidden()
     expect(pill(talked, 1)).to_be_visible()
+
+
+def test_what_was_undone_does_not_come_back_with_an_older_answer(talked, make_fact):
+    car = make_fact("User drives a Saab")
+    archive.end(car, "the user said so", Message.objects.get(role="user"))
+    held = []
+    # What the page asks for when it opens is answered, and held on its way.
+    talked.route(re.compile(r"/m/[^/]+/$"), lambda route: held.append((route, route.fetch())), times=1)
+    talked.reload()
+    over = reply(talked).get_by_role("list", name="No longer so since this exchange")
+    expect(over).to_be_visible()
+    for _ in range(100):
+        if held:
+            break
+        talked.wait_for_timeout(50)
+    over.get_by_role("button", name="Undo: keep “drives a Saab”").click()
+    expect(over).to_be_hidden()
+    route, answer = held[0]
+    with talked.expect_response(re.compile(r"/m/[^/]+/$")):
+        route.fulfill(response=answer)
+    talked.wait_for_timeout(500)
+    expect(over).to_be_hidden()
