@@ -148,6 +148,17 @@ def test_two_tabs_agree_while_both_are_open(open_page, three):
     expect(pill(second, 2)).to_have_count(1)
 
 
+def test_the_chosen_tab_looks_so_also_under_the_pointer(open_page, three):
+    sheet = open_panel(open_page())
+    chosen = sheet.get_by_role("tab", name="Project")
+    colour = "e => getComputedStyle(e).backgroundColor"
+    before = sheet.get_by_role("tab", name="All").evaluate(colour)
+    chosen.click()
+    expect(chosen).to_have_attribute("aria-selected", "true")
+    chosen.hover()
+    expect(chosen).to_have_css("background-color", before)
+
+
 def test_search_and_tabs_narrow_the_list(open_page, three):
     sheet = open_panel(open_page())
     sheet.get_by_role("searchbox").fill("lyon")
