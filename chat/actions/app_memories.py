@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from functools import reduce
 from operator import or_
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from chat.memory.app_choice import Choice
 from chat.memory.lines import one_line
-from chat.models import MAX_CONTENT, App, AppMemory, Conversation, Deletion, MemoryMode
+from chat.models import MAX_CONTENT, App, AppMemory, Conversation, Deletion, MemoryMode, Message
 
 from . import events, jobs
 from .facts import OnItsWayOut
@@ -165,21 +167,28 @@ def bring_back(deletion: Deletion) -> int:
 
 def remove(deletion: Deletion) -> None:
     """Forget a batch's memories for good, also where the model has read them. In a transaction."""
-    gone = list(AppMemory.objects.filter(deletion=deletion).select_related("source_conversation"))
+    gone = list(AppMemory.objects.filter(deletion=deletion))
     if not gone:
         return
-    told = []
-    for memory in gone:
-        if (conversation := memory.source_conversation) is not None:
-            conversation.app_memory_after = memory.metadata.get("through", 0)
-            told.append(conversation)
-    Conversation.objects.bulk_update(told, ["app_memory_after"])
+    told = {m.source_conversation_id for m in gone if m.source_conversation_id}
+    told.update(UUID(key) for m in gone for key in m.metadata.get("related_conversations", []))
+    _tell_no_more(deletion, told)
     _leave_blocks(gone)
     apps = {memory.app_id for memory in gone}
     read = Conversation.objects.filter(app__in=apps, ended_at__isnull=True).values_list("pk", flat=True)
     AppMemory.objects.filter(pk__in=[m.pk for m in gone]).delete()
     jobs.enqueue("free_caches", {"conversations": sorted(map(str, read))})
     events.tell(deletion.owner_id, "facts")
+
+
+def _tell_no_more(deletion: Deletion, keys: Collection[UUID]) -> None:
+    """Have what was said in these conversations before the press never be remembered by their app again."""
+    said = Message.objects.filter(conversation__in=keys, created_at__lte=deletion.pressed_at)
+    last = dict(said.order_by().values_list("conversation").annotate(Max("seq")))
+    told = list(Conversation.objects.for_owner(deletion.owner).filter(pk__in=last))
+    for conversation in told:
+        conversation.app_memory_after = max(conversation.app_memory_after, last[conversation.pk])
+    Conversation.objects.bulk_update(told, ["app_memory_after"])
 
 
 def _leave_blocks(memories: list[AppMemory]) -> None:

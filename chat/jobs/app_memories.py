@@ -16,7 +16,7 @@ from chat.actions import app_memories, jobs, prompts
 from chat.actions.owners import redacts
 from chat.generation import run as generation
 from chat.llm.registry import ModelState, registry
-from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError, StopFlag
+from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError, StopFlag, Unfinished
 from chat.memory import app_choice
 from chat.memory import app_memories as memory
 from chat.models import AppMemory, Conversation, ExtractionRun, MemoryMode, Message, Role
@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 LONGEST_SECONDS = 30.0  # seed 003, "30-second timeout, then skip"
 _AGAIN = timedelta(seconds=1)
 _AFTER_REPLY = timedelta(seconds=3)
+_AFTER_OTHERS = timedelta(seconds=30)
 _NEWEST = 40  # messages: of a longer conversation the summary tells
 
 
@@ -56,6 +57,7 @@ def remember_conversation(payload: dict[str, Any]) -> None:
             raise Postpone(timezone.now() + _AGAIN) from reason
         return
     except ProviderError as problem:
+        _unless_kept_from_it(problem)
         logger.warning("no app memory was written: %s", problem, extra=where)
         return
     _store(conversation, written, _metadata(conversation, written, said), choice)
@@ -102,6 +104,7 @@ def _room_for(provider: Provider, conversation: Conversation, text: str) -> app_
     except ModelNotReady:
         raise
     except ProviderError as problem:
+        _unless_kept_from_it(problem)
         logger.warning(
             "the oldest app memory makes way: %s", problem, extra={"app": str(conversation.app_id)}
         )
@@ -131,6 +134,12 @@ def _metadata(conversation: Conversation, text: str, said: list[Message]) -> dic
     importance = min(10, 1 + learned + 2 * flagged + asked // 3)
     tags = memory.tags(text, said)
     return {"importance": importance, "tags": tags, "through": said[-1].seq, "related_conversations": []}
+
+
+def _unless_kept_from_it(problem: ProviderError) -> None:
+    """Postpone what was stopped while the model worked for others: its own time was not up."""
+    if isinstance(problem, Unfinished) and problem.worked < LONGEST_SECONDS / 2:
+        raise Postpone(timezone.now() + _AFTER_OTHERS) from problem
 
 
 @contextmanager

@@ -76,6 +76,14 @@ class PromptTooLong(ProviderError):
     """The prompt leaves no room for an answer in the window."""
 
 
+class Unfinished(ProviderError):
+    """A call that was stopped before its end, after so many seconds in which the model worked for it."""
+
+    def __init__(self, worked: float) -> None:
+        super().__init__("The model was stopped before it had finished.")
+        self.worked = worked
+
+
 @dataclass(slots=True)
 class Completion:
     """A whole answer; `finish` is why it ended."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn, Usage
+from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn, Unfinished, Usage
 from chat.models import MAX_CONTENT, AppMemory
 from chat.topics.match import shared, words
 
@@ -85,7 +85,7 @@ def choose(
         stop=stop,
     )
     if completion.finish == "cancelled":
-        raise ProviderError("The choice was not finished.")
+        raise Unfinished(completion.usage.worked)
     return read(completion.text, listed, related, new), completion.usage
 
 

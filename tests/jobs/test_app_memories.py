@@ -13,7 +13,7 @@ from chat.actions.branches import clear, flag
 from chat.context.prompt import build
 from chat.generation import run as generation
 from chat.jobs.runner import run_due
-from chat.llm.types import ProviderError
+from chat.llm.types import ProviderError, Unfinished
 from chat.models import App, AppMemory, Conversation, Job, Message, UsageRecord
 
 pytestmark = pytest.mark.django_db
@@ -157,6 +157,17 @@ def test_a_model_that_fails_leaves_everything_as_it_is(say, scripted):
     assert not Job.objects.filter(kind="app_memory").exists()
     chat.refresh_from_db()
     assert chat.ended_at is not None
+
+
+@pytest.mark.parametrize(("worked", "left"), [(2.0, 1), (29.0, 0)], ids=["kept from it", "its time was up"])
+def test_a_call_that_is_stopped_is_tried_again_where_the_model_worked_for_others(say, scripted, worked, left):
+    chat = say(TENT)
+    conversations.end(chat)
+    Job.objects.filter(kind="extract").delete()
+    scripted.app_memories.append(Unfinished(worked))
+    run_due({"app_memory"})
+    assert told() == []
+    assert Job.objects.filter(kind="app_memory", attempts=0).count() == left
 
 
 def test_a_locked_database_is_tried_once_more(remember, monkeypatch):
@@ -364,6 +375,20 @@ class TestForgetting:
         )
         assert told() == ["The user took the Fjell 2."]
         assert TENT not in scripted.calls[-1].turns[-1].content
+
+    def test_nor_is_what_another_memory_has_absorbed(self, full, remember, scripted):
+        AppMemory.objects.filter(pk=full[2].pk).update(
+            content="The user plans nine days in the fells with Tom."
+        )
+        scripted.app_choices.append("edit 3")
+        chat = remember(TENT, NOTE)
+        deletion = deletions.forget_app_memories(chat.app, [full[2].pk])
+        deletions.finish(deletion.pk, deletion.expires_at + deletions.GRACE)
+        remember(
+            "We took the Fjell 2, in green, and two mats for the nights.", "The user took the Fjell 2.", chat
+        )
+        assert TENT not in scripted.calls[-1].turns[-1].content
+        assert told()[0] == "The user took the Fjell 2."
 
     def test_an_app_is_cleared_as_a_whole(self, full, remember, owner):
         other = App.objects.create(owner=owner, slug="work", name="Work")
