@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import timedelta
-from functools import reduce
-from operator import or_
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chat.memory.app_choice import Choice
-from chat.memory.lines import one_line
+from chat.memory.app_choice import Choice, merged
+from chat.memory.app_memories import SAID_TO_APP
 from chat.models import MAX_CONTENT, App, AppMemory, Conversation, Deletion, MemoryMode, Message
 
 from . import events, jobs
@@ -65,16 +63,29 @@ def store(
             return None
         now = timezone.now()
         if own is None:
-            held = AppMemory.objects.filter(app=fresh.app_id).count() >= MOST
-            if held and (absorbed := _make_room(fresh, choice, now)) is not None:
+            if not _can_make_room(fresh.app_id):
+                return None
+            if (absorbed := _make_room(fresh, choice, now)) is not None:
+                # Its own part is told: what comes after it gets a memory of its own.
+                _told_through(fresh, metadata["through"])
                 return absorbed
-            if held and AppMemory.objects.filter(app=fresh.app_id).count() >= MOST:
-                return None  # all ten are on their way out, and may come back
             own = AppMemory(owner_id=fresh.owner_id, app_id=fresh.app_id, source_conversation=fresh)
+        elif related := own.metadata.get("related_conversations"):
+            # It has absorbed what others said, and goes on telling it.
+            text, metadata = merged(own.content, text), {**metadata, "related_conversations": related}
         own.content, own.metadata, own.updated_at = text, metadata, now
         own.save()
         events.tell(fresh.owner_id, "facts")
     return own
+
+
+def _told_through(conversation: Conversation, through: int) -> None:
+    Conversation.objects.filter(pk=conversation.pk).update(app_memory_after=through)
+
+
+def _can_make_room(app_id: UUID) -> bool:
+    """Return whether a new memory finds a place: those on their way out keep theirs."""
+    return AppMemory.objects.filter(app=app_id, deletion__isnull=False).count() < MOST
 
 
 def _as_read(conversation: Conversation) -> Conversation | None:
@@ -101,11 +112,18 @@ def _make_room(conversation: Conversation, choice: Choice | None, now: Any) -> A
         target.save(update_fields=["content", "metadata", "updated_at"])
         events.tell(conversation.owner_id, "facts")
         return target
-    # What the owner has put in their own words stays longest.
-    target = target or live.order_by("edited", "updated_at", "pk").first()
-    if target is not None:
+    if target is not None and AppMemory.objects.filter(app=conversation.app_id).count() >= MOST:
         target.delete()
+    _evict(conversation.app_id)
     return None
+
+
+def _evict(app_id: UUID) -> None:
+    """Let the oldest go until there is a place; what the owner has put in their own words stays longest."""
+    over = AppMemory.objects.filter(app=app_id).count() - MOST + 1
+    if over > 0:
+        oldest = AppMemory.objects.filter(app=app_id).live().order_by("edited", "updated_at", "pk")
+        AppMemory.objects.filter(pk__in=[m.pk for m in oldest[:over]]).delete()
 
 
 def edit(memory: AppMemory, text: str) -> None:
@@ -123,7 +141,7 @@ def edit(memory: AppMemory, text: str) -> None:
         there = AppMemory.objects.live().filter(pk=memory.pk)
         if not there.update(content=text, edited=True, updated_at=timezone.now()):
             raise OnItsWayOut(_("This memory is being forgotten. Undo that first."))
-        _leave_blocks([memory])
+        _leave_blocks([memory.app_id])
         events.tell(memory.owner_id, "facts")
     memory.content, memory.edited = text, True
 
@@ -131,30 +149,36 @@ def edit(memory: AppMemory, text: str) -> None:
 def move_along(conversation: Conversation, app: App) -> None:
     """Take what is remembered of a conversation into another app. In a transaction, memory held.
 
-    Where that is full, it is written anew at once, so that the model chooses what makes way; what the owner
-    has put in their own words takes the place of the oldest.
+    Where that is full, its oldest makes way. What is on its way out stays where it was pressed. Raises
+    Refused where all places are held by what is on its way out.
     """
     own = AppMemory.objects.filter(source_conversation=conversation).exclude(app=app).first()
-    if own is None:
+    if own is None or own.deletion_id is not None:
         return
-    _leave_blocks([own])
-    full = AppMemory.objects.filter(app=app).count() >= MOST
-    if full and not (own.edited or own.deletion_id):
-        own.delete()
-        ask_for(conversation)
-    else:
-        oldest = AppMemory.objects.filter(app=app).live().order_by("edited", "updated_at", "pk").first()
-        if full and oldest is not None:
-            oldest.delete()
-        AppMemory.objects.filter(pk=own.pk).update(app=app)
+    if not _can_make_room(app.pk):
+        raise Refused(_("This app is forgetting what it remembers. Try again in a few seconds."))
+    _leave_blocks([own.app_id])
+    _evict(app.pk)
+    AppMemory.objects.filter(pk=own.pk).update(app=app)
     events.tell(conversation.owner_id, "facts")
+
+
+def of_conversation(conversation: Conversation) -> list[AppMemory]:
+    """Return what is remembered of a conversation, also where another's memory has absorbed it."""
+    key, rows = str(conversation.pk), AppMemory.objects.filter(owner=conversation.owner_id).live()
+    return [
+        memory
+        for memory in rows
+        if memory.source_conversation_id == conversation.pk
+        or key in memory.metadata.get("related_conversations", [])
+    ]
 
 
 def hide(memories: QuerySet[AppMemory], deletion: Deletion) -> int:
     """Take memories out of sight with a batch; returns how many. In a transaction."""
     chosen = list(memories.filter(deletion__isnull=True))
     AppMemory.objects.filter(pk__in=[m.pk for m in chosen]).update(deletion=deletion)
-    _leave_blocks(chosen)
+    _leave_blocks({m.app_id for m in chosen})
     if chosen:
         events.tell(deletion.owner_id, "facts")
     return len(chosen)
@@ -162,7 +186,9 @@ def hide(memories: QuerySet[AppMemory], deletion: Deletion) -> int:
 
 def bring_back(deletion: Deletion) -> int:
     """Let a batch's memories return as they were; returns how many. In a transaction."""
-    return AppMemory.objects.filter(deletion=deletion).update(deletion=None)
+    back = AppMemory.objects.filter(deletion=deletion)
+    _leave_blocks(set(back.values_list("app", flat=True)))
+    return back.update(deletion=None)
 
 
 def remove(deletion: Deletion) -> None:
@@ -172,10 +198,12 @@ def remove(deletion: Deletion) -> None:
         return
     told = {m.source_conversation_id for m in gone if m.source_conversation_id}
     told.update(UUID(key) for m in gone for key in m.metadata.get("related_conversations", []))
+    if deletion.app_id is not None:
+        told.update(Conversation.objects.filter(app=deletion.app_id).values_list("pk", flat=True))
     _tell_no_more(deletion, told)
-    _leave_blocks(gone)
-    apps = {memory.app_id for memory in gone}
-    read = Conversation.objects.filter(app__in=apps, ended_at__isnull=True).values_list("pk", flat=True)
+    _leave_blocks({m.app_id for m in gone})
+    # Also what was read in chats that have ended or moved since.
+    read = Conversation.objects.for_owner(deletion.owner).values_list("pk", flat=True)
     AppMemory.objects.filter(pk__in=[m.pk for m in gone]).delete()
     jobs.enqueue("free_caches", {"conversations": sorted(map(str, read))})
     events.tell(deletion.owner_id, "facts")
@@ -191,12 +219,12 @@ def _tell_no_more(deletion: Deletion, keys: Collection[UUID]) -> None:
     Conversation.objects.bulk_update(told, ["app_memory_after"])
 
 
-def _leave_blocks(memories: list[AppMemory]) -> None:
-    """Have the prompts that hold these memories built anew: the very next one says them no more."""
-    if not memories:
-        return
-    mine = Conversation.objects.filter(app__in={m.app_id for m in memories})
-    said = reduce(or_, (Q(memory_block__contains=one_line(m.content)) for m in memories))
-    mine.filter(said).update(memory_block=None, memory_block_facts={})
+def _leave_blocks(apps: Collection[UUID]) -> None:
+    """Have the prompts of these apps that tell memories built anew: the next one tells what is known now.
+
+    All of them, for a prompt may hold an earlier wording of a memory that has been written anew since.
+    """
+    mine = Conversation.objects.filter(app__in=apps)
+    mine.filter(memory_block__contains=SAID_TO_APP).update(memory_block=None, memory_block_facts={})
     # Made in advance, so made again: cheaper than to look into each.
     mine.filter(prepared__isnull=False).update(prepared=None)

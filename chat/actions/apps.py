@@ -21,9 +21,9 @@ _LONGEST_SLUG = 56  # leaves room for a number
 
 def create(owner: Any, name: str) -> App:
     """Make an empty app with the default persona. Raises Refused without a name, or where it is taken."""
-    name = _name(owner, name)
     with transaction.atomic():
         hold_memory(owner.pk)
+        name = _name(owner, name)
         app = App.objects.create(owner=owner, name=name, slug=_free_slug(owner, name))
         events.tell(owner.pk, "rooms")
     return app
@@ -31,9 +31,9 @@ def create(owner: Any, name: str) -> App:
 
 def rename(app: App, name: str) -> None:
     """Give an app another name; its slug, by which programs know it, stays."""
-    name = _name(app.owner, name, but=app)
     with transaction.atomic():
-        App.objects.filter(pk=app.pk).update(name=name)
+        hold_memory(app.owner_id)
+        App.objects.filter(pk=app.pk).update(name=_name(app.owner, name, but=app))
         events.tell(app.owner_id, "rooms")
 
 

@@ -54,13 +54,17 @@ def set_memory_mode(conversation: Conversation, mode: str) -> None:
         if MemoryMode.OFF in (mode, fresh.memory_mode):
             # What the prompt begins with depends on it.
             fresh.memory_block, fresh.memory_block_facts, fresh.prepared = None, {}, None
+        last = Message.objects.filter(conversation=fresh).aggregate(n=Max("seq"))["n"] or 0
+        if fresh.memory_mode != MemoryMode.ON:
+            # Nor does its app ever tell of it.
+            fresh.app_memory_after = max(last, fresh.app_memory_after)
         fresh.memory_mode = mode
         if mode != MemoryMode.ON:
-            last = Message.objects.filter(conversation=fresh).aggregate(n=Max("seq"))["n"] or 0
             fresh.extracted_through = max(last, fresh.extracted_through)
         fresh.save(
             update_fields=[
-                *("memory_mode", "extracted_through", "memory_block", "memory_block_facts", "prepared")
+                *("memory_mode", "extracted_through", "memory_block", "memory_block_facts", "prepared"),
+                "app_memory_after",
             ]
         )
         events.tell(fresh.owner_id, "chat", conversation=str(fresh.pk))

@@ -69,7 +69,8 @@ def delete_conversation(conversation: Conversation, *, with_memories: bool = Fal
         if not leaving.hide(conversation, deletion):
             raise Refused(_("This chat is gone already."))
         if with_memories:
-            app_memories.hide(AppMemory.objects.filter(source_conversation=conversation), deletion)
+            told = [memory.pk for memory in app_memories.of_conversation(conversation)]
+            app_memories.hide(AppMemory.objects.filter(pk__in=told), deletion)
     return deletion
 
 
@@ -99,6 +100,9 @@ def forget_app_memories(app: App, ids: Collection[Any] | None = None) -> Deletio
         chosen = AppMemory.objects.filter(app=app)
         chosen = chosen if ids is None else chosen.filter(pk__in=ids)
         deletion = _press(app.owner, [], now, now + (CLEAR_WINDOW if ids is None else WINDOW))
+        if ids is None:
+            deletion.app = app
+            deletion.save(update_fields=["app"])
         if not app_memories.hide(chosen, deletion):
             raise Refused(_("This memory is gone already.") if ids else _("There is nothing to forget."))
     return deletion

@@ -19,6 +19,7 @@ from chat.models import (
     Tombstone,
     UsageRecord,
 )
+from chat.models.app import FIRST
 
 from . import app_memories, events, graph, jobs, traces
 from .messages import ask_for_look, end_when_idle
@@ -41,6 +42,8 @@ def bring_back(deletion: Deletion) -> None:
     for conversation in found:
         if conversation.ended_at is None:
             end_when_idle(conversation.pk)
+        else:
+            app_memories.ask_for(conversation)
         if conversation.pk in waiting:
             ask_for_look(conversation)
     events.tell(deletion.owner_id, "rooms")
@@ -75,6 +78,9 @@ def _begin_again(owner: Any) -> None:
     fields = [f.name for f in OwnerSettings._meta.concrete_fields if f.name not in _KEPT_SETTINGS]
     OwnerSettings.objects.filter(owner=owner).update(**{name: getattr(fresh, name) for name in fields})
     first, *others = App.objects.for_owner(owner)
+    slug, name = FIRST
+    if not any(app.slug == slug or app.name == name for app in others):
+        App.objects.filter(pk=first.pk).update(slug=slug, name=name)
     App.objects.filter(pk=first.pk).update(persona=App().persona, strategy=App().strategy, archived_at=None)
     empty = App.objects.filter(pk__in=[app.pk for app in others], conversations__isnull=True)
     empty.delete()

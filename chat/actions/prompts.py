@@ -31,12 +31,9 @@ def record_prompt(
     conversation: Conversation, asked: Message, reply: Message, prompt: Prompt, window: int
 ) -> None:
     """Keep block, note and trimming word for word, the report, and which facts were used today."""
-    off = conversation.memory_mode == MemoryMode.OFF
     with transaction.atomic():
+        _keep_block(conversation, prompt)
         Conversation.objects.filter(pk=conversation.pk).update(
-            # A block that was not built must be, once memory is on again.
-            memory_block=None if off else prompt.block.text,
-            memory_block_facts=prompt.block.facts,
             trimmed_through=prompt.shape.trimmed_through,
             kept=list(prompt.shape.kept),
             cuts={str(seq): keep for seq, keep in prompt.shape.cuts.items()},
@@ -59,6 +56,19 @@ def record_prompt(
             },
         )
         _mark_used(conversation.owner, prompt.facts, timezone.now())
+
+
+def _keep_block(conversation: Conversation, prompt: Prompt) -> None:
+    """Keep the block word for word, unless what it was built for has changed while it was built."""
+    mine = Conversation.objects.filter(pk=conversation.pk)
+    was = conversation.memory_block
+    same = mine.filter(Q(memory_block__isnull=True) if was is None else Q(memory_block=was))
+    same = same.filter(app=conversation.app_id, memory_mode=conversation.memory_mode)
+    # A block that was not built must be, once memory is on again.
+    off = conversation.memory_mode == MemoryMode.OFF
+    text = None if off else prompt.block.text
+    if not same.update(memory_block=text, memory_block_facts=prompt.block.facts):
+        mine.update(memory_block=None, memory_block_facts={})
 
 
 def _mark_used(owner: Any, ids: Collection[str], now: datetime) -> None:
@@ -130,11 +140,8 @@ def record_prepared(conversation: Conversation, ready: Prepared) -> bool:
     with transaction.atomic():
         fresh = Conversation.objects.select_for_update().get(pk=conversation.pk)
         known = Fact.objects.for_owner(conversation.owner).live().filter(pk__in=ready.block.facts)
-        same = (fresh.trimmed_through, fresh.memory_mode, fresh.branch) == (
-            conversation.trimmed_through,
-            conversation.memory_mode,
-            conversation.branch,
-        )
+        what = ("trimmed_through", "memory_mode", "branch", "app_id", "memory_block")
+        same = all(getattr(fresh, name) == getattr(conversation, name) for name in what)
         if not same or known.count() != len(ready.block.facts):
             return False
         fresh.prepared = ready.as_json()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from chat.memory.app_memories import SAID_TO_APP
 from chat.memory.lines import one_line
 from chat.models import AppMemory, Conversation
 
 from .budget import APP_MEMORY_TOKENS
 
-_HEAD = "(memories for app: {})\nThe following are memories from previous conversations with this app:"
+_HEAD = SAID_TO_APP + "{})\nThe following are memories from previous conversations with this app:"
 _FOOT = "Use these memories to provide context-aware responses."
 
 

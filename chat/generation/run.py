@@ -15,7 +15,7 @@ from chat.actions import messages, prompts
 from chat.context.prompt import Prompt, build
 from chat.llm.registry import registry
 from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Stream, Usage
-from chat.models import Message, MessageState, Role
+from chat.models import Conversation, Message, MessageState, Role
 from memoryapp import logs
 
 from .hub import hub
@@ -193,8 +193,10 @@ class _Run:
         if asked is None:
             raise ProviderError("There is no message to answer.")
         place(asked)
-        prompt = build(row.conversation, asked, provider)
-        prompts.record_prompt(row.conversation, asked, row, prompt, provider.context_window)
+        # As it is now: the model may have been waited for.
+        conversation = Conversation.objects.select_related("app", "owner").get(pk=row.conversation_id)
+        prompt = build(conversation, asked, provider)
+        prompts.record_prompt(conversation, asked, row, prompt, provider.context_window)
         stream = self._stream(provider, prompt)
         outcome = "failed"
         try:

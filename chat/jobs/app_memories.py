@@ -13,6 +13,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from chat.actions import app_memories, jobs, prompts
+from chat.actions.deletions import GRACE
 from chat.actions.owners import redacts
 from chat.generation import run as generation
 from chat.llm.registry import ModelState, registry
@@ -31,6 +32,7 @@ LONGEST_SECONDS = 30.0  # seed 003, "30-second timeout, then skip"
 _AGAIN = timedelta(seconds=1)
 _AFTER_REPLY = timedelta(seconds=3)
 _AFTER_OTHERS = timedelta(seconds=30)
+_AFTER_CHANGE = timedelta(seconds=10)
 _NEWEST = 40  # messages: of a longer conversation the summary tells
 
 
@@ -60,13 +62,19 @@ def remember_conversation(payload: dict[str, Any]) -> None:
         _unless_kept_from_it(problem)
         logger.warning("no app memory was written: %s", problem, extra=where)
         return
-    _store(conversation, written, _metadata(conversation, written, said), choice)
+    stored = _store(conversation, written, _metadata(conversation, written, said), choice)
+    if stored is None and ended.filter(pk=conversation.pk).exists():
+        # It was moved, or written anew in part, while the model told of it: once more, as it is now.
+        raise Postpone(timezone.now() + _AFTER_CHANGE)
 
 
 def _unremembered(conversation: Conversation) -> list[Message]:
     """Return what was said, the oldest first, where its memory does not tell of all of it yet."""
-    own = AppMemory.objects.filter(source_conversation=conversation).first()
-    if own is not None and (own.edited or own.deletion_id):
+    own = AppMemory.objects.filter(source_conversation=conversation).select_related("deletion").first()
+    if own is not None and own.deletion is not None:
+        # Whether it comes back is known then.
+        raise Postpone(own.deletion.expires_at + 2 * GRACE)
+    if own is not None and own.edited:
         return []
     begin = max(conversation.app_memory_after, conversation.cleared_through)
     rows = Message.objects.filter(conversation=conversation, seq__gt=begin).shown()
@@ -79,18 +87,26 @@ def _unremembered(conversation: Conversation) -> list[Message]:
 
 
 def _written(provider: Provider, conversation: Conversation, said: list[Message]) -> str | None:
-    begins_anew = max(conversation.app_memory_after, conversation.cleared_through) > 0
-    before = "" if begins_anew or conversation.summarised_through < said[0].seq else conversation.summary
-    fresh = [m for m in said if not before or m.seq > conversation.summarised_through]
+    before, fresh = _before(conversation, said)
     with _in_time() as stop:
-        written = memory.write(
-            provider, fresh or said, before, redacting=redacts(conversation.owner_id), stop=stop
-        )
+        written = memory.write(provider, fresh, before, redacting=redacts(conversation.owner_id), stop=stop)
     if written is None:
         return None
     text, usage = written
     prompts.record_usage(conversation.owner_id, "app_memory", Lane.BACKGROUND, usage, "stop")
     return text
+
+
+def _before(conversation: Conversation, said: list[Message]) -> tuple[str, list[Message]]:
+    """Return the account of what came before, and the messages that are told themselves."""
+    if conversation.app_memory_after > conversation.cleared_through:
+        # Memory was not on in between: what the app remembers from before stays told.
+        own = AppMemory.objects.filter(source_conversation=conversation).first()
+        return (own.content if own else ""), said
+    if conversation.cleared_through or conversation.summarised_through < said[0].seq:
+        return "", said
+    fresh = [m for m in said if m.seq > conversation.summarised_through]
+    return conversation.summary, fresh or said
 
 
 def _room_for(provider: Provider, conversation: Conversation, text: str) -> app_choice.Choice | None:
@@ -115,12 +131,12 @@ def _room_for(provider: Provider, conversation: Conversation, text: str) -> app_
 
 def _store(
     conversation: Conversation, text: str, metadata: dict[str, Any], choice: app_choice.Choice | None
-) -> None:
+) -> AppMemory | None:
     try:
-        app_memories.store(conversation, text, metadata, choice)
+        return app_memories.store(conversation, text, metadata, choice)
     except OperationalError:
         # Once more, as the seed has it; what fails then is the job's failure, which is tried again later.
-        app_memories.store(conversation, text, metadata, choice)
+        return app_memories.store(conversation, text, metadata, choice)
 
 
 def _metadata(conversation: Conversation, text: str, said: list[Message]) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from .telling import beginning_for, borne_out, sentences
 from .words import FUNCTION
 
 SLOT = "app_memory"
+# How the part of a prompt begins that tells what an app remembers (seed 003, "Memory Context Format").
+SAID_TO_APP = "(memories for app: "
 # Tokens that the model reads of a conversation: at 40 to 70 a second they are most of the time it takes.
 READ = 500
 _LONGEST = {Role.USER: 90, Role.ASSISTANT: 60}  # tokens of one message

@@ -8,6 +8,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from .app import App
 from .base import OwnedModel, OwnedQuerySet
 
 
@@ -37,6 +38,8 @@ class Deletion(OwnedModel):
     everything = models.BooleanField(default=False)
     # And with it all conversations, settings and whatever else is kept of the owner.
     whole = models.BooleanField(default=False)
+    # All that this app remembered; what was said in its chats before the press is not told again.
+    app = models.ForeignKey(App, null=True, blank=True, on_delete=models.CASCADE, related_name="+")
 
     objects = DeletionQuerySet.as_manager()
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
-from chat.actions import deletions
+from chat.actions import app_memories, deletions
 from chat.actions import rooms as actions
 from chat.actions.leaving import learned_in
 from chat.actions.messages import Refused
@@ -32,7 +32,7 @@ def room(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     context = {
         "room": found,
         "others": App.objects.for_owner(request.user).active().exclude(pk=found.app_id),
-        "learned": learned_in(found).count(),
+        "learned": learned_in(found).count() + len(app_memories.of_conversation(found)),
     }
     return render(request, "chat/_room.html" if request.htmx else "chat/room.html", context)
 

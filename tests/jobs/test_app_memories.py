@@ -8,7 +8,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from chat.actions import app_memories, conversations, deletions, rooms
+from chat.actions import app_memories, conversations, deletions, prompts, rooms
 from chat.actions.branches import clear, flag
 from chat.context.prompt import build
 from chat.generation import run as generation
@@ -316,20 +316,24 @@ class TestMoving:
         other.refresh_from_db()
         assert NOTE not in build(other, asked, scripted).turns[0].content
 
-    def test_in_a_full_app_it_is_written_anew_and_the_model_chooses(
-        self, full, remember, say, scripted, work
-    ):
+    def test_in_a_full_app_the_oldest_makes_way(self, full, remember, work):
         AppMemory.objects.update(app=work)
         chat = remember(TENT, NOTE)
         rooms.move(chat, work)
-        assert told(work) == [m.content for m in reversed(full)]
-        chat.refresh_from_db()
-        scripted.app_memories.append(NOTE)
-        scripted.app_choices.append("delete 4")
-        run_due({"app_memory"})
         assert len(told(work)) == 10
-        assert told(work)[0] == NOTE
-        assert full[3].content not in told(work)
+        assert NOTE in told(work)
+        assert full[0].content not in told(work)
+
+    def test_into_an_app_that_forgets_all_ten_it_is_refused_and_nothing_changes(self, full, remember, work):
+        AppMemory.objects.update(app=work)
+        chat = remember(TENT, NOTE)
+        deletion = deletions.forget_app_memories(work)
+        with pytest.raises(app_memories.Refused):
+            rooms.move(chat, work)
+        chat.refresh_from_db()
+        assert told(chat.app) == [NOTE]
+        deletions.undo(deletion)
+        assert len(told(work)) == 10
 
     def test_in_a_full_app_the_owners_words_take_the_place_of_the_oldest(self, full, remember, work):
         AppMemory.objects.update(app=work)
@@ -444,6 +448,119 @@ class TestTheOwnersWords:
         deletions.forget_app_memories(memory.app, [memory.pk])
         with pytest.raises(app_memories.Refused):
             app_memories.edit(memory, "Something else")
+
+
+class TestMemoryTurnedOff:
+    def test_what_was_said_while_it_was_off_is_never_told_and_what_was_before_stays(
+        self, say, remember, scripted
+    ):
+        chat = remember(TENT, NOTE)
+        chat = say("One more thing about the tent, please.", chat)
+        conversations.set_memory_mode(chat, "off")
+        chat = say(
+            "Between us: I am getting a divorce from Anna in May.", Conversation.objects.get(pk=chat.pk)
+        )
+        conversations.set_memory_mode(chat, "on")
+        chat = Conversation.objects.get(pk=chat.pk)
+        remember("We took the Fjell 2, in green, and two mats.", f"{NOTE} The user took the Fjell 2.", chat)
+        asked = scripted.calls[-1].turns[-1].content
+        assert "divorce" not in asked
+        assert NOTE in asked
+        assert told() == [f"{NOTE} The user took the Fjell 2."]
+
+
+class TestWhatWasAbsorbed:
+    @pytest.fixture
+    def absorbed(self, full, remember, scripted):
+        """A conversation that the third memory has absorbed."""
+        chat = remember("I plan nine days in the fells with Tom, and I like maps of the fells.", "none.")
+        own = {"content": "The user plans nine days in the fells.", "source_conversation": chat}
+        AppMemory.objects.filter(pk=full[2].pk).update(**own)
+        scripted.app_choices.append("edit 3")
+        other = remember(TENT, NOTE)
+        assert other.app_memory_after == 2
+        return chat, other
+
+    def test_it_stays_told_when_the_memory_is_written_anew(self, full, absorbed, remember):
+        first, other = absorbed
+        remember("We go with Tom in August then.", "The user goes with Tom in August.", first)
+        full[2].refresh_from_db()
+        assert NOTE in full[2].content
+        assert full[2].metadata["related_conversations"] == [str(other.pk)]
+
+    def test_it_is_not_told_a_second_time(self, absorbed, scripted):
+        _, other = absorbed
+        before = told()
+        app_memories.ask_for(other)
+        run_due({"app_memory"})
+        assert told() == before
+
+    def test_it_goes_with_its_conversation_where_that_is_asked_for(self, full, absorbed):
+        _, other = absorbed
+        deletions.delete_conversation(other, with_memories=True)
+        assert not any(NOTE in content for content in told())
+
+
+def test_after_a_clear_what_was_said_before_it_is_not_told(say, scripted, full):
+    chat = say(TENT)
+    conversations.end(chat)
+    Job.objects.filter(kind="extract").delete()
+    deletion = deletions.forget_app_memories(chat.app)
+    deletions.finish(deletion.pk, deletion.expires_at + deletions.GRACE)
+    scripted.app_memories.append(NOTE)
+    run_due({"app_memory"})
+    assert told() == []
+
+
+def test_an_earlier_wording_leaves_the_prompts_too(remember, say, scripted):
+    chat = remember(TENT, NOTE)
+    other = say("What else?")
+    asked = Message.objects.get(conversation=other, role="user")
+    Conversation.objects.filter(pk=other.pk).update(memory_block=build(other, asked, scripted).block.text)
+    remember("We took the Fjell 2, in green.", "The user took the Fjell 2.", chat)
+    deletions.forget_app_memories(chat.app)
+    other.refresh_from_db()
+    assert NOTE not in build(other, asked, scripted).turns[0].content
+
+
+def test_one_that_was_written_for_an_earlier_branch_is_written_again(say, scripted):
+    chat = say(TENT)
+    conversations.end(chat)
+    Job.objects.filter(kind="extract").delete()
+
+    def change(turns):
+        Conversation.objects.filter(pk=chat.pk).update(branch=7)
+        return NOTE
+
+    scripted.app_memories.append(change)
+    run_due({"app_memory"})
+    assert told() == []
+    Job.objects.update(run_after=timezone.now())
+    scripted.app_memories.append(NOTE)
+    run_due({"app_memory"})
+    assert told() == [NOTE]
+
+
+def test_a_block_of_an_app_that_was_left_meanwhile_is_not_kept(remember, say, scripted, owner):
+    remember(TENT, NOTE)
+    chat = say("What else?")
+    asked, answer = Message.objects.filter(conversation=chat)
+    prompt = build(chat, asked, scripted)
+    rooms.move(chat, App.objects.create(owner=owner, slug="work", name="Work"))
+    prompts.record_prompt(chat, asked, answer, prompt, 8192)
+    chat.refresh_from_db()
+    assert chat.memory_block is None
+
+
+def test_everything_is_deleted_with_a_thousand_memories_too(owner, say):
+    app = say("Begin").app
+    AppMemory.objects.bulk_create(
+        AppMemory(owner=owner, app=app, content=f"The user said thing {n}.") for n in range(1001)
+    )
+    deletion = deletions.erase_all(owner)
+    assert told() == []
+    deletions.undo(deletion)
+    assert len(told()) == 1001
 
 
 def test_what_was_cleared_is_not_told(say, scripted):
