@@ -95,8 +95,6 @@ def summarise(
         grammar=_grammar(beginning),
         stop=stop,
     )
-    if completion.finish == "cancelled":
-        raise ProviderError("The summary was not finished.")
     text = " ".join(completion.text.split())
     text = redact(text) if redacting else text
     if len(text) < _SHORTEST or _COPIED.search(text):

@@ -89,8 +89,6 @@ def find_title(provider: Provider, messages: Sequence[Message]) -> tuple[str, Us
         grammar=_GRAMMAR,
     )
     words = completion.text.split()
-    if completion.finish == "cancelled":
-        raise TitleFailed("The model gave no title.")
     if completion.finish == "length":
         # The last word may be half of one.
         words = words[:-1]

@@ -154,7 +154,7 @@ def _metadata(conversation: Conversation, text: str, said: list[Message]) -> dic
 
 def _unless_kept_from_it(problem: ProviderError) -> None:
     """Postpone what was stopped while the model worked for others: its own time was not up."""
-    if isinstance(problem, Unfinished) and problem.worked < LONGEST_SECONDS / 2:
+    if isinstance(problem, Unfinished) and problem.usage.worked < LONGEST_SECONDS / 2:
         raise Postpone(timezone.now() + _AFTER_OTHERS) from problem
 
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from chat.actions import deletions, looks, prompts
 from chat.actions.owners import redacts, zone_of
 from chat.llm.registry import registry
-from chat.llm.types import Lane, ModelNotReady, PromptTooLong, Provider, Usage
+from chat.llm.types import Lane, ModelNotReady, PromptTooLong, Provider, Unfinished, Usage
 from chat.memory import play, told
 from chat.memory.extract import Extraction, extract
 from chat.memory.judge import Verdict, consider, consider_ending
-from chat.memory.reader import ExtractionCancelled, total
+from chat.memory.reader import total
 from chat.models import Fact, Message, Role
 from chat.topics.contents import with_contents
 
@@ -70,7 +70,7 @@ def look(message: Message) -> None:
             vectors = list(embedder.embed([c.text for c in found.candidates]))
         live = list(Fact.objects.for_owner(owner).live()) if found.candidates or found.endings else []
         opinions = _consider(provider, found, vectors, live, name, lane)
-    except (ModelNotReady, ExtractionCancelled) as reason:
+    except (ModelNotReady, Unfinished) as reason:
         raise Postpone(timezone.now() + _AGAIN) from reason
     _store(message, found, vectors, name, opinions, time.monotonic() - started)
     _account(owner.pk, "extract", lane, found.usage, failed=bool(found.error))

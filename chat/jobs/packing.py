@@ -13,7 +13,7 @@ from chat.actions import prompts, storage
 from chat.actions.owners import redacts
 from chat.context import summary
 from chat.llm.registry import ModelState, registry
-from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError
+from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError, Unfinished
 from chat.models import Message, Topic
 
 from .registry import Postpone, handles
@@ -52,6 +52,8 @@ def _summed_up(topic: Topic, rows: Sequence[Message]) -> str:
         if registry.status().state is ModelState.LOADING:
             raise Postpone(timezone.now() + _AGAIN) from reason
         return ""
+    except Unfinished as stopped:
+        raise Postpone(timezone.now() + _AGAIN) from stopped
     except ProviderError:
         logger.warning("a topic is packed without a summary", exc_info=True)
         return ""

@@ -13,7 +13,7 @@ from chat.actions.owners import redacts
 from chat.context import budget, preparation, prepared, summary
 from chat.context.strategies import summarises
 from chat.llm.registry import registry
-from chat.llm.types import Lane, ModelNotReady, Provider, Turn
+from chat.llm.types import Lane, ModelNotReady, Provider, Turn, Unfinished
 from chat.models import Conversation, Message
 from chat.topics.contents import with_contents
 
@@ -46,7 +46,7 @@ def prepare(payload: dict[str, Any]) -> None:
         if more and budget.must_prepare(payload["tokens"], payload["window"]):
             wait_for_energy()
             _read_in_advance(provider, conversation, *ready)
-    except ModelNotReady as reason:
+    except (ModelNotReady, Unfinished) as reason:
         raise Postpone(timezone.now() + _AGAIN) from reason
 
 

@@ -12,7 +12,7 @@ from chat.actions import jobs, prompts, titles
 from chat.context import title
 from chat.generation import run as generation
 from chat.llm.registry import ModelState, registry
-from chat.llm.types import Lane, ModelNotReady, ProviderError
+from chat.llm.types import Lane, ModelNotReady, ProviderError, Unfinished
 
 from .registry import Postpone, handles
 from .thrift import wait_for_energy
@@ -39,6 +39,8 @@ def find_title(payload: dict[str, Any]) -> None:
         if registry.status().state is ModelState.LOADING:
             raise Postpone(timezone.now() + _AGAIN) from reason
         return
+    except Unfinished as stopped:
+        raise Postpone(timezone.now() + _AGAIN) from stopped
     except ProviderError:
         logger.info("no title was found")
         return

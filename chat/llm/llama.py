@@ -15,7 +15,7 @@ from .native import Native
 from .parking import ParkingLot
 from .sampler import Sampling
 from .template import ChatTemplate
-from .types import Completion, Finish, Lane, ModelNotReady, PromptTooLong, StopFlag, Turn, Usage
+from .types import Completion, Finish, Lane, ModelNotReady, PromptTooLong, StopFlag, Turn, Unfinished, Usage
 
 # Seats in the chat's context: the conversation that is being written and what is prepared beside it.
 SEQUENCES = 4
@@ -135,9 +135,11 @@ class LlamaProvider:
         grammar: str | None = None,
         stop: StopFlag | None = None,
     ) -> Completion:
-        """Return a whole answer at temperature 0; among the background prompts."""
+        """Return a whole answer at temperature 0; among the background prompts. Raises Unfinished."""
         request = self._submit(turns, slot, lane, max_tokens, Sampling(), grammar, stop, background=True)
         text = b"".join(request).decode(errors="replace")
+        if request.finish == "cancelled":
+            raise Unfinished(request.usage)
         return Completion(text, request.finish, request.usage)
 
     def warm(self, turns: Sequence[Turn], *, slot: str, background: bool = False) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from . import meter
-from .types import Completion, Finish, Lane, PromptTooLong, ProviderError, StopFlag, Turn, Usage
+from .types import Completion, Finish, Lane, PromptTooLong, ProviderError, StopFlag, Turn, Unfinished, Usage
 
 Reply = str | Exception | Callable[[Sequence[Turn]], str]
 
@@ -112,7 +112,7 @@ class ScriptedProvider:
         self._refuse_what_is_too_long(turns, max_tokens)
         self.calls.append(Call(tuple(turns), slot, lane, max_tokens, grammar))
         if stop is not None and stop.is_set():
-            return Completion("", "cancelled", Usage(prompt_tokens=self.count_tokens(turns)))
+            raise Unfinished(Usage(prompt_tokens=self.count_tokens(turns)))
         own = {"title": self.titles, "app_memory": self.app_memories, "app_choice": self.app_choices}
         default = "none" if slot in own else self.default_completion
         text = self._next(own.get(slot, self.completions), default, turns)

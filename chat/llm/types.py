@@ -77,11 +77,11 @@ class PromptTooLong(ProviderError):
 
 
 class Unfinished(ProviderError):
-    """A call that was stopped before its end, after so many seconds in which the model worked for it."""
+    """A whole answer that was stopped before its end, by its own flag or because the model is shut down."""
 
-    def __init__(self, worked: float) -> None:
+    def __init__(self, usage: Usage) -> None:
         super().__init__("The model was stopped before it had finished.")
-        self.worked = worked
+        self.usage = usage
 
 
 @dataclass(slots=True)
@@ -147,7 +147,10 @@ class Provider(Protocol):
         grammar: str | None = None,
         stop: StopFlag | None = None,
     ) -> Completion:
-        """Return a whole answer at temperature 0, constrained by a GBNF grammar when one is given."""
+        """Return a whole answer at temperature 0, constrained by a GBNF grammar when one is given.
+
+        Raises Unfinished where it was stopped: half an answer can never be taken for a whole one.
+        """
         ...
 
     def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn, Unfinished, Usage
+from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn, Usage
 from chat.models import MAX_CONTENT, AppMemory
 from chat.topics.match import shared, words
 
@@ -84,8 +84,6 @@ def choose(
         grammar=_grammar(len(listed), related),
         stop=stop,
     )
-    if completion.finish == "cancelled":
-        raise Unfinished(completion.usage.worked)
     return read(completion.text, listed, related, new), completion.usage
 
 

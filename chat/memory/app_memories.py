@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn, Unfinished, Usage
+from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn, Usage
 from chat.models import MAX_CONTENT, Message, Role
 
 from .secrets import REDACTED, redact
@@ -95,8 +95,6 @@ def write(
         ),
         stop=stop,
     )
-    if completion.finish == "cancelled":
-        raise Unfinished(completion.usage.worked)
     found = [redact(one) if redacting else one for one in sentences(completion.text)]
     found = [one for one in found if REDACTED not in one and borne_out(one, said)]
     if completion.finish == "length" and found and not found[-1].endswith((".", "!", "?", "。")):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError, StopFlag
+from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError, StopFlag, Unfinished
 from chat.memory import prompt
 from chat.memory.kind_rules import guess_kind, settle_kind
 from chat.memory.kinds import KINDS, CategoryName
@@ -18,7 +18,7 @@ def classify(provider: Provider, text: str, stop: StopFlag | None = None) -> tup
     """Return (kind, category, subject) of a sentence, by the model in the interactive lane.
 
     Blocks while the model answers. Falls back on the sentence's own words when the model fails or answers
-    with nothing usable. Raises `ModelNotReady` while there is no model to ask.
+    with nothing usable. Raises `ModelNotReady` and `Unfinished` while there is no model to ask.
     """
     kind = _asked(provider, text, stop) or guess_kind(text)
     return kind, KINDS[kind].category, subject_of(kind, text)
@@ -34,7 +34,7 @@ def _asked(provider: Provider, text: str, stop: StopFlag | None) -> str:
             grammar=prompt.grammar(detect(text)),
             stop=stop,
         )
-    except ModelNotReady:
+    except (ModelNotReady, Unfinished):
         raise
     except ProviderError:
         return ""

@@ -83,8 +83,8 @@ def extract(
 
     Without `redacting` secrets are read and kept as anything else: the owner's own choice.
 
-    Blocks while the model answers: call it from a worker thread. Raises `ExtractionCancelled` when the call
-    was stopped and lets `ProviderError` through; a model that answers nonsense is an `error`, never a guess.
+    Blocks while the model answers: call it from a worker thread. Lets `ProviderError` through, also
+    where the call was stopped; a model that answers nonsense is an `error`, never a guess.
     """
     result = Extraction()
     masked = redact(mask(message)) if redacting else mask(message)

@@ -21,7 +21,7 @@ from chat.memory.consolidate import (
 )
 from chat.memory.extract import Candidate
 from chat.memory.kind_rules import first_rule
-from chat.memory.reader import ExtractionCancelled, total
+from chat.memory.reader import total
 from chat.memory.similar import contains, names, negated, numbers
 from chat.models import Fact
 
@@ -86,8 +86,8 @@ def consider(
 ) -> Verdict:
     """Return what the model makes of a candidate that the rules do not decide.
 
-    Blocks while the model answers: call it from a worker thread, outside any transaction. Raises
-    `ExtractionCancelled` when it was stopped and lets `ProviderError` through.
+    Blocks while the model answers: call it from a worker thread, outside any transaction.
+    Lets `ProviderError` through.
     """
     if by_rules(candidate, vector, live, embedder_name) is not None:
         return Verdict()
@@ -199,8 +199,6 @@ def _ask(provider: Provider, question: _Question, stop: StopFlag | None, lane: L
             stop=stop,
         )
         verdict.usage = total(verdict.usage, completion.usage)
-        if completion.finish == "cancelled":
-            raise ExtractionCancelled
         answer = completion.text.strip()
         match = _ANSWER.match(answer)
         if match and (match[1] or answer in question.allowed):

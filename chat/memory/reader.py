@@ -19,10 +19,6 @@ UNREADABLE = "The model's notes could not be read, twice; nothing was stored fro
 _LINE = re.compile(r"^(?P<kind>[a-z_]+)(?P<hedged>\?)?: (?P<text>.+)$")
 
 
-class ExtractionCancelled(Exception):
-    """The look was stopped before its end; the message has not been read and must be looked at again."""
-
-
 @dataclass(frozen=True, slots=True)
 class Portion:
     """What the model reads at once, and what it has to be read with."""
@@ -71,14 +67,12 @@ def read(
     """Ask once, and once more strictly where the answer is not in the form that was asked for.
 
     `again` asks strictly from the start, `family` for what the user has of relatives. Blocks while the model
-    answers. Raises `ExtractionCancelled` when it was stopped and lets `ProviderError` through.
+    answers. Lets `ProviderError` through: a message whose reading was stopped has not been read.
     """
     reading = Reading()
     for strict in (again, True):
         completion = _complete(provider, portion, strict, family, stop)
         reading.usage = total(reading.usage, completion.usage)
-        if completion.finish == "cancelled":
-            raise ExtractionCancelled
         notes = parse(_whole_lines(completion))
         if notes is not None:
             reading.notes = notes

@@ -11,7 +11,7 @@ from chat.actions.branches import flag
 from chat.context.prompt import build
 from chat.generation import run as generation
 from chat.jobs.runner import run_due
-from chat.llm.types import ProviderError, Unfinished
+from chat.llm.types import ProviderError, Unfinished, Usage
 from chat.models import App, AppMemory, Conversation, Job, Message, UsageRecord
 
 from .remembering import NOTE, TENT, told
@@ -133,7 +133,7 @@ def test_a_call_that_is_stopped_is_tried_again_where_the_model_worked_for_others
     chat = say(TENT)
     conversations.end(chat)
     Job.objects.filter(kind="extract").delete()
-    scripted.app_memories.append(Unfinished(worked))
+    scripted.app_memories.append(Unfinished(Usage(worked=worked)))
     run_due({"app_memory"})
     assert told() == []
     assert Job.objects.filter(kind="app_memory", attempts=0).count() == left

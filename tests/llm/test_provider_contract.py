@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chat.llm.scripted import ScriptedProvider
-from chat.llm.types import Lane, PromptTooLong, ProviderError, StopFlag, Turn
+from chat.llm.types import Lane, PromptTooLong, ProviderError, StopFlag, Turn, Unfinished
 
 ASK = [Turn("system", "You answer briefly."), Turn("user", "Count from one to twenty in words.")]
 
@@ -57,7 +57,8 @@ def test_what_is_stopped_before_it_begins_gives_nothing(provider):
     stream = provider.stream(ASK, slot="never", max_tokens=24, stop=stop)
     assert list(stream) == []
     assert stream.finish == "cancelled"
-    assert provider.complete(ASK, slot="never", max_tokens=24, stop=stop).finish == "cancelled"
+    with pytest.raises(Unfinished):
+        provider.complete(ASK, slot="never", max_tokens=24, stop=stop)
 
 
 def test_a_provider_answers_as_before_after_a_stop(provider):

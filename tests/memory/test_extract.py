@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pytest
 
 from chat.llm.scripted import ScriptedProvider
-from chat.llm.types import Completion, Lane, ProviderError, StopFlag, Turn
+from chat.llm.types import Completion, Lane, ProviderError, StopFlag, Turn, Unfinished
 from chat.memory import frames, prompt
 from chat.memory.extract import DUPLICATE, extract, last_question
-from chat.memory.reader import UNREADABLE, ExtractionCancelled, parse
+from chat.memory.reader import UNREADABLE, parse
 
 from .reading import TODAY, look
 
@@ -198,10 +198,10 @@ def test_a_line_cut_by_the_token_limit_is_dropped_and_the_whole_ones_stay() -> N
 
 
 def test_a_cancelled_look_is_put_back_instead_of_being_taken_for_silence() -> None:
-    provider = Ending()
-    provider.ending = Completion("", finish="cancelled")
-    with pytest.raises(ExtractionCancelled):
-        extract(provider, SAID, today=TODAY)
+    stop = StopFlag()
+    stop.set()
+    with pytest.raises(Unfinished):
+        extract(ScriptedProvider(), SAID, today=TODAY, stop=stop)
 
 
 def test_a_failing_provider_is_the_callers_to_handle() -> None:

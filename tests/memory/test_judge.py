@@ -5,13 +5,12 @@ from collections import deque
 import pytest
 
 from chat.llm.scripted import ScriptedProvider
-from chat.llm.types import StopFlag
+from chat.llm.types import StopFlag, Unfinished
 from chat.memory.consolidate import Action
 from chat.memory.extract import Candidate
 from chat.memory.judge import UNDECIDED, consider, consider_ending
 from chat.memory.kind_rules import guess_kind
 from chat.memory.kinds import KINDS
-from chat.memory.reader import ExtractionCancelled
 from chat.memory.subjects import subject_of
 from chat.models import Fact
 
@@ -124,5 +123,5 @@ def test_an_ending_spares_tastes_and_what_the_message_still_says():
 def test_a_stopped_question_is_no_answer():
     stop = StopFlag()
     stop.set()
-    with pytest.raises(ExtractionCancelled):
+    with pytest.raises(Unfinished):
         consider(answering(), QUIT, None, [known("User smokes a pack a day", "habit")], "", stop)
