@@ -11,8 +11,8 @@ from django.db.models import F, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from chat.context import budget
-from chat.llm.types import Lane, Usage
-from chat.models import Conversation, Fact, MemoryMode, Message, PromptReport, UsageRecord
+from chat.llm.types import Usage
+from chat.models import Conversation, Fact, MemoryMode, Message, PromptReport
 
 from . import jobs
 from .owners import zone_of
@@ -76,21 +76,6 @@ def _mark_used(owner: Any, ids: Collection[str], now: datetime) -> None:
     midnight = timezone.localtime(now, zone_of(owner.pk)).replace(hour=0, minute=0, second=0, microsecond=0)
     stale = Q(last_used__lt=midnight) | Q(idle_days__gt=0)
     Fact.objects.for_owner(owner).filter(stale, pk__in=ids).update(last_used=now, idle_days=0)
-
-
-def record_usage(owner_id: int, purpose: str, lane: Lane, usage: Usage, outcome: str) -> None:
-    """Keep one row a model call; the engine's meter has counted its energy already."""
-    UsageRecord.objects.create(
-        owner_id=owner_id,
-        purpose=purpose,
-        lane=lane.name.lower(),
-        prompt_tokens=usage.prompt_tokens,
-        cached_tokens=usage.cached_tokens,
-        completion_tokens=usage.completion_tokens,
-        seconds=round(usage.seconds, 3),
-        energy=round(usage.worked, 3) if lane is Lane.BACKGROUND else 0.0,
-        outcome=outcome,
-    )
 
 
 def ask_to_prepare(conversation_id: Any, tokens: int, window: int) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn, Usage
+from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn
 from chat.memory.secrets import redact
 from chat.memory.telling import beginning_for, borne_out, sentences, thinned
 from chat.models import Message, Role
@@ -74,8 +74,8 @@ def summarise(
     redacting: bool = True,
     lane: Lane = Lane.BACKGROUND,
     stop: StopFlag | None = None,
-) -> tuple[str, Usage]:
-    """Return the summary `before` continued over these messages, and what that cost.
+) -> str:
+    """Return the summary `before` continued over these messages.
 
     Without `redacting` secrets are kept as anything else: the owner's own choice.
     Blocks while the model writes: call it from a worker thread, outside any transaction. Raises
@@ -105,7 +105,7 @@ def summarise(
     new = [one for one in sentences(text) if one not in told and borne_out(one, said)]
     if not new:
         raise SummaryFailed("The model told something else than what was said.")
-    return " ".join(thinned([*told, *new], room, provider.count_text)), completion.usage
+    return " ".join(thinned([*told, *new], room, provider.count_text))
 
 
 def prefix() -> list[Turn]:

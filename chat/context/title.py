@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chat.llm.types import Lane, Provider, ProviderError, Turn, Usage
+from chat.llm.types import Lane, Provider, ProviderError, Turn
 from chat.memory.language import detect
 from chat.models import Message, Role
 
@@ -72,8 +72,8 @@ class TitleFailed(ProviderError):
     """The model gave nothing that can stand as a title."""
 
 
-def find_title(provider: Provider, messages: Sequence[Message]) -> tuple[str, Usage]:
-    """Return a title of at most six words for a conversation that begins with these, and what that cost.
+def find_title(provider: Provider, messages: Sequence[Message]) -> str:
+    """Return a title of at most six words for a conversation that begins with these.
 
     Blocks while the model writes: call it from a worker thread, outside any transaction. Raises `TitleFailed`
     when nothing usable came, and lets `ProviderError` through.
@@ -92,7 +92,7 @@ def find_title(provider: Provider, messages: Sequence[Message]) -> tuple[str, Us
     if completion.finish == "length":
         # The last word may be half of one.
         words = words[:-1]
-    return _checked(words, theirs), completion.usage
+    return _checked(words, theirs)
 
 
 def prefix() -> list[Turn]:

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import DatabaseError, close_old_connections
 from django.utils.translation import gettext_noop
 
-from chat.actions import messages, prompts
+from chat.actions import accounts, messages, prompts
 from chat.context.prompt import Prompt, build
 from chat.llm.registry import registry
 from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Stream, Usage
@@ -262,4 +262,4 @@ class _Run:
 
     def _account(self, row: Message, usage: Usage, outcome: str) -> None:
         prompts.record_reply_cost(row, usage)
-        prompts.record_usage(row.conversation.owner_id, "reply", Lane.CHAT, usage, outcome)
+        accounts.record_call(row.conversation.owner_id, "reply", Lane.CHAT, usage, outcome)

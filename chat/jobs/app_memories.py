@@ -12,12 +12,13 @@ from typing import Any
 from django.db import OperationalError
 from django.utils import timezone
 
-from chat.actions import app_memories, jobs, prompts
+from chat.actions import app_memories, jobs
+from chat.actions.accounts import accounted
 from chat.actions.deletions import GRACE
 from chat.actions.owners import redacts
 from chat.generation import run as generation
 from chat.llm.registry import ModelState, registry
-from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError, StopFlag, Unfinished
+from chat.llm.types import ModelNotReady, Provider, ProviderError, StopFlag, Unfinished
 from chat.memory import app_choice
 from chat.memory import app_memories as memory
 from chat.models import AppMemory, Conversation, ExtractionRun, MemoryMode, Message, Role
@@ -88,13 +89,9 @@ def _unremembered(conversation: Conversation) -> list[Message]:
 
 def _written(provider: Provider, conversation: Conversation, said: list[Message]) -> str | None:
     before, fresh = _before(conversation, said)
-    with _in_time() as stop:
-        written = memory.write(provider, fresh, before, redacting=redacts(conversation.owner_id), stop=stop)
-    if written is None:
-        return None
-    text, usage = written
-    prompts.record_usage(conversation.owner_id, "app_memory", Lane.BACKGROUND, usage, "stop")
-    return text
+    owner = conversation.owner_id
+    with accounted(provider, owner) as asked, _in_time() as stop:
+        return memory.write(asked, fresh, before, redacting=redacts(owner), stop=stop)
 
 
 def _before(conversation: Conversation, said: list[Message]) -> tuple[str, list[Message]]:
@@ -115,8 +112,8 @@ def _room_for(provider: Provider, conversation: Conversation, text: str) -> app_
     if not others or AppMemory.objects.filter(source_conversation=conversation).exists():
         return None
     try:
-        with _in_time() as stop:
-            choice, usage = app_choice.choose(provider, others, text, stop=stop)
+        with accounted(provider, conversation.owner_id) as asked, _in_time() as stop:
+            return app_choice.choose(asked, others, text, stop=stop)
     except ModelNotReady:
         raise
     except ProviderError as problem:
@@ -125,8 +122,6 @@ def _room_for(provider: Provider, conversation: Conversation, text: str) -> app_
             "the oldest app memory makes way: %s", problem, extra={"app": str(conversation.app_id)}
         )
         return None
-    prompts.record_usage(conversation.owner_id, "app_choice", Lane.BACKGROUND, usage, "stop")
-    return choice
 
 
 def _store(
@@ -154,7 +149,7 @@ def _metadata(conversation: Conversation, text: str, said: list[Message]) -> dic
 
 def _unless_kept_from_it(problem: ProviderError) -> None:
     """Postpone what was stopped while the model worked for others: its own time was not up."""
-    if isinstance(problem, Unfinished) and problem.usage.worked < LONGEST_SECONDS / 2:
+    if isinstance(problem, Unfinished) and problem.worked < LONGEST_SECONDS / 2:
         raise Postpone(timezone.now() + _AFTER_OTHERS) from problem
 
 

@@ -22,6 +22,7 @@ from chat.actions import (
     prompts,
     vectors,
 )
+from chat.actions.accounts import accounted
 from chat.context import prepared
 from chat.generation import run as generation
 from chat.generation.hub import hub
@@ -77,7 +78,8 @@ def settle_fact(payload: dict[str, Any]) -> None:
     kind, subject = fact.kind, fact.subject
     if facts.is_unsorted(fact):
         try:
-            kind, _, subject = classify(registry.provider(), fact.text)
+            with accounted(registry.provider(), fact.owner_id, "classify") as provider:
+                kind, _, subject = classify(provider, fact.text)
         except ModelNotReady as reason:
             raise Postpone(timezone.now() + _AGAIN) from reason
     embedder = registry.embedder()

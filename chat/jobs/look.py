@@ -12,14 +12,14 @@ import numpy as np
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from chat.actions import deletions, looks, prompts
+from chat.actions import deletions, looks
+from chat.actions.accounts import Accounted, accounted
 from chat.actions.owners import redacts, zone_of
 from chat.llm.registry import registry
-from chat.llm.types import Lane, ModelNotReady, PromptTooLong, Provider, Unfinished, Usage
-from chat.memory import play, told
+from chat.llm.types import Lane, ModelNotReady, PromptTooLong, Unfinished
+from chat.memory import judge, play, reader, told
 from chat.memory.extract import Extraction, extract
 from chat.memory.judge import Verdict, consider, consider_ending
-from chat.memory.reader import total
 from chat.models import Fact, Message, Role
 from chat.topics.contents import with_contents
 
@@ -32,18 +32,10 @@ _PLAY_MESSAGES = 20
 
 @dataclass(slots=True)
 class _Opinions:
-    """What the model thinks of the candidates and the endings, and what asking it cost."""
+    """What the model thinks of the candidates and the endings."""
 
     candidates: list[Verdict] = field(default_factory=list)
     endings: list[Verdict] = field(default_factory=list)
-
-    @property
-    def usage(self) -> Usage | None:
-        spent = None
-        for verdict in (*self.candidates, *self.endings):
-            if verdict.usage is not None:
-                spent = total(spent, verdict.usage)
-        return spent
 
     @property
     def failure(self) -> str:
@@ -63,23 +55,21 @@ def look(message: Message) -> None:
     embedder = registry.embedder()
     name = embedder.name if embedder else ""
     try:
-        provider = registry.provider()
-        found = _read(provider, message, lane)
-        vectors: list[Any] = [None] * len(found.candidates)
-        if embedder is not None and found.candidates:
-            vectors = list(embedder.embed([c.text for c in found.candidates]))
-        live = list(Fact.objects.for_owner(owner).live()) if found.candidates or found.endings else []
-        opinions = _consider(provider, found, vectors, live, name, lane)
+        with accounted(registry.provider(), owner.pk) as provider:
+            found = _read(provider, message, lane)
+            vectors: list[Any] = [None] * len(found.candidates)
+            if embedder is not None and found.candidates:
+                vectors = list(embedder.embed([c.text for c in found.candidates]))
+            live = list(Fact.objects.for_owner(owner).live()) if found.candidates or found.endings else []
+            opinions = _consider(provider, found, vectors, live, name, lane)
     except (ModelNotReady, Unfinished) as reason:
         raise Postpone(timezone.now() + _AGAIN) from reason
     _store(message, found, vectors, name, opinions, time.monotonic() - started)
-    _account(owner.pk, "extract", lane, found.usage, failed=bool(found.error))
-    _account(owner.pk, "consolidate", lane, opinions.usage, failed=bool(opinions.failure))
 
 
-def _read(provider: Provider, message: Message, lane: Lane) -> Extraction:
+def _read(provider: Accounted, message: Message, lane: Lane) -> Extraction:
     try:
-        return extract(
+        found = extract(
             provider,
             message.content,
             question=_question_before(message),
@@ -91,10 +81,13 @@ def _read(provider: Provider, message: Message, lane: Lane) -> Extraction:
     except PromptTooLong as reason:
         # It will never fit: say so once, and let the messages after it have their turn.
         return Extraction(error=str(reason))
+    if found.error:
+        provider.failed(reader.SLOT)
+    return found
 
 
 def _consider(
-    provider: Provider,
+    provider: Accounted,
     found: Extraction,
     vectors: Sequence[NDArray[np.float32] | None],
     live: Sequence[Fact],
@@ -108,6 +101,8 @@ def _consider(
         opinions.candidates.append(consider(provider, candidate, vector, live, embedder, lane=lane))
     for sentence in found.endings:
         opinions.endings.append(consider_ending(provider, sentence, live, found.candidates, lane=lane))
+    if opinions.failure:
+        provider.failed(judge.SLOT)
     return opinions
 
 
@@ -132,11 +127,6 @@ def _store(
         )
     except deletions.Undecided as reason:
         raise Postpone(reason.until) from reason
-
-
-def _account(owner_id: int, purpose: str, lane: Lane, usage: Usage | None, *, failed: bool) -> None:
-    if usage is not None and usage.prompt_tokens:
-        prompts.record_usage(owner_id, purpose, lane, usage, "failed" if failed else "stop")
 
 
 def _question_before(message: Message) -> str:

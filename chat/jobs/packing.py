@@ -9,11 +9,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from chat.actions import prompts, storage
+from chat.actions import storage
+from chat.actions.accounts import accounted
 from chat.actions.owners import redacts
 from chat.context import summary
 from chat.llm.registry import ModelState, registry
-from chat.llm.types import Lane, ModelNotReady, Provider, ProviderError, Unfinished
+from chat.llm.types import ModelNotReady, Provider, ProviderError, Unfinished
 from chat.models import Message, Topic
 
 from .registry import Postpone, handles
@@ -63,9 +64,8 @@ def _summed_up(topic: Topic, rows: Sequence[Message]) -> str:
 def _continued(provider: Provider, topic: Topic, text: str, portion: Sequence[Message]) -> str:
     owner = topic.conversation.owner_id
     try:
-        text, usage = summary.summarise(provider, text, portion, redacting=redacts(owner))
+        with accounted(provider, owner) as asked:
+            return summary.summarise(asked, text, portion, redacting=redacts(owner))
     except summary.SummaryFailed:
         logger.warning("a part of a topic was not summed up")
         return text
-    prompts.record_usage(owner, "summary", Lane.BACKGROUND, usage, "stop")
-    return text

@@ -9,11 +9,12 @@ from typing import Any
 from django.utils import timezone
 
 from chat.actions import prompts
+from chat.actions.accounts import accounted
 from chat.actions.owners import redacts
 from chat.context import budget, preparation, prepared, summary
 from chat.context.strategies import summarises
 from chat.llm.registry import registry
-from chat.llm.types import Lane, ModelNotReady, Provider, Turn, Unfinished
+from chat.llm.types import ModelNotReady, Provider, Turn, Unfinished
 from chat.models import Conversation, Message
 from chat.topics.contents import with_contents
 
@@ -62,8 +63,8 @@ def _sum_up(provider: Provider, conversation: Conversation, through: int) -> boo
     for portion in summary.portions(provider, [m for m in with_contents(leaving) if m.content]):
         wait_for_energy()
         try:
-            text, usage = summary.summarise(provider, text, portion, redacting=redacting)
-            prompts.record_usage(conversation.owner_id, "summary", Lane.BACKGROUND, usage, "stop")
+            with accounted(provider, conversation.owner_id) as asked:
+                text = summary.summarise(asked, text, portion, redacting=redacting)
         except summary.SummaryFailed:
             # Asked again it would say the same, and what comes after it would never be told.
             logger.warning("a part was not summed up")
@@ -78,4 +79,4 @@ def _read_in_advance(
 ) -> None:
     """Keep the next compaction, and let the model read it while nobody wants anything."""
     if prompts.record_prepared(conversation, ready):
-        read_in_advance(provider, conversation.pk, turns)
+        read_in_advance(provider, conversation, turns)

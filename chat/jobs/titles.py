@@ -8,11 +8,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from chat.actions import jobs, prompts, titles
+from chat.actions import jobs, titles
+from chat.actions.accounts import accounted
 from chat.context import title
 from chat.generation import run as generation
 from chat.llm.registry import ModelState, registry
-from chat.llm.types import Lane, ModelNotReady, ProviderError, Unfinished
+from chat.llm.types import ModelNotReady, ProviderError, Unfinished
 
 from .registry import Postpone, handles
 from .thrift import wait_for_energy
@@ -34,7 +35,8 @@ def find_title(payload: dict[str, Any]) -> None:
         raise Postpone(timezone.now() + _AFTER_REPLY)
     wait_for_energy()
     try:
-        found, usage = title.find_title(registry.provider(), messages)
+        with accounted(registry.provider(), conversation.owner_id) as provider:
+            found = title.find_title(provider, messages)
     except ModelNotReady as reason:
         if registry.status().state is ModelState.LOADING:
             raise Postpone(timezone.now() + _AGAIN) from reason
@@ -44,5 +46,4 @@ def find_title(payload: dict[str, Any]) -> None:
     except ProviderError:
         logger.info("no title was found")
         return
-    prompts.record_usage(conversation.owner_id, "title", Lane.BACKGROUND, usage, "stop")
     titles.give_title(conversation.pk, found)

@@ -12,12 +12,13 @@ from django.db import close_old_connections
 from django.utils import timezone
 
 from chat.actions import energy
+from chat.actions.accounts import accounted
 from chat.context import preparation, prepared, title
 from chat.context.known import prototypes
 from chat.context.prompt import DEFAULT_PERSONA
 from chat.llm.llama import LlamaProvider
 from chat.llm.registry import registry
-from chat.llm.types import ModelNotReady, Provider, ProviderError, Turn
+from chat.llm.types import ModelNotReady, Provider, ProviderError, Turn, Unfinished
 from chat.memory import app_memories, judge, judge_prompt, prompt, reader
 from chat.models import Conversation
 
@@ -43,9 +44,11 @@ def _warm() -> None:
     if not isinstance(provider, LlamaProvider):
         return
     try:
-        provider.warm([Turn("system", DEFAULT_PERSONA), Turn("user", "")], slot="persona")
+        # They are read once, as part of starting, and for no one owner: on a slow machine they alone would
+        # leave no energy for the first looks.
+        provider.warm([Turn("system", DEFAULT_PERSONA), Turn("user", "")], slot="persona", starting=True)
         for slot, turns in background_prompts().items():
-            provider.warm(turns, slot=slot, background=True)
+            provider.warm(turns, slot=slot, background=True, starting=True)
     except ProviderError:
         # Whoever needs the prompt reads it then.
         return
@@ -65,24 +68,24 @@ def rewarm(payload: dict[str, Any]) -> None:
         provider = registry.provider()
         turns = preparation.as_it_stands(conversation, provider)
         if turns is not None:
-            read_in_advance(provider, conversation.pk, turns)
-    except ModelNotReady as reason:
+            read_in_advance(provider, conversation, turns)
+    except (ModelNotReady, Unfinished) as reason:
         raise Postpone(timezone.now() + _AGAIN) from reason
 
 
-def read_in_advance(provider: Provider, conversation_id: Any, turns: list[Turn]) -> None:
+def read_in_advance(provider: Provider, conversation: Conversation, turns: list[Turn]) -> None:
     """Let the model read what a conversation's next prompt will begin with, in a slot beside its own.
 
-    Bit by bit, so that between two messages a look has its turn. Raises ModelNotReady; what else the provider
-    says against it is logged, for it only means that somebody will wait.
+    Bit by bit, so that between two messages a look has its turn. Raises ModelNotReady and Unfinished; what
+    else the provider says against it is logged, for it only means that somebody will wait.
     """
-    if not isinstance(provider, LlamaProvider):
-        return
+    slot = prepared.slot_of(conversation.pk)
     try:
-        for end in range(1, len(turns)):
-            if turns[end].role == "user":
-                provider.warm([*turns[:end], Turn("user", "")], slot=prepared.slot_of(conversation_id))
-    except ModelNotReady:
+        with accounted(provider, conversation.owner_id) as asked:
+            for end in range(1, len(turns)):
+                if turns[end].role == "user":
+                    asked.warm([*turns[:end], Turn("user", "")], slot=slot)
+    except (ModelNotReady, Unfinished):
         raise
     except ProviderError:
         logger.warning("the next prompt was not read in advance")

@@ -37,6 +37,8 @@ class Request:
     grammar: str | None = None
     stop: StopFlag = field(default_factory=StopFlag)
     background: bool = False
+    # Takes no energy.
+    free: bool = False
     pieces: queue.SimpleQueue[bytes | Exception | None] = field(default_factory=queue.SimpleQueue)
     generated: list[int] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
@@ -273,8 +275,5 @@ class Engine:
 
 def _account(request: Request, seconds: float) -> None:
     request.usage.worked += seconds
-    # The fixed beginnings of background prompts are read once, as part of starting: on a slow machine they
-    # alone would leave no energy for the first looks.
-    starting = request.background and request.max_tokens == 0
-    if request.lane is Lane.BACKGROUND and not starting:
+    if request.lane is Lane.BACKGROUND and not request.free:
         meter.background.add(seconds)

@@ -15,7 +15,18 @@ from .native import Native
 from .parking import ParkingLot
 from .sampler import Sampling
 from .template import ChatTemplate
-from .types import Completion, Finish, Lane, ModelNotReady, PromptTooLong, StopFlag, Turn, Unfinished, Usage
+from .types import (
+    Completion,
+    Finish,
+    Lane,
+    ModelNotReady,
+    PromptTooLong,
+    ProviderError,
+    StopFlag,
+    Turn,
+    Unfinished,
+    Usage,
+)
 
 # Seats in the chat's context: the conversation that is being written and what is prepared beside it.
 SEQUENCES = 4
@@ -137,15 +148,21 @@ class LlamaProvider:
     ) -> Completion:
         """Return a whole answer at temperature 0; among the background prompts. Raises Unfinished."""
         request = self._submit(turns, slot, lane, max_tokens, Sampling(), grammar, stop, background=True)
-        text = b"".join(request).decode(errors="replace")
-        if request.finish == "cancelled":
-            raise Unfinished(request.usage)
+        text = _read(request).decode(errors="replace")
         return Completion(text, request.finish, request.usage)
 
-    def warm(self, turns: Sequence[Turn], *, slot: str, background: bool = False) -> None:
-        """Read a prompt into its slot while nothing else is wanted, and wait for it."""
-        for _ in self._submit(turns, slot, Lane.BACKGROUND, 0, Sampling(), None, None, background=background):
-            pass
+    def warm(
+        self, turns: Sequence[Turn], *, slot: str, background: bool = False, starting: bool = False
+    ) -> Usage:
+        """Read a prompt into its slot while nothing else is wanted, wait for it and return what it cost.
+
+        What is read as part of `starting` takes no energy.
+        """
+        request = self._submit(
+            turns, slot, Lane.BACKGROUND, 0, Sampling(), None, None, background=background, free=starting
+        )
+        _read(request)
+        return request.usage
 
     def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
         """Drop what is cached of these slots and, but for the prompts in `keep`, of all background slots."""
@@ -164,11 +181,12 @@ class LlamaProvider:
         stop: StopFlag | None,
         *,
         background: bool = False,
+        free: bool = False,
     ) -> Request:
         tokens = self._loaded()[1].tokens(turns)
         if len(tokens) + max_tokens > self._longest:
             raise PromptTooLong("This conversation is longer than the model's window.")
-        request = Request(tokens, slot, lane, max_tokens, sampling, grammar, background=background)
+        request = Request(tokens, slot, lane, max_tokens, sampling, grammar, background=background, free=free)
         request.stop = stop if stop is not None else request.stop
         request.stop.on_set(partial(self.engine.stop, request))
         return self.engine.submit(request)
@@ -178,3 +196,15 @@ class LlamaProvider:
         # First: a tokenizer that is used after its model was freed takes the process with it.
         self._native = self._template = None
         self.engine.close()
+
+
+def _read(request: Request) -> bytes:
+    """Return all bytes of an answer, and raise Unfinished for half of one; failures carry what was spent."""
+    try:
+        answer = b"".join(request)
+    except ProviderError as problem:
+        problem.usage = request.usage
+        raise
+    if request.finish == "cancelled":
+        raise Unfinished(request.usage)
+    return answer

@@ -115,12 +115,17 @@ class ScriptedProvider:
             raise Unfinished(Usage(prompt_tokens=self.count_tokens(turns)))
         own = {"title": self.titles, "app_memory": self.app_memories, "app_choice": self.app_choices}
         default = "none" if slot in own else self.default_completion
-        text = self._next(own.get(slot, self.completions), default, turns)
-        usage = Usage(prompt_tokens=self.count_tokens(turns), completion_tokens=self.count_text(text))
+        usage = Usage(prompt_tokens=self.count_tokens(turns))
         if self.seconds is not None:
             usage.worked = usage.seconds = self.seconds(self.calls[-1])
             if lane is Lane.BACKGROUND:
                 meter.background.add(usage.worked)
+        try:
+            text = self._next(own.get(slot, self.completions), default, turns)
+        except ProviderError as problem:
+            problem.usage = problem.usage or usage
+            raise
+        usage.completion_tokens = self.count_text(text)
         return Completion(text, usage=usage)
 
     def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:

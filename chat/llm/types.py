@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 RoleName = Literal["system", "user", "assistant"]
 Finish = Literal["stop", "length", "cancelled"]
@@ -65,7 +65,9 @@ class StopFlag:
 
 
 class ProviderError(Exception):
-    """A call that failed; its text is a plain sentence for the user."""
+    """A call that failed; its text is a plain sentence for the user, `usage` what it cost until then."""
+
+    usage: Usage | None = None
 
 
 class ModelNotReady(ProviderError):
@@ -82,6 +84,11 @@ class Unfinished(ProviderError):
     def __init__(self, usage: Usage) -> None:
         super().__init__("The model was stopped before it had finished.")
         self.usage = usage
+
+    @property
+    def worked(self) -> float:
+        """For how many seconds the model worked for it."""
+        return self.usage.worked if self.usage else 0.0
 
 
 @dataclass(slots=True)
@@ -158,4 +165,13 @@ class Provider(Protocol):
 
         Returns at once; a provider that caches nothing here does nothing.
         """
+        ...
+
+
+@runtime_checkable
+class ReadsAhead(Protocol):
+    """A provider that can read a prompt before anybody needs it."""
+
+    def warm(self, turns: Sequence[Turn], *, slot: str) -> Usage:
+        """Read a prompt into its slot while nothing else is wanted, and return what that cost."""
         ...

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn, Usage
+from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn
 from chat.models import MAX_CONTENT, AppMemory
 from chat.topics.match import shared, words
 
@@ -60,8 +60,8 @@ class Unreadable(ProviderError):
 
 def choose(
     provider: Provider, memories: Sequence[AppMemory], new: str, *, stop: StopFlag | None = None
-) -> tuple[Choice, Usage]:
-    """Return what makes room for `new` among these, and what the choice cost.
+) -> Choice:
+    """Return what makes room for `new` among these.
 
     The model chooses among what words allow: only a memory that has to do with the new one may absorb it, and
     the text is put together from both (asked to write it, the default model left out what one of them said).
@@ -72,7 +72,7 @@ def choose(
     likeness = {m.pk: _likeness(m.content, new) for m in ours}
     twin = max(ours, key=lambda m: min(likeness[m.pk]), default=None)
     if twin is not None and min(likeness[twin.pk]) >= _SAME:
-        return Choice(twin.pk, twin.content, new, "about the same"), Usage()
+        return Choice(twin.pk, twin.content, new, "about the same")
     listed = ours or sorted(memories, key=lambda m: m.updated_at)
     related = [n for n, m in enumerate(listed, 1) if max(likeness.get(m.pk, (0.0,))) >= _RELATED]
     notes = "\n".join(f"{n}. {memory.content}" for n, memory in enumerate(listed, 1))
@@ -84,7 +84,7 @@ def choose(
         grammar=_grammar(len(listed), related),
         stop=stop,
     )
-    return read(completion.text, listed, related, new), completion.usage
+    return read(completion.text, listed, related, new)
 
 
 def prefix() -> list[Turn]:

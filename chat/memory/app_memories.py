@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn, Usage
+from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn
 from chat.models import MAX_CONTENT, Message, Role
 
 from .secrets import REDACTED, redact
@@ -73,8 +73,8 @@ def write(
     *,
     redacting: bool = True,
     stop: StopFlag | None = None,
-) -> tuple[str, Usage] | None:
-    """Return what is to be remembered of these messages and what that cost; None when nothing happened.
+) -> str | None:
+    """Return what is to be remembered of these messages; None when nothing happened.
 
     `summary` tells of what came before them. Blocks while the model writes: call it from a worker thread,
     outside any transaction. Raises ProviderError when nothing usable came.
@@ -102,7 +102,7 @@ def write(
     text = cut(found)
     if not text:
         raise ProviderError("The model told something else than what was said.")
-    return text, completion.usage
+    return text
 
 
 def tags(text: str, messages: Sequence[Message]) -> list[str]:

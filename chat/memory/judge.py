@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from chat.llm.types import Lane, Provider, StopFlag, Usage
+from chat.llm.types import Lane, Provider, StopFlag
 from chat.memory import judge_prompt
 from chat.memory.changes import adds, changes, ends, matter
 from chat.memory.consolidate import (
@@ -21,7 +21,6 @@ from chat.memory.consolidate import (
 )
 from chat.memory.extract import Candidate
 from chat.memory.kind_rules import first_rule
-from chat.memory.reader import total
 from chat.memory.similar import contains, names, negated, numbers
 from chat.models import Fact
 
@@ -60,7 +59,6 @@ class Verdict:
 
     opinion: Opinion | None = None
     failure: str = ""
-    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +196,6 @@ def _ask(provider: Provider, question: _Question, stop: StopFlag | None, lane: L
             grammar=f"root ::= {choices}",
             stop=stop,
         )
-        verdict.usage = total(verdict.usage, completion.usage)
         answer = completion.text.strip()
         match = _ANSWER.match(answer)
         if match and (match[1] or answer in question.allowed):

@@ -20,6 +20,8 @@ PURPOSES: dict[str, Any] = {
     "summary": lazy("Summing up"),
     "app_memory": lazy("Writing app memories"),
     "app_choice": lazy("Choosing among app memories"),
+    "classify": lazy("Sorting what you added"),
+    "warm": lazy("Reading prompts in advance"),
 }
 
 

@@ -82,7 +82,7 @@ def writing(provider: LlamaProvider) -> Iterator[list[Any]]:
         else:
             problem_text = "(nothing)"
         took = time.perf_counter() - began
-        text = written[0] if written else ""
+        text = written or ""
         seconds += [took] if written else []
         low = text.casefold()
         hits = sum(any(word.casefold() in low for word in group) for group in case["expect"])
@@ -111,7 +111,7 @@ def choosing(provider: LlamaProvider, texts: list[str]) -> Iterator[Row]:
     for new, about in NEW:
         began = time.perf_counter()
         try:
-            choice, _ = app_choice.choose(provider, memories, new)
+            choice = app_choice.choose(provider, memories, new)
         except ProviderError as problem:
             print(f"choice  {time.perf_counter() - began:4.1f} s  ({problem})  {new}")
             continue

@@ -31,7 +31,7 @@ def said(*texts: str) -> list[Message]:
 
 def test_the_summary_so_far_and_what_was_said_since_make_the_new_one():
     provider = ScriptedProvider(default_completion=GOOD)
-    text, _ = summary.summarise(provider, "They met.", said("Let us sail in May.", "Which harbour?"))
+    text = summary.summarise(provider, "They met.", said("Let us sail in May.", "Which harbour?"))
     assert text == f"They met. {GOOD}"
     asked = provider.calls[0].turns[-1].content
     assert asked.index("User: Let us sail in May.") < asked.index("Assistant: Which harbour?")
@@ -42,7 +42,7 @@ def test_what_was_told_long_ago_thins_out_and_the_first_sentence_stays():
     provider = ScriptedProvider(default_completion=minutes)
     text = ""
     for n in range(60):
-        text, _ = summary.summarise(provider, text, said(f"Stage {n} of the trip leads over the hills."))
+        text = summary.summarise(provider, text, said(f"Stage {n} of the trip leads over the hills."))
         assert provider.count_text(text) <= 256
     stages = [int(number) for number in re.findall(r"Stage (\d+)", text)]
     assert (stages[0], stages[-3:]) == (0, [57, 58, 59])
@@ -65,7 +65,7 @@ def test_what_was_not_said_stays_out_of_it(told):
 
 def test_of_two_sentences_the_one_that_was_said_stays():
     provider = ScriptedProvider(default_completion="The user wants to sail in May. The house has 3 rooms.")
-    text, _ = summary.summarise(provider, "", said("I want to sail in May."))
+    text = summary.summarise(provider, "", said("I want to sail in May."))
     assert text == "The user wants to sail in May."
 
 
@@ -100,9 +100,9 @@ def test_a_secret_stays_out_of_it():
     provider = ScriptedProvider(
         default_completion="The user's password is hunter2secret! and they sail in May."
     )
-    text, _ = summary.summarise(provider, "", said("My password is hunter2secret! We sail in May."))
+    text = summary.summarise(provider, "", said("My password is hunter2secret! We sail in May."))
     assert "hunter2secret" not in text
-    text, _ = summary.summarise(provider, "", said("My password is hunter2secret!"), redacting=False)
+    text = summary.summarise(provider, "", said("My password is hunter2secret!"), redacting=False)
     assert "hunter2secret" in text
 
 

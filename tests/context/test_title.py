@@ -23,7 +23,7 @@ TENT = said("Can you help me pick a tent for two? We are off to Norway.", "Gladl
 
 
 def found(answer: str, messages: list[Message] = TENT) -> str:
-    return title.find_title(ScriptedProvider(titles=deque([answer])), messages)[0]
+    return title.find_title(ScriptedProvider(titles=deque([answer])), messages)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def provider():
 
 
 def test_what_was_said_makes_the_title(provider):
-    assert title.find_title(provider, TENT)[0] == "A tent for Norway"
+    assert title.find_title(provider, TENT) == "A tent for Norway"
     call = provider.calls[0]
     assert (call.slot, call.lane, call.max_tokens <= 32) == ("title", Lane.BACKGROUND, True)
     assert call.turns[-1].content.endswith("Assistant: Gladly.\n\nTitle in English:")
@@ -90,7 +90,7 @@ def test_half_a_word_at_the_end_is_left_out():
         def complete(self, turns, **how):
             return Completion("A tent for Norw", "length", Usage())
 
-    assert title.find_title(Cut(), TENT)[0] == "A tent for"
+    assert title.find_title(Cut(), TENT) == "A tent for"
 
 
 def test_very_long_messages_are_read_by_their_beginning(provider):

@@ -8,10 +8,11 @@ from django.contrib import admin
 from django.urls import reverse
 
 from chat.actions import deletions
+from chat.actions.accounts import record_call
 from chat.actions.facts import add_fact
 from chat.actions.messages import finish_reply, send_message
 from chat.actions.owners import create_token
-from chat.actions.prompts import record_prompt, record_usage
+from chat.actions.prompts import record_prompt
 from chat.context.prompt import build
 from chat.llm.types import Lane, Usage
 from chat.models import AppMemory, Energy, ExtractionRun, OwnerSettings, Topic, TopicArchive
@@ -27,7 +28,7 @@ def filled(owner, scripted):
     asked, reply = send_message(owner, "I love hiking.")
     finish_reply(reply, "Nice.", "complete")
     record_prompt(asked.conversation, asked, reply, build(asked.conversation, asked, scripted), 8192)
-    record_usage(owner.pk, "reply", Lane.CHAT, Usage(), "stop")
+    record_call(owner.pk, "reply", Lane.CHAT, Usage(), "stop")
     add_fact(owner, "I love hiking")
     deletions.forget(owner, [add_fact(owner, "I love tea").pk])
     gone = deletions.forget(owner, [add_fact(owner, "I love coffee").pk])

@@ -41,7 +41,7 @@ def test_reading_in_advance_takes_them_too(llama):
 
 def test_the_fixed_beginnings_that_are_read_at_the_start_take_none(llama):
     beginning = [Turn("system", "A prompt that everybody begins with. " * 12), Turn("user", "")]
-    llama.warm(beginning, slot="fixed", background=True)
+    llama.warm(beginning, slot="fixed", background=True, starting=True)
     assert meter.background.take() == 0
 
 
