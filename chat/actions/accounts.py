@@ -97,7 +97,7 @@ class Accounted:
             answer = self._provider.complete(
                 turns, slot=slot, lane=lane, max_tokens=max_tokens, grammar=grammar, stop=stop
             )
-        self.calls.append(_Call(self._purpose or slot, lane, answer.usage, answer.finish))
+        self._note(self._purpose or slot, lane, answer.usage, answer.finish)
         return answer
 
     def warm(self, turns: Sequence[Turn], *, slot: str) -> None:
@@ -106,12 +106,7 @@ class Accounted:
             return
         with self._failing(WARM, Lane.BACKGROUND):
             more = self._provider.warm(turns, slot=slot)
-        if self.calls and (last := self.calls[-1]).purpose == WARM:
-            last.usage.prompt_tokens = more.prompt_tokens
-            last.usage.seconds += more.seconds
-            last.usage.worked += more.worked
-        else:
-            self.calls.append(_Call(WARM, Lane.BACKGROUND, more, "stop"))
+        self._note(WARM, Lane.BACKGROUND, more, "stop")
 
     def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
         """Drop what is cached of these slots."""
@@ -130,8 +125,18 @@ class Accounted:
         except ProviderError as problem:
             if problem.usage is not None:
                 outcome = _CANCELLED if isinstance(problem, Unfinished) else _FAILED
-                self.calls.append(_Call(purpose, lane, problem.usage, outcome))
+                self._note(purpose, lane, problem.usage, outcome)
             raise
+
+    def _note(self, purpose: str, lane: Lane, usage: Usage, outcome: str) -> None:
+        last = self.calls[-1] if self.calls else None
+        if last is None or purpose != WARM or last.purpose != WARM:
+            self.calls.append(_Call(purpose, lane, usage, outcome))
+            return
+        last.outcome = outcome
+        last.usage.prompt_tokens = usage.prompt_tokens
+        last.usage.seconds += usage.seconds
+        last.usage.worked += usage.worked
 
 
 @contextmanager

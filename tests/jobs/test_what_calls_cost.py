@@ -187,7 +187,7 @@ def test_what_failed_of_it_is_counted_too(owner):
     provider = Ahead()
     provider.fails_after = 2
     warm.read_in_advance(provider, chat_of(owner), LONG)
-    assert outcomes() == {("warm", "failed"): 2}
+    assert outcomes() == {("warm", "failed"): 1}
     energy.settle()
     assert_the_gauge_agrees()
 
