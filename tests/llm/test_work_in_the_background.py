@@ -35,8 +35,10 @@ def test_what_the_user_waits_for_takes_none(llama):
 
 
 def test_reading_in_advance_takes_them_too(llama):
-    llama.warm([Turn("system", "A prompt that everybody begins with. " * 10), Turn("user", "")], slot="ahead")
-    assert meter.background.take() > 0
+    begins = [Turn("system", "A prompt that everybody begins with. " * 10), Turn("user", "")]
+    usage = llama.warm(begins, slot="ahead")
+    assert usage.prompt_tokens == llama.count_tokens(begins)
+    assert meter.background.take() == pytest.approx(usage.worked)
 
 
 def test_the_fixed_beginnings_that_are_read_at_the_start_take_none(llama):
@@ -66,6 +68,7 @@ def test_a_call_that_fails_in_the_engine_is_counted(llama, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(llama.engine, "_work", breaks)
-        with pytest.raises(ProviderError):
+        with pytest.raises(ProviderError) as failure:
             background(llama, "broken", 4)
-    assert meter.background.take() >= 0.05
+    assert meter.background.take() == pytest.approx(failure.value.usage.worked)
+    assert failure.value.usage.worked >= 0.05
