@@ -20,6 +20,7 @@ from django.utils import timezone, translation
 from django_htmx.http import HttpResponseClientRedirect
 
 from chat.actions.owners import local_owner, settings_of, zone_in
+from chat.actions.tokens import note_use
 from chat.models import ApiToken
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -27,6 +28,8 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 FORWARDED_REFUSED = (
     "This request came through a proxy or a tunnel. In local mode memoryapp answers this machine only."
 )
+# Their views ask every caller themselves, also to read, and refuse as programs read it (chat.api.auth).
+OWN_DOORS = ("/api/", "/v1/")
 OTHER_ORIGIN = "This request came from another page than memoryapp's own, so nothing was changed."
 
 
@@ -51,6 +54,13 @@ def bearer(header: str | None) -> str | None:
     return secret.strip() or None if kind.lower() == "bearer" else None
 
 
+def _token(secret: str | None) -> ApiToken | None:
+    token = ApiToken.objects.valid(secret) if secret else None
+    if token is not None:
+        note_use(token)
+    return token
+
+
 class RefuseForwarded:
     """In local mode refuse what a proxy or tunnel passed on: it makes the internet look like loopback."""
 
@@ -72,17 +82,15 @@ class SameOrigin:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         # get_host() also refuses a Host that is not ours, before anything else looks at the request.
         host = request.get_host()
-        token = (
-            ApiToken.objects.valid(secret)
-            if (secret := bearer(request.headers.get("Authorization")))
-            else None
-        )
+        token = _token(bearer(request.headers.get("Authorization")))
         if token is not None:
             request.bearer_owner = token.owner  # type: ignore[attr-defined]
             # A page of another site cannot send this header without a preflight that we never allow.
             request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]
-        elif request.method not in _SAFE and not same_origin(
-            request.headers.get("Origin"), request.scheme or "", host
+        elif (
+            request.method not in _SAFE
+            and not same_origin(request.headers.get("Origin"), request.scheme or "", host)
+            and not request.path.startswith(OWN_DOORS)
         ):
             return HttpResponseForbidden(OTHER_ORIGIN, content_type="text/plain; charset=utf-8")
         return self.get_response(request)
@@ -188,7 +196,7 @@ def _page_scheme(scope: Scope, headers: dict[str, str]) -> str:
 
 @database_sync_to_async
 def _token_owner(secret: str | None) -> Any:
-    token = ApiToken.objects.valid(secret) if secret else None
+    token = _token(secret)
     return token.owner if token else None
 
 

@@ -13,6 +13,7 @@ from chat.models import (
     Conversation,
     Deletion,
     Fact,
+    IdempotentRequest,
     Job,
     Message,
     OwnerSettings,
@@ -67,6 +68,7 @@ def wipe(deletion: Deletion) -> None:
     graph.drop_orphans(owner)
     AppMemory.objects.for_owner(owner).filter(deletion__in=until).delete()
     Tombstone.objects.filter(owner=owner, pressed_at__lte=deletion.pressed_at).delete()
+    IdempotentRequest.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     UsageRecord.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     until.exclude(pk=deletion.pk).delete()
     _begin_again(owner)

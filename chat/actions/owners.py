@@ -1,17 +1,15 @@
-"""The owner of a local installation, and their tokens."""
+"""The owner of a local installation, and what holds for every owner."""
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.utils import timezone
 
-from chat.models import ApiToken, App, OwnerSettings
+from chat.models import App, OwnerSettings
 
 LOCAL_NAME = "owner"
 
@@ -75,15 +73,3 @@ def zone_in(chosen: OwnerSettings) -> ZoneInfo:
         return ZoneInfo(chosen.time_zone or settings.TIME_ZONE)
     except (ZoneInfoNotFoundError, ValueError):
         return ZoneInfo("UTC")
-
-
-def create_token(owner: Any, name: str) -> str:
-    """Make a token and return its secret, which is shown this once and kept only as a hash."""
-    secret = f"mem_{secrets.token_urlsafe(32)}"
-    ApiToken.objects.create(owner=owner, name=name, digest=ApiToken.digest_of(secret))
-    return secret
-
-
-def revoke_token(token: ApiToken) -> None:
-    """Close the door to a token for good."""
-    ApiToken.objects.filter(pk=token.pk, revoked_at__isnull=True).update(revoked_at=timezone.now())

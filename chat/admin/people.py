@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponseBase
 
 from chat.actions.export import export
 from chat.actions.preferences import LOOK_AFTER_RANGE, PRUNE_AFTER, zones
-from chat.models import ApiToken, Deletion, OwnerSettings, Tombstone
+from chat.models import ApiToken, Deletion, IdempotentRequest, OwnerSettings, Tombstone
 from chat.views.downloads import download
 
 from .base import AnyAdmin, AnyForm, ReadOnly
@@ -78,9 +78,21 @@ class OwnerSettingsAdmin(AnyAdmin):
 class ApiTokenAdmin(ReadOnly):
     """Keys of programs; their hashes are not shown."""
 
-    list_display = ("name", "owner", "created_at", "revoked_at")
+    list_display = ("name", "owner", "created_at", "last_used_at", "revoked_at")
     list_filter = (("revoked_at", admin.EmptyFieldListFilter), "owner")
     search_fields = ("name",)
+    list_select_related = ("owner",)
+    date_hierarchy = "created_at"
+    exclude = ("digest",)
+
+
+@admin.register(IdempotentRequest)
+class IdempotentRequestAdmin(ReadOnly):
+    """What programs made with a key of their own, for a day."""
+
+    list_display = ("created_at", "owner", "key", "status")
+    list_filter = ("status", "owner")
+    search_fields = ("key",)
     list_select_related = ("owner",)
     date_hierarchy = "created_at"
     exclude = ("digest",)

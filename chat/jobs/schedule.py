@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from chat.actions import archive, fading, jobs, keeping
+from chat.actions import archive, fading, idempotency, jobs, keeping
 from chat.actions.owners import settings_of, zone_in
 from chat.models import Fact, OwnerSettings
 
@@ -74,6 +74,7 @@ def tonight(now: datetime) -> None:
 
     One owner's failure keeps no other from theirs; it is raised at the end, so that the job is tried again.
     """
+    idempotency.sweep(now)
     failure: Exception | None = None
     for owner in owners():
         chosen = settings_of(owner.pk)

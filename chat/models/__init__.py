@@ -8,6 +8,7 @@ from .extraction_run import ExtractionRun
 from .fact import Category, Fact, Origin
 from .fact_event import FactEvent, FactEventKind
 from .graph import Entity, EntityType, Relationship
+from .idempotency import IdempotentRequest
 from .job import Energy, Job, UsageRecord
 from .message import Message, MessageState, PromptReport, Role
 from .owner import ApiToken, OwnerSettings, Theme
@@ -29,6 +30,7 @@ __all__ = [
     "Fact",
     "FactEvent",
     "FactEventKind",
+    "IdempotentRequest",
     "Job",
     "MemoryMode",
     "Message",

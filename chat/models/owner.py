@@ -52,6 +52,10 @@ class OwnerSettings(models.Model):
 class ApiTokenQuerySet(OwnedQuerySet["ApiToken"]):
     """Reads of API tokens."""
 
+    def standing(self) -> ApiTokenQuerySet:
+        """Return those that open the door, the oldest first."""
+        return self.filter(revoked_at__isnull=True).order_by("created_at")
+
     def valid(self, secret: str) -> ApiToken | None:
         """Return the unrevoked token with this secret, with its owner, who must not be locked out."""
         known = self.filter(digest=ApiToken.digest_of(secret), revoked_at__isnull=True)
@@ -65,6 +69,8 @@ class ApiToken(OwnedModel):
     digest = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     revoked_at = models.DateTimeField(null=True, blank=True)
+    # To the minute, so that reading a lot writes little.
+    last_used_at = models.DateTimeField(null=True, blank=True)
 
     objects = ApiTokenQuerySet.as_manager()
 

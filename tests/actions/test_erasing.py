@@ -9,7 +9,8 @@ from django.utils import timezone
 from chat.actions import deletions, preferences
 from chat.actions.facts import add_fact
 from chat.actions.messages import add_message, finish_reply, send_message
-from chat.actions.owners import create_token, default_app, settings_of
+from chat.actions.owners import default_app, settings_of
+from chat.actions.tokens import create_token
 from chat.actions.topics import assign
 from chat.models import (
     App,

@@ -10,9 +10,10 @@ from django.urls import reverse
 from chat.actions import deletions
 from chat.actions.accounts import record_call
 from chat.actions.facts import add_fact
+from chat.actions.idempotency import Made, once
 from chat.actions.messages import finish_reply, send_message
-from chat.actions.owners import create_token
 from chat.actions.prompts import record_prompt
+from chat.actions.tokens import create_token
 from chat.context.prompt import build
 from chat.llm.types import Lane, Usage
 from chat.models import AppMemory, Energy, ExtractionRun, OwnerSettings, Topic, TopicArchive
@@ -37,6 +38,7 @@ def filled(owner, scripted):
     topic = Topic.objects.create(conversation=asked.conversation, title="I love hiking.")
     TopicArchive.objects.create(topic=topic, data=b"packed", count=1, sha256="0" * 64)
     create_token(owner, "script")
+    once(owner, "a key", b"a request", lambda: Made([]))
     AppMemory.objects.create(owner=owner, app=asked.conversation.app, content="The user loves hiking.")
     Energy.objects.create()
 

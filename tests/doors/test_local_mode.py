@@ -7,7 +7,8 @@ from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from chat.actions.owners import create_token, local_owner, revoke_token
+from chat.actions.owners import local_owner
+from chat.actions.tokens import create_token, revoke_token
 from chat.models import ApiToken, Fact
 
 PORT = "127.0.0.1:8000"

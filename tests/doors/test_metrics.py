@@ -9,7 +9,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families
 
 from chat.actions.messages import finish_reply, send_message
-from chat.actions.owners import create_token, revoke_token
+from chat.actions.tokens import create_token, revoke_token
 from chat.models import ApiToken, AppMemory, Energy, ExtractionRun, Job, PromptReport, UsageRecord
 
 pytestmark = pytest.mark.django_db

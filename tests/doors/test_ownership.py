@@ -124,7 +124,7 @@ OF_WHOEVER_ASKS |= {"fact_add", "settings", "erase", "model", "search", "statist
 SILENT = {"fact_add", "erase", "model", "search", "memory_health", "memory_graph", "archive", "clear"}
 SILENT |= {"statistics", "energy"}
 # Addresses with a door of their own.
-OTHERWISE_GUARDED = {"login", "logout", "admin", "metrics"}
+OTHERWISE_GUARDED = {"login", "logout", "admin", "metrics", "rest"}
 
 CASES = [
     pytest.param(method, address, data, htmx, id=f"{name}-{method}{'-htmx' if htmx else ''}")

@@ -1,0 +1,141 @@
+"""What the routers share: types of what comes in, pages of a list, ETags, and creating once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils.http import parse_etags
+from django.utils.translation import gettext as _
+from ninja import Header, Query, Schema
+from pydantic import ConfigDict, Field
+
+from chat.actions.idempotency import Made, once
+from chat.api.problems import Problem
+from chat.models import Deletion
+from chat.views.scope import HtmxHttpRequest
+
+T = TypeVar("T")
+MOST = 100  # of a page
+# Below every kind of integer that a database knows.
+_FURTHEST = 1_000_000
+
+Limit = Annotated[int, Query(ge=1, le=MOST, description="How many at most.")]
+Offset = Annotated[int, Query(ge=0, le=_FURTHEST, description="How many to pass over.")]
+IfMatch = Annotated[
+    str | None,
+    Header(alias="If-Match", max_length=1000, description="The `etag` that was read; `*` for any."),
+]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        description="Any text of your own. The same request with the same key creates once, for a day.",
+    ),
+]
+
+
+class Request(HtmxHttpRequest):
+    """A request that `OwnerAuth` let in: `auth` is whose memory this is."""
+
+    auth: Any
+
+
+class Body(Schema):
+    """What comes in: a member that is not known is refused, for it may be a slip of the pen."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Page(Schema, Generic[T]):
+    """A part of a list: `total` is how many there are in all, `next` where the rest begins."""
+
+    items: list[T]
+    total: int
+    next: str | None = None
+
+
+def page(
+    request: Request, rows: QuerySet[Any] | Sequence[Any], told: Callable[[Any], T], limit: int, offset: int
+) -> Page[T]:
+    """Return the asked part of rows in a fixed order; two queries of a query set."""
+    total = rows.count() if isinstance(rows, QuerySet) else len(rows)
+    end = offset + limit
+    more = dict(request.GET.items()) | {"limit": limit, "offset": end}
+    rest = f"{request.path}?{urlencode(more)}" if end < total else None
+    return Page[T](items=[told(row) for row in rows[offset:end]], total=total, next=rest)
+
+
+class DeletionOut(Schema):
+    """Something on its way out: out of sight, gone at `expires_at`; until then a POST to `undo` helps."""
+
+    id: UUID
+    state: str = Field(description="pending, undone or done")
+    pressed_at: datetime
+    expires_at: datetime
+    undo: str
+
+
+def deletion_out(deletion: Deletion) -> DeletionOut:
+    """Tell of a deletion."""
+    return DeletionOut(
+        id=deletion.pk,
+        state=deletion.state,
+        pressed_at=deletion.pressed_at,
+        expires_at=deletion.expires_at,
+        undo=undo_of(deletion.pk),
+    )
+
+
+def undo_of(deletion: Any) -> str:
+    """Return where a deletion is undone."""
+    return reverse("rest:undo", args=[deletion])
+
+
+def seen(if_match: str | None, *, needed: bool = False) -> list[str]:
+    """Return the marks that a request would accept, none for any; raises Problem where it must say one."""
+    if if_match is None:
+        if needed:
+            raise Problem(
+                "if-match-required",
+                _("Memory changes this by itself too. Send the etag that you read, as “If-Match”."),
+            )
+        return []
+    given = parse_etags(if_match)
+    # A weak or unreadable one never matches.
+    return [] if given == ["*"] else [etag[1:-1] for etag in given if etag.startswith('"')] or [""]
+
+
+def tagged(response: HttpResponse, mark: str) -> None:
+    """Send an object's mark as its ETag."""
+    response.headers["ETag"] = f'"{mark}"'
+
+
+def create(request: Request, response: HttpResponse, key: str | None, make: Callable[[], Made]) -> Made:
+    """Make something once for each Idempotency-Key; the answer's header says where it was made before."""
+    asked = f"{request.method} {request.get_full_path()}\n".encode() + request.body
+    made = once(request.auth, key or "", asked, make)
+    if made.again:
+        response.headers["Idempotency-Replayed"] = "true"
+    return made
+
+
+def still_there(rows: Iterable[T]) -> T:
+    """Return the one row that an earlier request made; raises Problem where it has been deleted since."""
+    row = next(iter(rows), None)
+    if row is None:
+        raise Problem("gone", _("What this request made has been deleted since."))
+    return row
+
+
+def responses(*statuses: int) -> dict[str, Any]:
+    """Return the part of an operation's documentation that says by which problems else it may end."""
+    return {"responses": {status: {} for status in statuses}}

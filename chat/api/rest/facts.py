@@ -1,0 +1,276 @@
+"""Facts: listed and found, added, edited and pinned, forgotten and brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from ninja import Query, Router, Schema
+from ninja.responses import Status
+from pydantic import Field
+
+from chat.actions import archive, deletions, facts, guard, revisions
+from chat.actions.idempotency import Made
+from chat.api.problems import Problem
+from chat.memory.similar import normalise
+from chat.models import Category, Fact
+from chat.models.fact import FactQuerySet
+from chat.views.scope import own_event, own_fact
+
+from .common import (
+    Body,
+    DeletionOut,
+    IdempotencyKey,
+    IfMatch,
+    Limit,
+    Offset,
+    Page,
+    Request,
+    create,
+    deletion_out,
+    page,
+    responses,
+    seen,
+    still_there,
+    tagged,
+    undo_of,
+)
+
+router = Router(tags=["facts"])
+
+
+class FactOut(Schema):
+    """One sentence known about the owner; `quote` are the words that it came from."""
+
+    id: UUID
+    text: str
+    category: Category
+    kind: str
+    subject: str
+    state: Literal["live", "superseded", "archived"]
+    pinned: bool
+    confidence: float = Field(ge=0, le=1)
+    mention_count: int
+    origin: str = Field(description="extracted, told, manual or highlight")
+    quote: str
+    language: str
+    first_seen: datetime
+    last_seen: datetime
+    last_used: datetime
+    conversation: UUID | None
+    message: UUID | None
+    supersedes: UUID | None
+    version: int
+    etag: str = Field(description="Send it as `If-Match` to change what you have read.")
+
+
+class FactIn(Body):
+    """A fact in the owner's words; its category and kind are found from them."""
+
+    text: str = Field(min_length=1, max_length=2000, examples=["I bake sourdough on Sundays."])
+
+
+class FactPatch(Body):
+    """What is to change; what is left out stays."""
+
+    text: str | None = Field(default=None, min_length=1, max_length=2000)
+    category: Category | None = None
+    pinned: bool | None = None
+
+
+class EventOut(Schema):
+    """One thing that happened to a fact, or to one that it replaced; `text` is what it said then."""
+
+    id: UUID
+    fact: UUID
+    kind: str
+    text: str | None
+    category: str | None
+    actor: str = Field(description="user, memory or system")
+    reason: str
+    message: UUID | None
+    created_at: datetime
+
+
+class RestoreIn(Body):
+    """The point of a fact's history to go back to."""
+
+    event: UUID
+
+
+def fact_mark(fact: Fact) -> str:
+    """Return what changes with everything of a fact that can be edited."""
+    return guard.mark(fact.pk, fact.version, fact.text, fact.category, fact.kind, fact.pinned)
+
+
+def fact_out(fact: Fact) -> FactOut:
+    """Tell a fact that came with its source conversation."""
+    source = fact.source_conversation
+    from_chat = source is not None and source.deletion_id is None
+    return FactOut(
+        id=fact.pk,
+        text=fact.text,
+        category=Category(fact.category),
+        kind=fact.kind,
+        subject=fact.subject,
+        state="superseded" if fact.superseded_at else "archived" if fact.archived_at else "live",
+        pinned=fact.pinned,
+        confidence=fact.confidence,
+        mention_count=fact.mention_count,
+        origin=fact.origin,
+        quote=fact.quote,
+        language=fact.language,
+        first_seen=fact.first_seen,
+        last_seen=fact.last_seen,
+        last_used=fact.last_used,
+        conversation=fact.source_conversation_id if from_chat else None,
+        message=fact.source_message_id if from_chat else None,
+        supersedes=fact.supersedes_id,
+        version=fact.version,
+        etag=fact_mark(fact),
+    )
+
+
+@router.get("", response=Page[FactOut])
+def list_facts(
+    request: Request,
+    q: Annotated[str, Query(max_length=200, description="Words that the text holds.")] = "",
+    category: Category | None = None,
+    pinned: bool | None = None,
+    state: Literal["live", "archived"] = "live",
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> Page[FactOut]:
+    """List what is known: by category, pinned ones first, the last mentioned first."""
+    mine = Fact.objects.for_owner(request.auth)
+    rows = mine.archived() if state == "archived" else mine.live().grouped()
+    if category is not None:
+        rows = rows.filter(category=category)
+    if pinned is not None:
+        rows = rows.filter(pinned=pinned)
+    # At most 150 are live, and the database does not know the two cases of every letter.
+    wanted = normalise(q)
+    found = [f for f in rows.select_related("source_conversation") if wanted in normalise(f.text)]
+    return page(request, found, fact_out, limit, offset)
+
+
+@router.post("", response={200: FactOut, 201: FactOut}, openapi_extra=responses(410))
+def add_fact(
+    request: Request, response: HttpResponse, body: FactIn, idempotency_key: IdempotencyKey = None
+) -> Status[FactOut]:
+    """Remember something: 201, or 200 with the fact that says it already, now mentioned once more."""
+
+    def make() -> Made:
+        fact = facts.add_fact(request.auth, body.text)
+        return Made([str(fact.pk)], 201 if fact.mention_count == 1 else 200)
+
+    made = create(request, response, idempotency_key, make)
+    fact = still_there(_told(request).filter(pk__in=made.ids, deletion=None))
+    tagged(response, fact_mark(fact))
+    return Status(made.status, fact_out(fact))
+
+
+@router.post("/clear", response=DeletionOut, openapi_extra=responses(409))
+def clear_facts(request: Request) -> DeletionOut:
+    """Forget all facts: gone at once, for good after eight seconds."""
+    return deletion_out(deletions.clear_all(request.auth))
+
+
+@router.get("/{fact_id}", response=FactOut)
+def get_fact(request: Request, response: HttpResponse, fact_id: UUID) -> FactOut:
+    """Tell one fact, live, superseded or in the archive."""
+    fact = _visible(request, fact_id)
+    tagged(response, fact_mark(fact))
+    return fact_out(fact)
+
+
+@router.patch("/{fact_id}", response=FactOut, openapi_extra=responses(409, 412, 428))
+def edit_fact(
+    request: Request, response: HttpResponse, fact_id: UUID, body: FactPatch, if_match: IfMatch = None
+) -> FactOut:
+    """Change a live fact's words, category or pin; answers with the fact that says it now.
+
+    That is another one where those words are known already. Needs `If-Match`.
+    """
+    wanted = seen(if_match, needed=True)
+    with _in_the_way(request, fact_id):
+        read = lambda: own_fact(request, fact_id)  # noqa: E731
+        with guard.unchanged(request.auth, read, fact_mark, wanted) as fact:
+            if body.text is not None or body.category is not None:
+                fact = facts.edit_fact(fact, body.text or fact.text, body.category or "")
+            if body.pinned is not None:
+                fact = facts.pin_fact(fact, body.pinned)
+    fact = _visible(request, fact.pk)
+    tagged(response, fact_mark(fact))
+    return fact_out(fact)
+
+
+@router.delete("/{fact_id}", response=DeletionOut, openapi_extra=responses(409))
+def forget_fact(request: Request, fact_id: UUID) -> DeletionOut:
+    """Forget a fact: gone at once, for good after four seconds. What it had replaced goes with it."""
+    with _in_the_way(request, fact_id):
+        return deletion_out(deletions.forget(request.auth, [own_fact(request, fact_id).pk]))
+
+
+@router.get("/{fact_id}/history", response=list[EventOut])
+def fact_history(request: Request, fact_id: UUID) -> list[EventOut]:
+    """Tell what happened to a fact and to all that it replaced, the oldest first."""
+    return [
+        EventOut(
+            id=event.pk,
+            fact=event.fact_id,
+            kind=event.kind,
+            text=event.after.get("text"),
+            category=event.after.get("category"),
+            actor=event.actor,
+            reason=event.reason,
+            message=event.source_message_id,
+            created_at=event.created_at,
+        )
+        for event in revisions.history(_visible(request, fact_id))
+    ]
+
+
+@router.post("/{fact_id}/restore", response=FactOut, openapi_extra=responses(409))
+def restore_fact(request: Request, response: HttpResponse, fact_id: UUID, body: RestoreIn) -> FactOut:
+    """Give a fact the words that it had after an event of its history; answers with the restored fact."""
+    with _in_the_way(request, fact_id):
+        restored = revisions.restore_to(own_fact(request, fact_id), own_event(request, body.event))
+    fact = _visible(request, restored.pk)
+    tagged(response, fact_mark(fact))
+    return fact_out(fact)
+
+
+@router.post("/{fact_id}/bring-back", response=FactOut, openapi_extra=responses(409))
+def bring_back_fact(request: Request, response: HttpResponse, fact_id: UUID) -> FactOut:
+    """Take a fact out of the archive, where what faded or made room lies for thirty days."""
+    with _in_the_way(request, fact_id):
+        fact = _visible(request, archive.bring_back(own_fact(request, fact_id)).pk)
+    tagged(response, fact_mark(fact))
+    return fact_out(fact)
+
+
+def _told(request: Request) -> FactQuerySet:
+    return Fact.objects.for_owner(request.auth).select_related("source_conversation")
+
+
+def _visible(request: Request, fact_id: UUID) -> Fact:
+    fact = own_fact(request, fact_id)
+    if fact.deletion_id is not None:
+        raise Http404
+    return fact
+
+
+@contextmanager
+def _in_the_way(request: Request, fact_id: UUID) -> Iterator[None]:
+    """Say of a fact that is being forgotten how that is undone."""
+    try:
+        yield
+    except facts.OnItsWayOut as reason:
+        pending = own_fact(request, fact_id).deletion_id
+        more: dict[str, Any] = {"conflicts_with": str(pending), "undo": undo_of(pending)} if pending else {}
+        raise Problem("conflict", str(reason), **more) from reason

@@ -1,0 +1,154 @@
+"""Who may come in at /api, and how it says no (design §10)."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from chat.actions.facts import add_fact
+from chat.models import Fact
+
+from .conftest import Program, with_token
+
+pytestmark = pytest.mark.django_db
+ORIGIN = "http://testserver"
+FORMS = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
+
+
+@pytest.fixture
+def page(owner):
+    """Our own page: it has the cookie, and its token in a header."""
+    ours = Program(origin=ORIGIN)
+    ours.client.get("/")
+    ours.headers["x-csrftoken"] = ours.client.cookies["csrftoken"].value
+    return ours
+
+
+def problem(answer, status):
+    assert answer.status_code == status
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    told = answer.json()
+    assert told["status"] == status
+    assert told["detail"].endswith((".", "”"))
+    return told
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_local_mode_wants_a_token_also_to_read(owner, stranger, method):
+    answer = stranger(method, "facts", {"text": "I was never here."} if method == "POST" else None)
+    problem(answer, 401)
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+    assert not Fact.objects.exists()
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_another_page_is_refused(owner, page, method):
+    for headers in ({"origin": "http://evil.example"}, {"origin": "null"}, {"sec_fetch_site": "cross-site"}):
+        problem(page(method, "facts", {"text": "I was never here."}, **headers), 403)
+    assert not Fact.objects.exists()
+
+
+def test_our_page_comes_in_with_its_csrf_token(page):
+    assert page("GET", "facts").status_code == 200
+    assert page("POST", "facts", {"text": "I come from the page."}).status_code == 201
+
+
+def test_a_browser_sends_no_origin_with_a_read(page):
+    del page.headers["origin"]
+    assert page("GET", "facts", sec_fetch_site="same-origin").status_code == 200
+    problem(page("GET", "facts", sec_fetch_site="none"), 401)
+    problem(page("POST", "facts", {"text": "I was never here."}, sec_fetch_site="same-origin"), 401)
+
+
+@pytest.mark.parametrize("token", ["", "x" * 32, "y" * 64])
+def test_our_page_needs_its_csrf_token_also_to_read(page, token):
+    page.headers["x-csrftoken"] = token
+    problem(page("GET", "facts"), 403)
+    problem(page("POST", "facts", {"text": "I was never here."}), 403)
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_what_a_form_of_another_page_could_send_is_no_json(page, program, kind):
+    for caller in (page, program):
+        problem(caller("POST", "facts", {"text": "I was never here."}, content_type=kind), 415)
+    assert not Fact.objects.exists()
+
+
+def test_a_wrong_token_is_no_reason_to_look_for_another_way_in(page, revoked):
+    problem(page("GET", "facts", authorization="Bearer mem_wrong"), 401)
+    problem(page("GET", "facts", authorization="Basic b3duZXI6"), 401)
+    problem(revoked("GET", "facts"), 401)
+
+
+def test_a_token_needs_no_origin_and_another_pages_does_not_matter(program):
+    assert program("GET", "facts", origin="http://evil.example").status_code == 200
+
+
+def test_a_server_wants_a_login_or_a_token(server_mode, owner, program, stranger, logged_in):
+    problem(stranger("GET", "facts"), 401)
+    assert program("GET", "facts").status_code == 200
+    problem(Program(origin=ORIGIN)("GET", "facts"), 401)
+
+
+def test_what_is_somebody_elses_is_not_there(owner, theirs):
+    fact = add_fact(owner, "I bake sourdough on Sundays.")
+    problem(theirs("GET", f"facts/{fact.pk}"), 404)
+    assert theirs("GET", "facts").json()["total"] == 0
+
+
+def test_a_locked_account_has_no_token(owner, program):
+    owner.is_active = False
+    owner.save()
+    problem(program("GET", "facts"), 401)
+
+
+def test_where_there_is_nothing_a_problem_says_so(program, stranger):
+    problem(program("GET", "nothing/here"), 404)
+    problem(stranger("GET", "nothing/here"), 401)
+    answer = program("PUT", "facts", {})
+    problem(answer, 405)
+    assert answer.headers["Allow"] == "GET, POST"
+
+
+@pytest.mark.parametrize(
+    "body", [b"{", b"\xff", b'{"text": NaN}', b'{"text": "\\ud800"}', b'{"text": "\\u0000"}', b"[" * 5000]
+)
+def test_what_is_no_json_is_malformed(program, body):
+    answer = program.client.post("/api/facts", body, content_type="application/json", headers=program.headers)
+    problem(answer, 400)
+
+
+def test_what_is_too_large_is_refused_before_it_is_read(program, settings):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
+    problem(program("POST", "facts", {"text": "I talk" + " a lot" * 100}), 413)
+
+
+def test_what_is_wrong_is_told_by_its_place(program):
+    told = problem(program("POST", "facts", {"text": 7, "colour": "red"}), 422)
+    assert [error["loc"] for error in told["errors"]] == [["body", "text"], ["body", "colour"]]
+
+
+def test_the_sentence_is_in_the_owners_language(owner, program):
+    from chat.actions.preferences import set_language
+
+    set_language(owner, "de")
+    assert program("GET", "nothing").json()["title"] == "Das gibt es nicht"
+
+
+def test_the_document_is_for_whoever_may_use_it(program, stranger, page):
+    assert program("GET", "openapi.json").json()["info"]["version"] == "1.0.0"
+    assert stranger("GET", "openapi.json").status_code == 401
+    assert Client(headers={"sec-fetch-site": "none"}).get("/api/openapi.json").status_code == 200
+
+
+def test_nobodys_words_are_cached(program):
+    assert program("GET", "facts").headers["Cache-Control"] == "no-store"
+
+
+def test_an_owner_with_two_programs_revokes_one(owner):
+    from chat.actions.tokens import revoke_token
+    from chat.models import ApiToken
+
+    one, two = with_token(owner, "one"), with_token(owner, "two")
+    revoke_token(ApiToken.objects.get(name="one"))
+    assert (one("GET", "facts").status_code, two("GET", "facts").status_code) == (401, 200)

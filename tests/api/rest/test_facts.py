@@ -1,0 +1,136 @@
+"""Facts for programs: each thing that the panel can do, with the same verbs."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from chat.actions import facts
+from chat.actions.facts import add_fact
+from chat.models import Fact
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def fact(owner):
+    return add_fact(owner, "I bake sourdough on Sundays.")
+
+
+def test_a_fact_is_added_and_told(program):
+    answer = program("POST", "facts", {"text": "I bake sourdough on Sundays."})
+    assert answer.status_code == 201
+    told = answer.json()
+    assert told["text"] == "I bake sourdough on Sundays."
+    assert answer.headers["ETag"] == f'"{told["etag"]}"'
+    assert program("GET", f"facts/{told['id']}").json() == told
+
+
+def test_what_is_known_already_is_told_with_200(program, fact):
+    answer = program("POST", "facts", {"text": "I bake sourdough on Sundays"})
+    assert (answer.status_code, answer.json()["id"]) == (200, str(fact.pk))
+    assert answer.json()["mention_count"] == 2
+
+
+def test_the_list_comes_in_pages(program, owner):
+    for number in range(5):
+        add_fact(owner, f"I own the book of {'abcde'[number]} stories.")
+    first = program("GET", "facts?limit=3").json()
+    assert (len(first["items"]), first["total"]) == (3, 5)
+    rest = program("GET", first["next"]).json()
+    assert (len(rest["items"]), rest["next"]) == (2, None)
+    assert len({f["id"] for f in first["items"] + rest["items"]}) == 5
+
+
+def test_facts_are_found_by_words_category_and_pin(program, make_fact):
+    make_fact("Mag Straßenbahnen", pinned=True)
+    make_fact("Builds a boat", category="project", kind="building")
+    assert [f["text"] for f in program("GET", "facts?q=STRASSE").json()["items"]] == ["Mag Straßenbahnen"]
+    assert program("GET", "facts?category=project").json()["total"] == 1
+    assert program("GET", "facts?pinned=true").json()["total"] == 1
+
+
+def test_a_page_has_at_most_a_hundred(program):
+    answer = program("GET", "facts?limit=101")
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["loc"] == ["query", "limit"]
+
+
+def test_editing_needs_the_etag_that_was_read(program, fact):
+    assert program("PATCH", f"facts/{fact.pk}", {"text": "I bake rye."}).status_code == 428
+    read = program("GET", f"facts/{fact.pk}")
+    edited = program("PATCH", f"facts/{fact.pk}", {"text": "I bake rye."}, if_match=read.headers["ETag"])
+    assert (edited.status_code, edited.json()["text"]) == (200, "I bake rye.")
+    late = program("PATCH", f"facts/{fact.pk}", {"text": "I bake buns."}, if_match=read.headers["ETag"])
+    assert (late.status_code, late.json()["title"]) == (412, "It has changed meanwhile")
+    assert Fact.objects.get(pk=fact.pk).text == "I bake rye."
+    again = program("PATCH", f"facts/{fact.pk}", {"pinned": True}, if_match=edited.headers["ETag"])
+    assert again.json()["pinned"] is True
+
+
+@pytest.mark.parametrize("tag", ['W/"weak"', "no tag at all", '""'])
+def test_a_weak_or_broken_etag_never_matches(program, fact, tag):
+    assert program("PATCH", f"facts/{fact.pk}", {"pinned": True}, if_match=tag).status_code == 412
+
+
+def test_a_star_matches_any(program, fact):
+    assert program("PATCH", f"facts/{fact.pk}", {"pinned": True}, if_match="*").status_code == 200
+
+
+def test_words_and_pin_change_together_or_not_at_all(program, fact, make_fact):
+    for number in range(facts.MAX_PINNED):
+        make_fact(f"Pinned {number}", pinned=True)
+    answer = program("PATCH", f"facts/{fact.pk}", {"text": "I bake rye.", "pinned": True}, if_match="*")
+    assert answer.status_code == 422
+    assert "10 memories are pinned" in answer.json()["detail"]
+    assert Fact.objects.get(pk=fact.pk).text == "I bake sourdough on Sundays."
+
+
+def test_forgetting_can_be_undone(program, fact):
+    gone = program("DELETE", f"facts/{fact.pk}")
+    assert (gone.status_code, gone.json()["state"]) == (200, "pending")
+    assert program("GET", f"facts/{fact.pk}").status_code == 404
+    blocked = program("PATCH", f"facts/{fact.pk}", {"pinned": True}, if_match="*")
+    assert (blocked.status_code, blocked.json()["undo"]) == (409, gone.json()["undo"])
+    assert program("DELETE", f"facts/{fact.pk}").status_code == 409
+    undone = program("POST", gone.json()["undo"])
+    assert undone.json()["returned"] == [str(fact.pk)]
+    assert program("GET", f"facts/{fact.pk}").status_code == 200
+    assert program("POST", gone.json()["undo"]).status_code == 409
+
+
+def test_all_is_cleared_and_undone(program, fact):
+    gone = program("POST", "facts/clear")
+    assert program("GET", "facts").json()["total"] == 0
+    assert program("GET", f"deletions/{gone.json()['id']}").json()["state"] == "pending"
+    program("POST", gone.json()["undo"])
+    assert program("GET", "facts").json()["total"] == 1
+
+
+def test_with_nothing_to_forget_clear_says_so(program):
+    answer = program("POST", "facts/clear")
+    assert (answer.status_code, answer.json()["detail"]) == (409, "There is nothing to forget.")
+
+
+def test_a_fact_goes_back_to_a_point_of_its_history(program, fact):
+    program("PATCH", f"facts/{fact.pk}", {"text": "I bake rye."}, if_match="*")
+    history = program("GET", f"facts/{fact.pk}/history").json()
+    assert [event["kind"] for event in history] == ["add", "edit"]
+    restored = program("POST", f"facts/{fact.pk}/restore", {"event": history[0]["id"]})
+    assert restored.json()["text"] == "I bake sourdough on Sundays."
+
+
+def test_what_faded_is_brought_back(program, fact):
+    Fact.objects.filter(pk=fact.pk).update(archived_at=timezone.now())
+    assert program("GET", "facts?state=archived").json()["items"][0]["state"] == "archived"
+    assert program("POST", f"facts/{fact.pk}/bring-back").json()["state"] == "live"
+    assert program("POST", f"facts/{fact.pk}/bring-back").status_code == 409
+
+
+@pytest.mark.parametrize("key", [str(uuid4()), "no-key", "%00", "0"])
+def test_what_is_not_there_is_404_whatever_its_key_looks_like(program, key):
+    answer = program("GET", f"facts/{key}")
+    assert answer.status_code == 404
+    assert answer.headers["Content-Type"] == "application/problem+json"
