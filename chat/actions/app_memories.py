@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -14,7 +14,17 @@ from django.utils.translation import gettext as _
 
 from chat.memory.app_choice import Choice, merged
 from chat.memory.app_memories import SAID_TO_APP
-from chat.models import MAX_CONTENT, App, AppMemory, Conversation, Deletion, MemoryMode, Message
+from chat.models import (
+    MAX_CONTENT,
+    App,
+    AppMemory,
+    AppMemoryEvent,
+    AppMemoryEventKind,
+    Conversation,
+    Deletion,
+    MemoryMode,
+    Message,
+)
 
 from . import events, jobs
 from .facts import OnItsWayOut
@@ -61,8 +71,9 @@ def store(
         own = AppMemory.objects.filter(source_conversation=conversation).first()
         if fresh is None or (own is not None and (own.edited or own.deletion_id)):
             return None
-        now = timezone.now()
+        now, kind = timezone.now(), AppMemoryEventKind.UPDATE
         if own is None:
+            kind = AppMemoryEventKind.ADD
             if not _can_make_room(fresh.app_id):
                 return None
             if (absorbed := _make_room(fresh, choice, now)) is not None:
@@ -75,6 +86,7 @@ def store(
             text, metadata = merged(own.content, text), {**metadata, "related_conversations": related}
         own.content, own.metadata, own.updated_at = text, metadata, now
         own.save()
+        _record(own, kind=kind)
         events.tell(fresh.owner_id, "facts")
     return own
 
@@ -110,10 +122,11 @@ def _make_room(conversation: Conversation, choice: Choice | None, now: Any) -> A
         target.metadata["related_conversations"] = [*related, str(conversation.pk)]
         target.content, target.updated_at = choice.text, now
         target.save(update_fields=["content", "metadata", "updated_at"])
+        _record(target, kind=AppMemoryEventKind.ABSORB)
         events.tell(conversation.owner_id, "facts")
         return target
     if target is not None and AppMemory.objects.filter(app=conversation.app_id).count() >= MOST:
-        target.delete()
+        _let_go([target])
     _evict(conversation.app_id)
     return None
 
@@ -123,7 +136,18 @@ def _evict(app_id: UUID) -> None:
     over = AppMemory.objects.filter(app=app_id).count() - MOST + 1
     if over > 0:
         oldest = AppMemory.objects.filter(app=app_id).live().order_by("edited", "updated_at", "pk")
-        AppMemory.objects.filter(pk__in=[m.pk for m in oldest[:over]]).delete()
+        _let_go(list(oldest[:over]))
+
+
+def _let_go(memories: Sequence[AppMemory]) -> None:
+    AppMemory.objects.filter(pk__in=[memory.pk for memory in memories]).delete()
+    _record(*memories, kind=AppMemoryEventKind.EVICT)
+
+
+def _record(*memories: AppMemory, kind: AppMemoryEventKind) -> None:
+    AppMemoryEvent.objects.bulk_create(
+        AppMemoryEvent(owner_id=memory.owner_id, app_id=memory.app_id, kind=kind) for memory in memories
+    )
 
 
 def edit(memory: AppMemory, text: str) -> None:

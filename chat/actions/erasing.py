@@ -10,6 +10,7 @@ from typing import Any
 from chat.models import (
     App,
     AppMemory,
+    AppMemoryEvent,
     Conversation,
     Deletion,
     Fact,
@@ -69,6 +70,7 @@ def wipe(deletion: Deletion) -> None:
     AppMemory.objects.for_owner(owner).filter(deletion__in=until).delete()
     Tombstone.objects.filter(owner=owner, pressed_at__lte=deletion.pressed_at).delete()
     IdempotentRequest.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
+    AppMemoryEvent.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     UsageRecord.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     until.exclude(pk=deletion.pk).delete()
     _begin_again(owner)

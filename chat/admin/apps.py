@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from chat.actions.deletions import forget_app_memories
 from chat.actions.messages import Refused
-from chat.models import App, AppMemory
+from chat.models import App, AppMemory, AppMemoryEvent
 
 from .base import ReadOnly
 
@@ -67,3 +67,13 @@ class AppMemoryAdmin(ReadOnly):
     search_fields = ("content", "app__name")
     list_select_related = ("app", "owner", "source_conversation")
     date_hierarchy = "updated_at"
+
+
+@admin.register(AppMemoryEvent)
+class AppMemoryEventAdmin(ReadOnly):
+    """That memories of apps were written, absorbed by others, and made room."""
+
+    list_display = ("created_at", "kind", "app", "owner")
+    list_filter = ("kind", "app", "owner")
+    list_select_related = ("app", "owner")
+    date_hierarchy = "created_at"

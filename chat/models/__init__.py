@@ -1,7 +1,7 @@
 """Nouns: one file a noun, reads as QuerySet methods, no business logic."""
 
 from .app import App, Strategy
-from .app_memory import MAX_CONTENT, AppMemory
+from .app_memory import COMPACTIONS, MAX_CONTENT, AppMemory, AppMemoryEvent, AppMemoryEventKind
 from .conversation import Conversation, MemoryMode, TitledBy
 from .deletion import Deletion, DeletionState, Tombstone
 from .extraction_run import ExtractionRun
@@ -15,10 +15,13 @@ from .owner import ApiToken, OwnerSettings, Theme
 from .topic import Topic, TopicArchive
 
 __all__ = [
+    "COMPACTIONS",
     "MAX_CONTENT",
     "ApiToken",
     "App",
     "AppMemory",
+    "AppMemoryEvent",
+    "AppMemoryEventKind",
     "Category",
     "Conversation",
     "Deletion",

@@ -52,3 +52,37 @@ class AppMemory(OwnedModel):
 
     def __str__(self) -> str:
         return self.content
+
+
+class AppMemoryEventKind(models.TextChoices):
+    """What happens to an app's memories when a conversation has ended."""
+
+    ADD = "add", "written"
+    UPDATE = "update", "written anew"
+    ABSORB = "absorb", "told by another"
+    EVICT = "evict", "made room"
+
+
+# Those by which an app is kept at ten (seed 003, "Memory Compaction").
+COMPACTIONS = (AppMemoryEventKind.ABSORB, AppMemoryEventKind.EVICT)
+
+
+class AppMemoryEventQuerySet(OwnedQuerySet["AppMemoryEvent"]):
+    """Reads of what happened."""
+
+
+class AppMemoryEvent(OwnedModel):
+    """That something happened, and no word of what the memory says: it outlives the memory, to be counted."""
+
+    app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=8, choices=AppMemoryEventKind)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = AppMemoryEventQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = ["-created_at"]
+        indexes: ClassVar = [models.Index(fields=["owner", "created_at"], name="app_memory_event_of_owner")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.app_id}"

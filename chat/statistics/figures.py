@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC
 from typing import Any
@@ -21,13 +21,25 @@ from django.db.models import (
 from django.db.models.functions import Coalesce, TruncDate, TruncHour
 
 from chat.llm.types import Lane
-from chat.models import App, AppMemory, ExtractionRun, Fact, PromptReport, UsageRecord
+from chat.models import (
+    COMPACTIONS,
+    App,
+    AppMemory,
+    AppMemoryEvent,
+    AppMemoryEventKind,
+    ExtractionRun,
+    Fact,
+    PromptReport,
+    UsageRecord,
+)
 
 from .shares import percentile
 from .span import Span
 
 BACKGROUND = Lane.BACKGROUND.name.lower()
 # A reply's prompt had memories: facts in its block or note, or what its app remembers.
+# A conversation is remembered for the first time, in words of its own or among those of another.
+_NEW = (AppMemoryEventKind.ADD, AppMemoryEventKind.ABSORB)
 HAD_MEMORY = ~Q(facts=[]) | Q(sections__memory__gt=0) | Q(sections__note__gt=0)
 
 
@@ -43,10 +55,11 @@ class _Entries(Func):
 
 @dataclass(slots=True)
 class Room:
-    """One app: what it remembers, and what its replies took."""
+    """One app: what it remembers, how often that was made less, and what its replies took."""
 
     name: str
     memories: int
+    condensed: int = 0
     replies: int = 0
     compactions: int = 0
 
@@ -63,12 +76,17 @@ class Work:
 
 @dataclass(slots=True)
 class Figures:
-    """What was counted; lists have one entry a part of the span."""
+    """What was counted; lists have one entry a part of the span.
+
+    `compactions` are those of prompts, `condensed` says how often an app that remembered ten chats had one of
+    its memories make room for another or absorb it.
+    """
 
     span: Span
     facts: list[int]
     app_memories: list[int]
     rooms: list[Room] = field(default_factory=list)
+    condensed: int = 0
     replies: int = 0
     replies_with_memory: int = 0
     chats: int = 0
@@ -117,9 +135,12 @@ def count(owner: Any, span: Span) -> Figures:
     found = Figures(
         span,
         _spread(span, _parts(span, Fact.objects.for_owner(owner), "first_seen").annotate(n=Count("pk"))),
-        _spread(span, _parts(span, AppMemory.objects.for_owner(owner)).annotate(n=Count("pk"))),
+        [0] * len(span.keys),
     )
-    _count_replies(owner, found)
+    rooms = _rooms(owner)
+    found.rooms = list(rooms.values())
+    _count_app_memories(owner, found, rooms)
+    _count_replies(owner, found, rooms)
     _count_usage(owner, found)
     found.looks = _looks(owner, span)
     return found
@@ -148,9 +169,22 @@ def _rooms(owner: Any) -> dict[Any, Room]:
     return {app.pk: Room(str(app), app.remembered) for app in rows}
 
 
-def _count_replies(owner: Any, found: Figures) -> None:
+def _count_app_memories(owner: Any, found: Figures, rooms: Mapping[Any, Room]) -> None:
+    """Count what happened to them: of those that were written, an app keeps ten."""
+    happened = _parts(found.span, AppMemoryEvent.objects.for_owner(owner))
+    place = {key: i for i, key in enumerate(found.span.keys)}
+    for row in happened.values("part", "app", "kind").annotate(n=Count("pk")):
+        if row["kind"] in _NEW:
+            found.app_memories[place[row["part"]]] += row["n"]
+        if row["kind"] in COMPACTIONS:
+            found.condensed += row["n"]
+            if room := rooms.get(row["app"]):
+                room.condensed += row["n"]
+
+
+def _count_replies(owner: Any, found: Figures, rooms: Mapping[Any, Room]) -> None:
     reports = _recent(found.span, PromptReport.objects.for_owner(owner))
-    chat, rooms = "reply__conversation", _rooms(owner)
+    chat = "reply__conversation"
     # A conversation is in one app, so that those of all apps are all of them.
     by_room = reports.values(room=F(f"{chat}__app")).annotate(
         replies=Count("pk"),
@@ -164,7 +198,6 @@ def _count_replies(owner: Any, found: Figures) -> None:
             room.replies, room.compactions = row["replies"], row["compactions"]
         for name, value in row.items():
             setattr(found, name, getattr(found, name) + value)
-    found.rooms = list(rooms.values())
     # Percentiles are not to be had of every database, and a month has a few thousand replies.
     begun = _parts(found.span, PromptReport.objects.for_owner(owner)).filter(first_token_ms__isnull=False)
     waits: dict[Hashable, list[int]] = {}

@@ -84,7 +84,12 @@ def _day(found: Figures) -> Iterator[Metric]:
     )
     yield _gauge("day_conversations", "Conversations with a reply in 24 hours.", found.chats)
     yield _gauge("day_conversations_with_memory", "Those whose prompt had memories.", found.chats_with_memory)
-    yield _gauge("day_compactions", "Prompts that were compacted in 24 hours.", found.compactions)
+    compacted = GaugeMetricFamily(
+        "memoryapp_day_compactions", "What was compacted in 24 hours.", labels=["kind"]
+    )
+    compacted.add_metric(["prompt"], found.compactions)
+    compacted.add_metric(["app_memory"], found.condensed)
+    yield compacted
     first = GaugeMetricFamily(
         "memoryapp_day_first_token_seconds", "Time to the first token in 24 hours.", labels=["quantile"]
     )

@@ -14,6 +14,8 @@ from chat.actions.tokens import create_token
 from chat.actions.topics import assign
 from chat.models import (
     App,
+    AppMemory,
+    AppMemoryEvent,
     Conversation,
     Deletion,
     Fact,
@@ -44,6 +46,8 @@ def live_through(user):
     Deletion.objects.filter(pk=gone.pk).update(expires_at=timezone.now() - deletions.CLEAR_WINDOW)
     deletions.finish(gone.pk, timezone.now())
     App.objects.create(owner=user, slug="work", name="Work")
+    AppMemory.objects.create(owner=user, app=default_app(user), content="The user has a boat called Rex.")
+    AppMemoryEvent.objects.create(owner=user, app=default_app(user), kind="add")
     preferences.set_theme(user, "dark")
     preferences.set_look_after(user, "60")
     preferences.set_persona(default_app(user), "You are a pirate.")

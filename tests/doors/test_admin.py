@@ -16,7 +16,7 @@ from chat.actions.prompts import record_prompt
 from chat.actions.tokens import create_token
 from chat.context.prompt import build
 from chat.llm.types import Lane, Usage
-from chat.models import AppMemory, Energy, ExtractionRun, OwnerSettings, Topic, TopicArchive
+from chat.models import AppMemory, AppMemoryEvent, Energy, ExtractionRun, OwnerSettings, Topic, TopicArchive
 
 pytestmark = pytest.mark.django_db
 MODELS = list(apps.get_app_config("chat").get_models())
@@ -40,6 +40,7 @@ def filled(owner, scripted):
     create_token(owner, "script")
     once(owner, "a key", b"a request", lambda: Made([]))
     AppMemory.objects.create(owner=owner, app=asked.conversation.app, content="The user loves hiking.")
+    AppMemoryEvent.objects.create(owner=owner, app=asked.conversation.app, kind="add")
     Energy.objects.create()
 
 

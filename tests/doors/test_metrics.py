@@ -10,7 +10,16 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from chat.actions.messages import finish_reply, send_message
 from chat.actions.tokens import create_token, revoke_token
-from chat.models import ApiToken, AppMemory, Energy, ExtractionRun, Job, PromptReport, UsageRecord
+from chat.models import (
+    ApiToken,
+    AppMemory,
+    AppMemoryEvent,
+    Energy,
+    ExtractionRun,
+    Job,
+    PromptReport,
+    UsageRecord,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +51,8 @@ def busy(owner, make_fact):
     PromptReport.objects.create(reply=reply, facts=["a"], stage=1, first_token_ms=250)
     make_fact("User likes secret words")
     AppMemory.objects.create(owner=owner, app=asked.conversation.app, content="Secret words.")
+    for kind in ("add", "evict"):
+        AppMemoryEvent.objects.create(owner=owner, app=asked.conversation.app, kind=kind)
     refused = [{"text": "secret", "reason": "secret"}]
     ExtractionRun.objects.create(message=asked, stored=2, reinforced=1, refused=refused)
     for outcome in ("stop", "failed"):
@@ -79,7 +90,8 @@ def test_what_was_done_is_told_in_numbers(on, scraper, busy):
         ("memoryapp_day_replies",): 1,
         ("memoryapp_day_replies_with_memory",): 1,
         ("memoryapp_day_conversations_with_memory",): 1,
-        ("memoryapp_day_compactions",): 1,
+        ("memoryapp_day_compactions", "prompt"): 1,
+        ("memoryapp_day_compactions", "app_memory"): 1,
         ("memoryapp_day_first_token_seconds", "0.95"): 0.25,
         ("memoryapp_day_extraction_outcomes", "stored"): 2,
         ("memoryapp_day_extraction_outcomes", "refused"): 1,

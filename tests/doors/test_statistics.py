@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from chat.actions.messages import finish_reply, send_message
-from chat.models import AppMemory, Energy, ExtractionRun, Job, PromptReport, UsageRecord
+from chat.models import AppMemory, AppMemoryEvent, Energy, ExtractionRun, Job, PromptReport, UsageRecord
 
 from .answers import text
 
@@ -62,6 +62,7 @@ def test_new_memories_are_told_with_their_rate(ours, owner, clock, make_fact):
     make_fact("User likes jazz", first_seen=now - timedelta(days=3))
     app = send_message(owner, "Hi")[0].conversation.app
     AppMemory.objects.create(owner=owner, app=app, content="The Rhine.")
+    AppMemoryEvent.objects.create(owner=owner, app=app, kind="add")
     # The part of the hour that is now has just begun: 23 hours have passed.
     day = words(ours.get("/statistics/"))
     assert "New 2 0.09 an hour" in day
@@ -85,8 +86,21 @@ def test_compactions_are_told_for_each_app(ours, exchange, clock):
     exchange(asked.conversation, stage=2)
     exchange(asked.conversation)
     answer = ours.get("/statistics/?span=month")
-    assert row(answer, "General") == ["0", "3", "2"]
-    assert "Compactions 2 0.07 an app a day" in words(answer)
+    assert row(answer, "General") == ["0", "0", "3", "2"]
+    assert "Prompts compacted 2 67 %" in words(answer)
+    assert "App memories compacted 0 0 an app a day" in words(answer)
+
+
+def test_app_memories_are_counted_as_they_are_written_and_not_as_far_as_they_are_kept(ours, owner, clock):
+    clock(0)
+    app = send_message(owner, "Hi")[0].conversation.app
+    for kind, number in {"add": 12, "update": 5, "absorb": 1, "evict": 2}.items():
+        for _ in range(number):
+            AppMemoryEvent.objects.create(owner=owner, app=app, kind=kind)
+    answer = ours.get("/statistics/?span=month")
+    assert "New 13" in words(answer)
+    assert "App memories compacted 3 0.10 an app a day" in words(answer)
+    assert row(answer, "General") == ["0", "3", "0", "0"]
 
 
 def test_background_work_is_told_in_seconds_an_hour_and_as_a_share_of_the_time(ours, owner, clock):

@@ -8,7 +8,7 @@ from chat.actions import app_memories, deletions, rooms
 from chat.context.prompt import build
 from chat.jobs.runner import run_due
 from chat.llm.types import ProviderError
-from chat.models import App, AppMemory, Conversation, Message
+from chat.models import App, AppMemory, AppMemoryEvent, Conversation, Message
 
 from .remembering import NOTE, TENT, told
 
@@ -160,3 +160,37 @@ class TestWhatWasAbsorbed:
         _, other = absorbed
         deletions.delete_conversation(other, with_memories=True)
         assert not any(NOTE in content for content in told())
+
+
+class TestWhatIsCounted:
+    """What happened is kept without a word of what the memories say, also where they are gone."""
+
+    @staticmethod
+    def happened() -> list[str]:
+        return list(AppMemoryEvent.objects.order_by("created_at", "pk").values_list("kind", flat=True))
+
+    def test_a_conversation_that_ends_twice_is_written_once_and_then_anew(self, remember):
+        chat = remember(TENT, NOTE)
+        assert self.happened() == ["add"]
+        remember("And a bag for minus five degrees, which ought to weigh little.", NOTE, chat)
+        assert sorted(self.happened()) == ["add", "update"]
+
+    @pytest.mark.parametrize(
+        ("answer", "kinds"),
+        [("delete 4", ["add", "evict"]), ("edit 3", ["absorb"]), (ProviderError("no"), ["add", "evict"])],
+    )
+    def test_an_app_that_is_full_is_made_less(self, full, remember, scripted, answer, kinds):
+        AppMemory.objects.filter(pk=full[2].pk).update(
+            content="The user plans nine days in the fells with Tom. They like maps."
+        )
+        scripted.app_choices.append(answer)
+        remember(TENT, NOTE)
+        assert sorted(self.happened()) == kinds
+
+    def test_it_outlives_the_memory_and_goes_with_the_app(self, remember):
+        remember(TENT, NOTE)
+        AppMemory.objects.all().delete()
+        assert self.happened() == ["add"]
+        Conversation.objects.all().delete()
+        App.objects.all().delete()
+        assert self.happened() == []
