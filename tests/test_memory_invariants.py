@@ -253,7 +253,7 @@ class Memory(DrivenMemory):
     def restart(self, seconds: int) -> None:
         """Come back some time after the process was killed."""
         self.tick(seconds)
-        jobs.release_leases()
+        jobs.release_leases(timezone.now())
         self.expect_the_end()
         deletions.finish_overdue(timezone.now())
         self.check_the_end()

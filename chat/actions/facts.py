@@ -220,7 +220,10 @@ def is_live(fact: Fact) -> bool:
 def settle_later(fact: Fact) -> None:
     """Have the model sort a fact written by hand, and have its words embedded; in a transaction."""
     jobs.enqueue(
-        "settle", {"fact": str(fact.pk), "version": fact.version}, key=f"settle:{fact.pk}:{fact.version}"
+        "settle",
+        {"fact": str(fact.pk), "version": fact.version},
+        key=f"settle:{fact.pk}:{fact.version}",
+        priority=jobs.URGENT,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
+from django.db.models.functions import Least
 from django.utils import timezone
 
 from chat.models import Job
@@ -15,8 +16,11 @@ from chat.models.job import JobQuerySet
 
 LEASE = timedelta(minutes=5)
 MAX_ATTEMPTS = 5
+ENDED_WITH_IT = "The program ended each time while this was at work."
 # The night's work waits longest: for a day, which has 25 hours once a year.
 FARTHEST = timedelta(hours=26)
+# What the user has asked for and waits for goes before everything else.
+URGENT, USUAL = 1, 5
 # What these do was promised when something was deleted: nothing may stay behind.
 PROMISED = frozenset({"finish_deletion", "free_caches", "discard"})
 
@@ -39,21 +43,25 @@ def _tell() -> None:
 
 
 def enqueue(
-    kind: str, payload: dict[str, Any], *, key: str | None = None, run_after: datetime | None = None
+    kind: str,
+    payload: dict[str, Any],
+    *,
+    key: str | None = None,
+    run_after: datetime | None = None,
+    priority: int = USUAL,
 ) -> None:
     """Ask for work in the caller's transaction; a second request with the same key joins the first."""
     when = run_after or timezone.now()
+    new = {"kind": kind, "payload": payload, "run_after": when, "priority": priority}
     if key is None:
-        Job.objects.create(kind=kind, payload=payload, run_after=when)
+        Job.objects.create(**new)
     else:
         # A job that had given up gets a new chance with the new request.
-        again = {"requests": F("requests") + 1, "run_after": when}
+        again = {"requests": F("requests") + 1, "run_after": when, "priority": Least("priority", priority)}
         again |= {"attempts": 0, "failed_at": None, "last_error": ""}
         # Mostly there is one already: each message asks for the same two.
         if not Job.objects.filter(dedupe_key=key).update(**again):
-            job, made = Job.objects.get_or_create(
-                dedupe_key=key, defaults={"kind": kind, "payload": payload, "run_after": when}
-            )
+            job, made = Job.objects.get_or_create(dedupe_key=key, defaults=new)
             if not made:
                 Job.objects.filter(pk=job.pk).update(**again)
     # Last: without a transaction around this it is called at once.
@@ -61,9 +69,15 @@ def enqueue(
 
 
 @transaction.atomic
-def claim(kinds: Collection[str], now: datetime) -> Job | None:
-    """Take the most urgent due job of these kinds for `LEASE`, so that no second runner does."""
-    job = Job.objects.due(now).filter(kind__in=kinds).first()
+def claim(
+    kinds: Collection[str], now: datetime, *, urgent: bool = False, but: Collection[int] = ()
+) -> Job | None:
+    """Take the most urgent due job of these kinds for `LEASE`, so that no second runner does.
+
+    With `urgent` only what the user waits for, and none of those whose keys are in `but`.
+    """
+    due = Job.objects.due(now).filter(kind__in=kinds).exclude(pk__in=but)
+    job = (due.urgent() if urgent else due).first()
     if job is None:
         return None
     taken = Job.objects.due(now).filter(pk=job.pk).update(lease_until=now + LEASE, attempts=F("attempts") + 1)
@@ -145,6 +159,14 @@ def run_again(keys: Iterable[int], now: datetime) -> int:
     return count
 
 
+def begin_anew(job: Job, payload: dict[str, Any], now: datetime) -> None:
+    """Give a job that has given up all its attempts again, with another payload."""
+    fresh = {"run_after": now, "attempts": 0, "failed_at": None, "requests": F("requests") + 1}
+    with transaction.atomic():
+        Job.objects.filter(pk=job.pk, failed_at__isnull=False).update(payload=payload, **fresh)
+        transaction.on_commit(_tell)
+
+
 def cancel(keys: Iterable[int], now: datetime) -> int:
     """Take these jobs off the list, but for those that run now and those in `PROMISED`; returns how many.
 
@@ -168,6 +190,14 @@ def mend_times(now: datetime) -> int:
     return Job.objects.filter(run_after__gt=now + FARTHEST).update(run_after=now)
 
 
-def release_leases() -> int:
-    """Free what a killed process held; only the process that holds the engine's lock may call it."""
-    return Job.objects.filter(lease_until__isnull=False).update(lease_until=None)
+def release_leases(now: datetime) -> int:
+    """Free what a killed process held; only the process that holds the engine's lock may call it.
+
+    A job at which the process ended `MAX_ATTEMPTS` times gives up: it may be what ends it. Returns how many
+    did.
+    """
+    held = Job.objects.filter(lease_until__isnull=False)
+    fatal = held.filter(attempts__gte=MAX_ATTEMPTS).exclude(kind__in=PROMISED)
+    count = fatal.update(lease_until=None, failed_at=now, last_error=ENDED_WITH_IT)
+    held.update(lease_until=None)
+    return count

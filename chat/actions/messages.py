@@ -107,7 +107,7 @@ def heard(conversation: Conversation, asked: Message) -> None:
         Conversation.objects.filter(pk=conversation.pk).update(extracted_through=asked.seq)
     elif told.asks(asked.content):
         # Asked for, so it waits for no idleness (design §5, "When").
-        flush(conversation.pk)
+        flush(conversation.pk, urgent=True)
     else:
         ask_for_look(conversation)
 
@@ -128,24 +128,28 @@ def ask_for_look(conversation: Conversation) -> None:
     _look_at(fresh.pk, timedelta(seconds=pause))
 
 
-def flush(conversation_id: Any) -> int:
-    """Have memory read all that waits here now, though the model is busy; returns how many messages wait."""
+def flush(conversation_id: Any, *, urgent: bool = False) -> int:
+    """Have memory read all that waits here now, though the model is busy; returns how many messages wait.
+
+    With `urgent` before what waits in other conversations.
+    """
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
         waiting = list(Message.objects.unread_by_memory(conversation).values_list("seq", flat=True))
         if conversation.memory_mode != MemoryMode.ON or not waiting:
             return 0
         Conversation.objects.filter(pk=conversation_id).update(flushed_through=waiting[-1])
-        _look_at(conversation_id, timedelta())
+        _look_at(conversation_id, timedelta(), jobs.URGENT if urgent else jobs.USUAL)
     return len(waiting)
 
 
-def _look_at(conversation_id: Any, pause: timedelta) -> None:
+def _look_at(conversation_id: Any, pause: timedelta, priority: int = jobs.USUAL) -> None:
     jobs.enqueue(
         "extract",
         {"conversation": str(conversation_id)},
         key=f"extract:{conversation_id}",
         run_after=timezone.now() + pause,
+        priority=priority,
     )
 
 

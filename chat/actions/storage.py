@@ -66,15 +66,32 @@ def to_pack(topic: Topic) -> list[Message]:
     return list(packable(conversation).filter(topic=topic).exclude(pk__in=keys[-KEPT:]))
 
 
-def pack(topic: Topic, summary: str = "") -> int:
+def record_summary(topic: Topic, summary: str, through: int) -> bool:
+    """Keep what a topic's summary says of its messages through that one, also in `topic` itself.
+
+    False where the topic is gone, or the conversation was rewritten since `topic` was read: of what was
+    replaced the summary would speak.
+    """
+    with transaction.atomic():
+        there = Conversation.objects.select_for_update().kept().filter(pk=topic.conversation_id)
+        fresh = there.first()
+        if fresh is None or fresh.branch != topic.conversation.branch:
+            return False
+        found = Topic.objects.filter(pk=topic.pk, summarised_through=topic.summarised_through)
+        kept = found.update(summary=summary, summarised_through=through)
+    topic.summary, topic.summarised_through = summary, through
+    return bool(kept)
+
+
+def pack(topic: Topic) -> int:
     """Move the contents of a topic's older messages into its archive, and return how many.
 
-    They join what was packed before: one archive a topic. `summary` takes the place of the topic's own, which
-    stays where there is none. One transaction; the model has been asked before it.
+    They join what was packed before: one archive a topic. One transaction; what leaves has been summed up
+    before it.
     """
     with transaction.atomic():
         fresh = Conversation.objects.select_for_update().get(pk=topic.conversation_id)
-        # Of what was replaced meanwhile the summary would speak.
+        # What was replaced meanwhile has not been summed up.
         rows = to_pack(topic) if fresh.branch == topic.conversation.branch else []
         if not rows:
             return 0
@@ -96,8 +113,6 @@ def pack(topic: Topic, summary: str = "") -> int:
         Message.objects.filter(archive__in=whole).update(archive=new)
         Message.objects.filter(pk__in=[m.pk for m in rows]).update(archive=new, content="")
         TopicArchive.objects.filter(pk__in=whole).delete()
-        if summary:
-            Topic.objects.filter(pk=topic.pk).update(summary=summary, summarised_through=rows[-1].seq)
     return len(rows)
 
 

@@ -17,7 +17,7 @@ from chat.actions.accounts import accounted
 from chat.actions.deletions import GRACE
 from chat.actions.owners import redacts
 from chat.generation import run as generation
-from chat.llm.registry import ModelState, registry
+from chat.llm.registry import registry
 from chat.llm.types import ModelNotReady, Provider, ProviderError, StopFlag, Unfinished
 from chat.memory import app_choice
 from chat.memory import app_memories as memory
@@ -30,11 +30,13 @@ from .thrift import wait_for_energy
 logger = logging.getLogger(__name__)
 
 LONGEST_SECONDS = 30.0  # seed 003, "30-second timeout, then skip"
-_AGAIN = timedelta(seconds=1)
 _AFTER_REPLY = timedelta(seconds=3)
-_AFTER_OTHERS = timedelta(seconds=30)
 _AFTER_CHANGE = timedelta(seconds=10)
 _NEWEST = 40  # messages: of a longer conversation the summary tells
+
+
+class TookTooLong(ProviderError):
+    """The model had its time and was not done."""
 
 
 @handles("app_memory", slow=True)
@@ -49,18 +51,15 @@ def remember_conversation(payload: dict[str, Any]) -> None:
         raise Postpone(timezone.now() + _AFTER_REPLY)
     wait_for_energy()
     where = {"conversation": str(conversation.pk)}
+    provider = registry.provider()
     try:
-        provider = registry.provider()
         written = _written(provider, conversation, said)
         if written is None:
             return
         choice = _room_for(provider, conversation, written)
-    except ModelNotReady as reason:
-        if registry.status().state is ModelState.LOADING:
-            raise Postpone(timezone.now() + _AGAIN) from reason
-        return
+    except (ModelNotReady, Unfinished):
+        raise
     except ProviderError as problem:
-        _unless_kept_from_it(problem)
         logger.warning("no app memory was written: %s", problem, extra=where)
         return
     stored = _store(conversation, written, _metadata(conversation, written, said), choice)
@@ -114,10 +113,9 @@ def _room_for(provider: Provider, conversation: Conversation, text: str) -> app_
     try:
         with accounted(provider, conversation.owner_id) as asked, _in_time() as stop:
             return app_choice.choose(asked, others, text, stop=stop)
-    except ModelNotReady:
+    except (ModelNotReady, Unfinished):
         raise
     except ProviderError as problem:
-        _unless_kept_from_it(problem)
         logger.warning(
             "the oldest app memory makes way: %s", problem, extra={"app": str(conversation.app_id)}
         )
@@ -147,20 +145,22 @@ def _metadata(conversation: Conversation, text: str, said: list[Message]) -> dic
     return {"importance": importance, "tags": tags, "through": said[-1].seq, "related_conversations": []}
 
 
-def _unless_kept_from_it(problem: ProviderError) -> None:
-    """Postpone what was stopped while the model worked for others: its own time was not up."""
-    if isinstance(problem, Unfinished) and problem.worked < LONGEST_SECONDS / 2:
-        raise Postpone(timezone.now() + _AFTER_OTHERS) from problem
-
-
 @contextmanager
 def _in_time() -> Iterator[StopFlag]:
-    """Give a flag that stops the model when it takes longer than it may."""
+    """Give a flag that stops the model when it takes longer than it may.
+
+    Raises TookTooLong where that was so, and lets Unfinished through where the program ends or the model
+    worked for others meanwhile: then its own time was not up.
+    """
     stop = StopFlag()
     timer = threading.Timer(LONGEST_SECONDS, stop.set)
     timer.daemon = True
     timer.start()
     try:
         yield stop
+    except Unfinished as stopped:
+        if stop.is_set() and stopped.usage.worked >= LONGEST_SECONDS / 2:
+            raise TookTooLong("The model took longer than it may.") from stopped
+        raise
     finally:
         timer.cancel()

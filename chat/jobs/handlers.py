@@ -19,6 +19,7 @@ from chat.actions import (
     jobs,
     looks,
     messages,
+    overdue,
     prompts,
     vectors,
 )
@@ -41,7 +42,6 @@ from .warm import background_prompts, rewarm
 
 logger = logging.getLogger(__name__)
 
-_AGAIN = timedelta(seconds=1)
 # A minute of reading each: the conversations that somebody is most likely to go on with.
 _REWARMED = 2
 # While a reply is being written the look waits; the model would only be taken from it (design §5, "When").
@@ -77,11 +77,8 @@ def settle_fact(payload: dict[str, Any]) -> None:
         return
     kind, subject = fact.kind, fact.subject
     if facts.is_unsorted(fact):
-        try:
-            with accounted(registry.provider(), fact.owner_id, "classify") as provider:
-                kind, _, subject = classify(provider, fact.text)
-        except ModelNotReady as reason:
-            raise Postpone(timezone.now() + _AGAIN) from reason
+        with accounted(registry.provider(), fact.owner_id, "classify") as provider:
+            kind, _, subject = classify(provider, fact.text)
     embedder = registry.embedder()
     vector = embedder.embed([fact.text])[0].tobytes() if embedder else None
     facts.settle(
@@ -100,7 +97,7 @@ def prepare_prompt(payload: dict[str, Any]) -> None:
     prepare(payload)
 
 
-@handles("reindex")
+@handles("reindex", model=False)
 def reindex(payload: dict[str, Any]) -> None:
     """Embed anew what was embedded by another embedder, or by none."""
     embedder = registry.embedder()
@@ -177,6 +174,12 @@ def sweep_deletions(payload: dict[str, Any]) -> None:
 def sweep_graph(payload: dict[str, Any]) -> None:
     """Have the graph read what it has not yet."""
     jobs.enqueue("catch_up_graph", {}, key="catch_up_graph")
+
+
+@handles("sweep_looks", quick=True, again=schedule.half_an_hour_later)
+def sweep_looks(payload: dict[str, Any]) -> None:
+    """Have messages read whose own job was lost or has given up."""
+    overdue.see_to_unread(timezone.now())
 
 
 @handles("sweep_summaries", quick=True, again=schedule.half_an_hour_later)

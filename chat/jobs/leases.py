@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
@@ -39,11 +40,21 @@ def renew() -> None:
     """Prolong the leases of all jobs at work in this process."""
     with _lock:
         for job in _at_work.values():
-            # There are three threads at most, each with one job.
+            # There are four threads at most, each with one job.
             if not jobs.renew(job, timezone.now()):
                 logger.warning(
                     "another process has taken a job over", extra={"job": job.pk, "kind": job.kind}
                 )
+
+
+def give_back(now: datetime) -> None:
+    """Put back what is still at work here when the program ends: it begins anew at the next start.
+
+    Should it end by itself after that, its row is not its own any more and stays.
+    """
+    with _lock:
+        for job in _at_work.values():
+            jobs.postpone(job, now)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from chat.actions import deletions, looks
 from chat.actions.accounts import Accounted, accounted
 from chat.actions.owners import redacts, zone_of
 from chat.llm.registry import registry
-from chat.llm.types import Lane, ModelNotReady, PromptTooLong, Unfinished
+from chat.llm.types import Lane, PromptTooLong
 from chat.memory import judge, play, reader, told
 from chat.memory.extract import Extraction, extract
 from chat.memory.judge import Verdict, consider, consider_ending
@@ -25,7 +25,6 @@ from chat.topics.contents import with_contents
 
 from .registry import Postpone
 
-_AGAIN = timedelta(seconds=1)
 # Role-play goes on until it is ended, but not for ever: who has written this much since has left it.
 _PLAY_MESSAGES = 20
 
@@ -43,7 +42,7 @@ class _Opinions:
 
 
 def look(message: Message) -> None:
-    """Read a message for facts and store them; raises Postpone when the model is not there or was taken."""
+    """Read a message for facts and store them; lets ModelNotReady and Unfinished through."""
     started = time.monotonic()
     owner = message.conversation.owner
     if deletions.barrier(owner, message.created_at) is not None:
@@ -54,16 +53,13 @@ def look(message: Message) -> None:
     lane = Lane.INTERACTIVE if told.asks(message.content) else Lane.BACKGROUND
     embedder = registry.embedder()
     name = embedder.name if embedder else ""
-    try:
-        with accounted(registry.provider(), owner.pk) as provider:
-            found = _read(provider, message, lane)
-            vectors: list[Any] = [None] * len(found.candidates)
-            if embedder is not None and found.candidates:
-                vectors = list(embedder.embed([c.text for c in found.candidates]))
-            live = list(Fact.objects.for_owner(owner).live()) if found.candidates or found.endings else []
-            opinions = _consider(provider, found, vectors, live, name, lane)
-    except (ModelNotReady, Unfinished) as reason:
-        raise Postpone(timezone.now() + _AGAIN) from reason
+    with accounted(registry.provider(), owner.pk) as provider:
+        found = _read(provider, message, lane)
+        vectors: list[Any] = [None] * len(found.candidates)
+        if embedder is not None and found.candidates:
+            vectors = list(embedder.embed([c.text for c in found.candidates]))
+        live = list(Fact.objects.for_owner(owner).live()) if found.candidates or found.endings else []
+        opinions = _consider(provider, found, vectors, live, name, lane)
     _store(message, found, vectors, name, opinions, time.monotonic() - started)
 
 

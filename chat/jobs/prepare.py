@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
 from typing import Any
-
-from django.utils import timezone
 
 from chat.actions import prompts
 from chat.actions.accounts import accounted
@@ -14,41 +11,35 @@ from chat.actions.owners import redacts
 from chat.context import budget, preparation, prepared, summary
 from chat.context.strategies import summarises
 from chat.llm.registry import registry
-from chat.llm.types import ModelNotReady, Provider, Turn, Unfinished
+from chat.llm.types import Provider, Turn
 from chat.models import Conversation, Message
 from chat.topics.contents import with_contents
 
-from .registry import Postpone
 from .thrift import wait_for_energy
 from .warm import read_in_advance
 
 logger = logging.getLogger(__name__)
 
-_AGAIN = timedelta(seconds=1)
-
 
 def prepare(payload: dict[str, Any]) -> None:
-    """Sum up from 60 % of the window on, and read the next prompt from 70 % on; raises Postpone."""
+    """Sum up from 60 % of the window on, and read the next prompt from 70 % on; may raise ModelNotReady."""
     conversation = (
         Conversation.objects.kept().select_related("owner", "app").filter(pk=payload["conversation"]).first()
     )
     if conversation is None:
         return
-    try:
-        provider = registry.provider()
-        ready = preparation.prepare(conversation, provider)
-        if ready is None:
-            return
-        leaving = ready[0].shape.trimmed_through
-        if summarises(conversation.manner) and _sum_up(provider, conversation, leaving):
-            conversation.refresh_from_db()
-            ready = preparation.prepare(conversation, provider) or ready
-        more = ready[0].shape.trimmed_through > conversation.trimmed_through
-        if more and budget.must_prepare(payload["tokens"], payload["window"]):
-            wait_for_energy()
-            _read_in_advance(provider, conversation, *ready)
-    except (ModelNotReady, Unfinished) as reason:
-        raise Postpone(timezone.now() + _AGAIN) from reason
+    provider = registry.provider()
+    ready = preparation.prepare(conversation, provider)
+    if ready is None:
+        return
+    leaving = ready[0].shape.trimmed_through
+    if summarises(conversation.manner) and _sum_up(provider, conversation, leaving):
+        conversation.refresh_from_db()
+        ready = preparation.prepare(conversation, provider) or ready
+    more = ready[0].shape.trimmed_through > conversation.trimmed_through
+    if more and budget.must_prepare(payload["tokens"], payload["window"]):
+        wait_for_energy()
+        _read_in_advance(provider, conversation, *ready)
 
 
 def _sum_up(provider: Provider, conversation: Conversation, through: int) -> bool:

@@ -13,6 +13,6 @@ def recover(now: datetime) -> None:
     Only the process that holds the engine's lock may call it.
     """
     messages.stop_stale_replies()
-    jobs.release_leases()
+    jobs.release_leases(now)
     jobs.mend_times(now)
     deletions.finish_overdue(now)

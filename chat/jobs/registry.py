@@ -21,6 +21,8 @@ HANDLERS: dict[str, Handler] = {}
 QUICK: set[str] = set()
 # Work that may take it for a minute has another, so that a look at a message does not wait for it.
 SLOW: set[str] = set()
+# Work that does not begin before the model is there.
+MODEL: set[str] = set()
 
 
 # When work that comes again and again is next due; its rows have their kind as key.
@@ -32,11 +34,13 @@ def handles(
     *,
     quick: bool = False,
     slow: bool = False,
+    model: bool = True,
     again: Callable[[datetime], datetime] | None = None,
 ) -> Callable[[Handler], Handler]:
     """Register a function as the handler of a kind of job; `quick` ones never call a model.
 
-    With `again` the work is periodic: it says when it is due next, given when it was done.
+    Others wait until it is there, unless they say with `model` that they do not need it. With `again` the
+    work is periodic: it says when it is due next, given when it was done.
     """
 
     def register(handler: Handler) -> Handler:
@@ -45,6 +49,8 @@ def handles(
             QUICK.add(kind)
         if slow:
             SLOW.add(kind)
+        if model and not quick:
+            MODEL.add(kind)
         if again is not None:
             PERIODIC[kind] = again
         return handler

@@ -1,31 +1,69 @@
-"""Runs durable jobs in threads of this process: quick ones, those that use the model, and slow ones."""
+"""Runs durable jobs in threads of this process: quick, urgent, usual and slow ones."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
 
-from django.db import DatabaseError, close_old_connections
+from django.db import close_old_connections
 from django.utils import timezone
 
 from chat.actions import energy, jobs
+from chat.llm.registry import ModelState, Status, registry
+from chat.llm.types import ModelNotReady, Unfinished
 from chat.models import Job
 from memoryapp import logs
 
 from . import app_memories, handlers, leases, packing, titles  # noqa: F401 - importing registers
-from .registry import HANDLERS, PERIODIC, QUICK, SLOW, Postpone
+from .registry import HANDLERS, MODEL, PERIODIC, QUICK, SLOW, Postpone
 
 logger = logging.getLogger(__name__)
 
 # Work that is asked for in this process wakes the runner at once; this finds what another process asks for.
 # A look at the table takes 3 ms of a core on which a reply is being written (measured): not twice a second.
 POLL_SECONDS = 5.0
+# A model that went away, or a call that it broke off: the engine may be starting anew, or its server.
+_WITHOUT_MODEL = timedelta(minutes=1)
 # What of a payload stands in the log.
 _NAMED = ("conversation", "topic", "deletion", "fact")
+
+
+class Outcome(Enum):
+    """What came of running a job."""
+
+    DONE = "done"
+    POSTPONED = "postponed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """What one thread does; with `urgent` only what the user waits for."""
+
+    name: str
+    kinds: frozenset[str]
+    urgent: bool = False
+
+    def able(self) -> frozenset[str]:
+        """Return the kinds that could begin now: without a model none that needs it."""
+        return self.kinds if registry.status().state is ModelState.READY else self.kinds - MODEL
+
+
+def lanes() -> tuple[Lane, ...]:
+    """Return the threads' work: a deadline waits for no model, and what was asked for for no long work."""
+    usual = HANDLERS.keys() - QUICK - SLOW
+    return (
+        Lane("quick", frozenset(QUICK)),
+        Lane("urgent", frozenset(usual), urgent=True),
+        Lane("model", frozenset(usual)),
+        Lane("slow", frozenset(SLOW)),
+    )
 
 
 class JobRunner:
@@ -33,66 +71,79 @@ class JobRunner:
 
     def __init__(self) -> None:
         self._stopping = False
-        self._wake = [threading.Event(), threading.Event(), threading.Event()]
+        self._lanes = {lane: threading.Event() for lane in lanes()}
         self._threads: list[threading.Thread] = []
         self._open = ExitStack()
 
     def start(self) -> None:
         """Begin to look for due jobs."""
         jobs.on_enqueue(self._look_again)
+        registry.on_change(self._model_changed)
         self._open.enter_context(leases.renewed())
-        lanes = (("quick", QUICK), ("model", HANDLERS.keys() - QUICK - SLOW), ("slow", SLOW))
-        for wake, (name, kinds) in zip(self._wake, lanes, strict=True):
-            thread = threading.Thread(
-                target=self._loop, args=(frozenset(kinds), wake), name=f"jobs-{name}", daemon=True
-            )
+        for lane in self._lanes:
+            thread = threading.Thread(target=self._loop, args=(lane,), name=f"jobs-{lane.name}", daemon=True)
             thread.start()
             self._threads.append(thread)
 
-    def stop(self, timeout: float = 5.0) -> None:
-        """Take no new jobs and wait for those at work; one that does not end in time runs again later."""
+    def stop_taking(self) -> None:
+        """Begin no more jobs; whoever closes the model after this makes those that wait for it end."""
         self._stopping = True
         self._look_again()
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """Take no new jobs and wait for those at work; one that does not end in time runs again later."""
+        self.stop_taking()
         for thread in self._threads:
             thread.join(timeout)
         if self._threads:
             jobs.off_enqueue(self._look_again)
+            registry.off_change(self._model_changed)
         self._open.close()
+        # The program's end is no failed attempt.
+        leases.give_back(timezone.now())
+
+    def _model_changed(self, _status: Status) -> None:
+        self._look_again()
 
     def _look_again(self) -> None:
-        for wake in self._wake:
+        for wake in self._lanes.values():
             wake.set()
 
-    def _loop(self, kinds: Collection[str], wake: threading.Event) -> None:
+    def _loop(self, lane: Lane) -> None:
+        wake = self._lanes[lane]
         while not self._stopping:
             wake.clear()
             try:
-                pause = 0.0 if run_one(kinds) else _seconds_until_due(kinds)
-            except DatabaseError:
-                logger.exception("the job table could not be read")
+                kinds = lane.able()
+                pause = 0.0 if run_one(kinds, urgent=lane.urgent) else _seconds_until_due(kinds, lane.urgent)
+            except Exception:  # a thread that ended would do nothing for the rest of the program's life
+                logger.exception("the next job could not be taken, or its end not saved")
                 pause = POLL_SECONDS
             finally:
                 close_old_connections()
             wake.wait(pause)
 
 
-def _seconds_until_due(kinds: Collection[str]) -> float:
-    due = Job.objects.filter(kind__in=kinds).next_due()
+def _seconds_until_due(kinds: Collection[str], urgent: bool) -> float:
+    waiting = Job.objects.filter(kind__in=kinds)
+    due = (waiting.urgent() if urgent else waiting).next_due()
     if due is None:
         return POLL_SECONDS
     return min(POLL_SECONDS, max(0.0, (due - timezone.now()).total_seconds()))
 
 
-def run_one(kinds: Collection[str]) -> bool:
-    """Run the most urgent due job of these kinds; False when there is none."""
-    job = jobs.claim(kinds, timezone.now())
-    if job is None:
-        return False
-    _run(job)
-    return True
+def run_one(
+    kinds: Collection[str], *, urgent: bool = False, but: Collection[int] = ()
+) -> tuple[int, Outcome] | None:
+    """Run the most urgent due job of these kinds; returns its key and what came of it, None where none is.
+
+    With `urgent` only what the user waits for, and none of those whose keys are in `but`.
+    """
+    job = jobs.claim(kinds, timezone.now(), urgent=urgent, but=but)
+    return None if job is None else (job.pk, _run(job))
 
 
-def _run(job: Job) -> None:
+def _run(job: Job) -> Outcome:
     began = time.monotonic()
     ids = {name: job.payload[name] for name in _NAMED if name in job.payload}
     with logs.about(job=job.pk, kind=job.kind, **ids):
@@ -100,25 +151,42 @@ def _run(job: Job) -> None:
             with leases.held(job):
                 HANDLERS[job.kind](job.payload)
         except Postpone as later:
-            logger.info("put off until %s", later.until.isoformat(timespec="seconds"))
-            jobs.postpone(job, later.until)
+            return _put_off(job, later.until)
+        except (ModelNotReady, Unfinished):
+            return _put_off(job, timezone.now() + _WITHOUT_MODEL)
         except Exception as error:  # a job's failure is kept in its row and tried again
             logger.warning("the job failed", exc_info=True)
             jobs.failed(job, logs.told(error), _next_time(job))
+            return Outcome.FAILED
         else:
             logger.info("done", extra={"seconds": round(time.monotonic() - began, 3)})
             jobs.done(job, _next_time(job))
+            return Outcome.DONE
         finally:
             energy.settle()
+
+
+def _put_off(job: Job, until: datetime) -> Outcome:
+    logger.info("put off until %s", until.isoformat(timespec="seconds"))
+    jobs.postpone(job, until)
+    return Outcome.POSTPONED
 
 
 def _next_time(job: Job) -> datetime | None:
     return PERIODIC[job.kind](timezone.now()) if job.kind in PERIODIC else None
 
 
-def run_due(kinds: Collection[str] | None = None, limit: int = 100) -> int:
-    """Run due jobs in this thread until none is left; returns how many ran."""
-    count = 0
-    while count < limit and run_one(kinds if kinds is not None else HANDLERS.keys()):
-        count += 1
+def run_due(kinds: Collection[str] | None = None, stopped: Callable[[], bool] = lambda: False) -> int:
+    """Run due jobs in this thread until none is left or it is to stop; returns how many were done.
+
+    One that was put off or failed is not tried again in the same run, so that the run has an end.
+    """
+    count, tried = 0, set[int]()
+    chosen = HANDLERS.keys() if kinds is None else kinds
+    while not stopped() and (ran := run_one(chosen, but=tried)) is not None:
+        key, outcome = ran
+        if outcome is Outcome.DONE:
+            count += 1
+        else:
+            tried.add(key)
     return count

@@ -12,15 +12,14 @@ from chat.actions import jobs, titles
 from chat.actions.accounts import accounted
 from chat.context import title
 from chat.generation import run as generation
-from chat.llm.registry import ModelState, registry
-from chat.llm.types import ModelNotReady, ProviderError, Unfinished
+from chat.llm.registry import registry
+from chat.llm.types import PromptTooLong
 
 from .registry import Postpone, handles
 from .thrift import wait_for_energy
 
 logger = logging.getLogger(__name__)
 
-_AGAIN = timedelta(seconds=1)
 _AFTER_REPLY = timedelta(seconds=3)
 
 
@@ -37,13 +36,7 @@ def find_title(payload: dict[str, Any]) -> None:
     try:
         with accounted(registry.provider(), conversation.owner_id) as provider:
             found = title.find_title(provider, messages)
-    except ModelNotReady as reason:
-        if registry.status().state is ModelState.LOADING:
-            raise Postpone(timezone.now() + _AGAIN) from reason
-        return
-    except Unfinished as stopped:
-        raise Postpone(timezone.now() + _AGAIN) from stopped
-    except ProviderError:
+    except (title.TitleFailed, PromptTooLong):
         logger.info("no title was found")
         return
     titles.give_title(conversation.pk, found)

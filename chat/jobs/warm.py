@@ -5,11 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 from contextlib import suppress
-from datetime import timedelta
 from typing import Any
 
 from django.db import close_old_connections
-from django.utils import timezone
 
 from chat.actions import energy
 from chat.actions.accounts import accounted
@@ -22,21 +20,20 @@ from chat.llm.types import ModelNotReady, Provider, ProviderError, Turn, Unfinis
 from chat.memory import app_memories, judge, judge_prompt, prompt, reader
 from chat.models import Conversation
 
-from .registry import Postpone
 from .thrift import wait_for_energy
 
 logger = logging.getLogger(__name__)
 
 _PATIENCE_SECONDS = 600.0
-_AGAIN = timedelta(seconds=1)
 
 
 def warm_prompts() -> None:
     """Begin to warm in a thread of its own; the background lane gives way to whatever the user wants."""
-    threading.Thread(target=_warm, name="warm-prompts", daemon=True).start()
+    threading.Thread(target=warm, name="warm-prompts", daemon=True).start()
 
 
-def _warm() -> None:
+def warm() -> None:
+    """Read the fixed beginnings once the model is there; part of starting, so it takes no energy."""
     _warm_embedder()
     if not registry.wait_ready(_PATIENCE_SECONDS):
         return
@@ -64,13 +61,10 @@ def rewarm(payload: dict[str, Any]) -> None:
     if conversation is None:
         return
     wait_for_energy()
-    try:
-        provider = registry.provider()
-        turns = preparation.as_it_stands(conversation, provider)
-        if turns is not None:
-            read_in_advance(provider, conversation, turns)
-    except (ModelNotReady, Unfinished) as reason:
-        raise Postpone(timezone.now() + _AGAIN) from reason
+    provider = registry.provider()
+    turns = preparation.as_it_stands(conversation, provider)
+    if turns is not None:
+        read_in_advance(provider, conversation, turns)
 
 
 def read_in_advance(provider: Provider, conversation: Conversation, turns: list[Turn]) -> None:

@@ -63,6 +63,10 @@ class Registry:
         """Call the listener with each new state, from the thread that caused it."""
         self._listeners.append(listener)
 
+    def off_change(self, listener: Callable[[Status], None]) -> None:
+        """Call the listener no more."""
+        self._listeners.remove(listener)
+
     def provider(self) -> Provider:
         """Return the loaded model; raises ModelNotReady with the reason in words."""
         with self._lock:
@@ -149,7 +153,7 @@ class Registry:
         with self._changed:
             self._status = status
             self._changed.notify_all()
-        for listener in self._listeners:
+        for listener in tuple(self._listeners):
             listener(status)
 
 

@@ -81,14 +81,11 @@ class PromptTooLong(ProviderError):
 class Unfinished(ProviderError):
     """A whole answer that was stopped before its end, by its own flag or because the model is shut down."""
 
+    usage: Usage
+
     def __init__(self, usage: Usage) -> None:
         super().__init__("The model was stopped before it had finished.")
         self.usage = usage
-
-    @property
-    def worked(self) -> float:
-        """For how many seconds the model worked for it."""
-        return self.usage.worked if self.usage else 0.0
 
 
 @dataclass(slots=True)

@@ -21,6 +21,10 @@ class JobQuerySet(models.QuerySet["Job"]):
             "priority", "run_after", "id"
         )
 
+    def urgent(self) -> JobQuerySet:
+        """Return those that the user waits for."""
+        return self.filter(priority__lt=Job.priority.field.default)
+
     def next_due(self) -> datetime | None:
         """Return when the earliest of these jobs may run, None when none ever will by itself."""
         held = Case(When(lease_until__gt=F("run_after"), then="lease_until"), default="run_after")

@@ -198,7 +198,7 @@ class TestWhatWasLeftOutBefore:
         topics.assign(talked, None, "")
         Conversation.objects.update(trimmed_through=4, extracted_through=4)
         roses = Topic.objects.get(title="the garden and its roses")
-        assert storage.pack(roses, "Roses.") == 3
+        assert storage.pack(roses) == 3
         branches.resend(Message.objects.get(seq=1), "ducks")
         assert not Topic.objects.filter(pk=roses.pk).exists()
         assert Message.objects.get(seq=1).content == "the garden and its roses"

@@ -28,7 +28,9 @@ def pack_what_was_left(session: str) -> None:
     last = Row.objects.filter(conversation=session).count()
     Conversation.objects.filter(pk=session).update(trimmed_through=last, extracted_through=last, kept=[1, 2])
     for topic in Topic.objects.filter(conversation=session):
-        storage.pack(topic, "They spoke of bread.")
+        if leaving := storage.to_pack(topic):
+            storage.record_summary(topic, "They spoke of bread.", leaving[-1].seq)
+        storage.pack(topic)
 
 
 @pytest.fixture

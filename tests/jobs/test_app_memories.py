@@ -11,7 +11,7 @@ from chat.actions.branches import flag
 from chat.context.prompt import build
 from chat.generation import run as generation
 from chat.jobs.runner import run_due
-from chat.llm.types import ProviderError, Unfinished, Usage
+from chat.llm.types import ProviderError
 from chat.models import App, AppMemory, Conversation, Job, Message, UsageRecord
 
 from .remembering import NOTE, TENT, told
@@ -126,17 +126,6 @@ def test_a_model_that_fails_leaves_everything_as_it_is(say, scripted):
     assert not Job.objects.filter(kind="app_memory").exists()
     chat.refresh_from_db()
     assert chat.ended_at is not None
-
-
-@pytest.mark.parametrize(("worked", "left"), [(2.0, 1), (29.0, 0)], ids=["kept from it", "its time was up"])
-def test_a_call_that_is_stopped_is_tried_again_where_the_model_worked_for_others(say, scripted, worked, left):
-    chat = say(TENT)
-    conversations.end(chat)
-    Job.objects.filter(kind="extract").delete()
-    scripted.app_memories.append(Unfinished(Usage(worked=worked)))
-    run_due({"app_memory"})
-    assert told() == []
-    assert Job.objects.filter(kind="app_memory", attempts=0).count() == left
 
 
 def test_a_locked_database_is_tried_once_more(remember, monkeypatch):

@@ -68,7 +68,7 @@ class TestDowntime:
         schedule.plan(clock(0))
         assert jobs.claim(["nightly"], clock(0)) is not None
         clock(60)
-        jobs.release_leases()
+        jobs.release_leases(timezone.now())
         schedule.plan(clock(0))
         assert run_due(["nightly"]) == 1
         assert run_due(["nightly"]) == 0
@@ -126,7 +126,7 @@ class TestAsleepForAWeek:
 
     def test_all_that_waited_is_done_once(self, asleep, ran):
         conversation, deletion = asleep
-        run_due(limit=1000)
+        run_due()
         assert Deletion.objects.get(pk=deletion.pk).state == "done"
         assert Fact.objects.filter(text="User likes chess", mention_count=1).count() == 1
         assert Conversation.objects.get(pk=conversation.pk).ended_at is not None
@@ -135,7 +135,7 @@ class TestAsleepForAWeek:
         assert not Job.objects.exclude(kind__in=PERIODIC).filter(run_after__lte=timezone.now()).exists()
 
     def test_what_is_periodic_goes_on_from_now_and_makes_up_for_nothing(self, asleep, clock, ran):
-        run_due(limit=1000)
+        run_due()
         now = timezone.now()
         assert {due_again(kind) for kind in PERIODIC if kind != "nightly"} == {now + schedule.EVERY}
         assert now < due_again("nightly") <= now + timedelta(days=1)
@@ -148,7 +148,7 @@ class TestAsleepForAWeek:
         assert energy.status(timezone.now()) == energy.Status(100)
 
     def test_fading_counts_no_day_on_which_nothing_was_written(self, asleep, known):
-        run_due(limit=1000)
+        run_due()
         known.refresh_from_db()
         assert known.idle_days <= 1
 
@@ -166,7 +166,7 @@ class TestAClockThatWasWrong:
         assert jobs.mend_times(timezone.now()) > 0
         schedule.plan(timezone.now())
         ran.clear()
-        run_due(limit=1000)
+        run_due()
         assert ran["extract"] == ran["nightly"] == 1
 
     def test_what_waits_for_the_next_night_is_left_alone(self, clock, known):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from django.utils import timezone
 
 from chat.actions import messages as actions
 from chat.generation import run as generation
@@ -122,7 +123,7 @@ def test_a_process_killed_between_two_messages_goes_on_with_the_second(clock, sa
     # The next process: leases are freed, the job is still there.
     from chat.actions import jobs
 
-    jobs.release_leases()
+    jobs.release_leases(timezone.now())
     scripted.completions.append("habit: User plays tennis")
     runner.run_due(["extract"])
     assert texts() == {"User likes chess", "User plays tennis"}
@@ -187,12 +188,14 @@ def test_while_the_model_is_not_there_the_look_waits_and_is_not_lost(clock, say,
     say("I like chess.")
     registry._set(Status(ModelState.LOADING, sentence="The model is loading."))
     for _ in range(8):
-        look(clock)
+        clock(60)
+        runner.run_due(["extract"])
     job = looks_asked().get()
     assert (job.attempts, job.last_error, job.failed_at) == (0, "", None)
     registry.use(scripted)
     scripted.completions.append("likes: User likes chess")
-    look(clock)
+    clock(60)
+    runner.run_due(["extract"])
     assert texts() == {"User likes chess"}
 
 

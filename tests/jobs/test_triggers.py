@@ -214,7 +214,7 @@ class TestEnd:
         say("I like chess.")
         clock(5000)
         # The next process.
-        jobs.release_leases()
+        jobs.release_leases(timezone.now())
         conversations.await_pages(timezone.now())
         assert runner.run_due(["end_idle"]) == 0
         clock(20)

@@ -41,7 +41,7 @@ def is_read(conversation: Conversation) -> bool:
 def test_a_look_waits_until_there_is_enough_and_then_takes_its_energy(clock, say, scripted):
     conversation = say("I like chess.")
     now = clock(2)
-    assert runner.run_due() == 1
+    assert runner.run_due() == 0
     assert scripted.calls == []
     until = of("extract").run_after
     assert now < until <= now + timedelta(seconds=WAIT)
@@ -181,7 +181,7 @@ def test_what_needs_no_model_never_waits(clock, owner, make_fact, say, scripted)
     jobs.enqueue("pack_topic", {"topic": str(Topic.objects.create(conversation=conversation).pk)})
     clock(600)
     Energy.objects.update(level=LOW, measured_at=timezone.now())
-    runner.run_due(limit=20)
+    runner.run_due()
     assert not Fact.objects.filter(pk=fact.pk).exists()
     assert Conversation.objects.get().ended_at is not None
     assert set(Job.objects.values_list("kind", flat=True)) <= {"nightly", "warm"}

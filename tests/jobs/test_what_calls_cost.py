@@ -57,7 +57,7 @@ def test_a_title(say, scripted, clock, answer, outcome):
     Job.objects.filter(kind="extract").delete()
     Job.objects.update(run_after=clock(60))
     scripted.titles.append(answer)
-    run_due({"title"}, limit=1)
+    run_due({"title"})
     assert outcomes() == {("title", outcome): 1}
     assert_the_gauge_agrees()
 
@@ -71,7 +71,7 @@ def test_an_app_memory(say, scripted, answer, outcome):
     conversations.end(chat)
     Job.objects.filter(kind="extract").delete()
     scripted.app_memories.append(answer)
-    run_due({"app_memory"}, limit=1)
+    run_due({"app_memory"})
     assert outcomes() == {("app_memory", outcome): 1}
     assert_the_gauge_agrees()
 
@@ -90,7 +90,7 @@ def test_the_choice_among_app_memories(say, full, scripted, answers, expected):
     Job.objects.filter(kind="extract").delete()
     scripted.app_memories.append(NOTE)
     scripted.app_choices.extend(answers)
-    run_due({"app_memory"}, limit=1)
+    run_due({"app_memory"})
     chosen = {how: n for (purpose, how), n in outcomes().items() if purpose == "app_choice"}
     assert chosen == expected
     assert_the_gauge_agrees()
@@ -119,7 +119,7 @@ def test_a_look(say, scripted, clock, answers, expected):
     say("I like chess.")
     clock(2)
     scripted.completions.extend(answers)
-    run_due({"extract"}, limit=1)
+    run_due({"extract"})
     assert outcomes() == {("extract", how): n for how, n in expected.items()}
     assert_the_gauge_agrees()
 
@@ -134,7 +134,7 @@ def test_a_summary(owner, scripted, answer, outcome):
     )
     scripted.default_completion = answer
     jobs.enqueue("prepare", {"conversation": str(talked.pk), "tokens": 1300, "window": 2048})
-    run_due({"prepare"}, limit=1)
+    run_due({"prepare"})
     assert {key for key, _ in outcomes().items()} == {("summary", outcome)}
     assert_the_gauge_agrees()
 

@@ -1,15 +1,17 @@
-"""A topic that was left is summed up and packed; a model that fails costs the summary only."""
+"""A topic that was left is summed up portion by portion and packed; what cannot be told costs no packing."""
 
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 
 from chat.actions import jobs
+from chat.context import summary
 from chat.jobs.registry import SLOW
 from chat.jobs.runner import run_due
 from chat.llm.registry import ModelState, Status, registry
-from chat.llm.types import ProviderError
-from chat.models import Job, Message, Topic, TopicArchive, UsageRecord
+from chat.llm.types import ProviderError, Unfinished, Usage
+from chat.models import Energy, Job, Message, Topic, TopicArchive, UsageRecord
 from tests.minutes import minutes
 
 pytestmark = pytest.mark.django_db
@@ -66,23 +68,55 @@ def test_a_summary_that_failed_does_not_keep_it_from_being_packed(asked_for, scr
     assert "was not summed up" in caplog.text
 
 
-def test_a_model_that_fails_does_not_keep_it_from_being_packed_either(asked_for, scripted, caplog):
+def test_a_model_that_fails_is_asked_again_and_nothing_is_packed_without_its_summary(asked_for, scripted):
     scripted.completions.append(ProviderError("The server is away."))
     run_due(KINDS)
-    assert TopicArchive.objects.get().count == 12
-    assert "packed without a summary" in caplog.text
+    assert not TopicArchive.objects.exists()
+    assert Job.objects.get(kind="pack_topic").attempts == 1
+    assert "The server is away." in Job.objects.get(kind="pack_topic").last_error
 
 
-def test_without_a_model_it_is_packed_all_the_same(asked_for):
-    run_due(KINDS)
-    assert TopicArchive.objects.get().count == 12
-
-
-def test_while_the_model_loads_it_waits(asked_for):
-    registry._set(Status(ModelState.LOADING, "m", "Model", "The model is loading."))
+@pytest.mark.parametrize("state", [ModelState.MISSING, ModelState.LOADING, ModelState.FAILED])
+def test_without_a_model_it_waits(asked_for, state):
+    registry._set(Status(state, "m", "Model", "The model is not there."))
     run_due(KINDS)
     assert not TopicArchive.objects.exists()
     assert Job.objects.get(kind="pack_topic").attempts == 0
+
+
+@pytest.fixture
+def in_portions(monkeypatch):
+    """What leaves is more than the model reads at once."""
+    monkeypatch.setattr(summary, "READ_AT_ONCE", 60)
+
+
+def test_what_was_told_before_the_program_ended_is_kept_and_not_asked_for_again(
+    asked_for, scripted, in_portions
+):
+    scripted.default_completion = minutes
+    scripted.completions.extend([minutes, Unfinished(Usage())])
+    run_due(KINDS)
+    half = Topic.objects.get(pk=asked_for.pk)
+    assert half.summarised_through > 0
+    assert not TopicArchive.objects.exists()
+    Job.objects.update(run_after=timezone.now())
+    run_due(KINDS)
+    whole = Topic.objects.get(pk=asked_for.pk)
+    assert whole.summary.startswith(half.summary)
+    assert whole.summarised_through > half.summarised_through
+    assert TopicArchive.objects.get().count == 12
+    asked = [call.turns[-1].content for call in scripted.calls]
+    assert len(asked) == len(set(asked)) + 1
+
+
+def test_each_portion_asks_for_energy(asked_for, scripted, in_portions):
+    scripted.default_completion = minutes
+    scripted.seconds = lambda call: 3.0
+    Energy.objects.create(level=38.0, measured_at=timezone.now())
+    run_due(KINDS)
+    assert len(scripted.calls) == 1
+    assert Topic.objects.get(pk=asked_for.pk).summarised_through > 0
+    assert Job.objects.get(kind="pack_topic").run_after > timezone.now()
 
 
 def test_a_topic_that_became_the_active_one_or_has_gone_is_left_alone(asked_for, exchange, scripted):

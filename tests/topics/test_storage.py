@@ -25,7 +25,8 @@ def said(conversation):
 
 def test_all_but_the_four_newest_are_packed_into_one_archive(bread, conversation):
     before = said(conversation)
-    assert storage.pack(bread, "They spoke of bread.") == 12
+    assert storage.record_summary(bread, "They spoke of bread.", rows(bread)[11].seq)
+    assert storage.pack(bread) == 12
     contents = [m.content for m in rows(bread)]
     assert contents[:12] == [""] * 12
     assert all(contents[12:])
@@ -111,7 +112,8 @@ def test_a_match_brings_all_back_in_place(bread, exchange, conversation):
 def test_packed_again_it_is_one_archive_with_all_of_it(bread, conversation, left_behind):
     before = said(conversation)
     Conversation.objects.filter(pk=conversation.pk).update(trimmed_through=rows(bread)[2].seq)
-    assert storage.pack(bread, "First.") == 3
+    storage.record_summary(bread, "First.", rows(bread)[2].seq)
+    assert storage.pack(bread) == 3
     left_behind()
     assert storage.pack(bread) == 9
     assert TopicArchive.objects.get().count == 12
@@ -159,7 +161,7 @@ def test_a_kill_while_packing_changes_nothing(bread, conversation, monkeypatch):
 
     monkeypatch.setattr("chat.models.topic.TopicArchiveQuerySet.delete", killed)
     with pytest.raises(KeyboardInterrupt):
-        storage.pack(bread, "Half of it.")
+        storage.pack(bread)
     assert list(Message.objects.order_by("pk").values()) == before
     assert not TopicArchive.objects.exists()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import threading
 from argparse import ArgumentParser
-from collections.abc import Collection
 from typing import Any
 
 from django.conf import settings
@@ -16,8 +15,9 @@ from chat.actions import energy
 from chat.actions import jobs as actions
 from chat.jobs import leases, schedule
 from chat.jobs.recovery import recover
-from chat.jobs.registry import HANDLERS, QUICK, SLOW
-from chat.jobs.runner import JobRunner, run_one
+from chat.jobs.registry import HANDLERS, MODEL, QUICK, SLOW
+from chat.jobs.runner import JobRunner, run_due
+from chat.jobs.warm import warm, warm_prompts
 from chat.llm.registry import ModelState, Status, registry
 from chat.management.engine_lock import EngineTaken, lock_engine
 
@@ -62,18 +62,20 @@ class Command(BaseCommand):
 
     def _once(self, stop: threading.Event) -> None:
         schedule.ensure(timezone.now())
+        threading.Thread(target=_close_after, args=(stop,), name="closing", daemon=True).start()
         with leases.renewed():
-            count = _drain(QUICK, stop)
+            count = run_due(QUICK, stop.is_set)
             model = HANDLERS.keys() - QUICK
             if not stop.is_set() and actions.is_due(model, timezone.now()):
-                self._load()
+                kinds = model if self._load() else model - MODEL
                 # What is short comes first, as it does in the server.
-                count += _drain(model - SLOW, stop) + _drain(SLOW, stop) + _drain(QUICK, stop)
+                count += sum(run_due(some, stop.is_set) for some in (kinds - SLOW, kinds & SLOW, QUICK))
         self.stdout.write(f"{count} jobs done. {_left()}".strip())
 
     def _until(self, stop: threading.Event) -> None:
         registry.on_change(self._tell)
         registry.load(window=settings.WINDOW)
+        warm_prompts()
         schedule.plan(timezone.now())
         runner = JobRunner()
         runner.start()
@@ -81,12 +83,19 @@ class Command(BaseCommand):
         self.stdout.flush()
         stop.wait()
         self.stdout.write("Stopping; what is not finished goes on the next time.")
+        self.stdout.flush()
+        runner.stop_taking()
+        registry.close()
         runner.stop()
 
-    def _load(self) -> None:
+    def _load(self) -> bool:
+        """Load the model and have it read what its work begins with; False where it will not come."""
         registry.load(window=settings.WINDOW)
-        if not registry.wait_ready(_LOADING_SECONDS):
+        if ready := registry.wait_ready(_LOADING_SECONDS):
+            warm()
+        else:
             self._tell(registry.status())
+        return ready
 
     def _tell(self, status: Status) -> None:
         if status.state in (ModelState.MISSING, ModelState.FAILED):
@@ -94,12 +103,10 @@ class Command(BaseCommand):
             self.stderr.write(f"{status.sentence}{mend} Work that needs the model waits.")
 
 
-def _drain(kinds: Collection[str], stop: threading.Event) -> int:
-    """Run due jobs of these kinds until none is left or `stop` is set; returns how many ran."""
-    count = 0
-    while not stop.is_set() and run_one(kinds):
-        count += 1
-    return count
+def _close_after(stop: threading.Event) -> None:
+    """End what works with the model once the command is to stop: it goes on the next time."""
+    stop.wait()
+    registry.close()
 
 
 def _left() -> str:

@@ -81,8 +81,10 @@ class Command(BaseCommand):
         finally:
             # Text first: a reply that is being written is saved before anything else goes.
             generation.drain()
-            runner.stop()
+            # Work that waits for the model would hold the end up; it is told at once and put back.
+            runner.stop_taking()
             registry.close()
+            runner.stop()
             lock.close()
 
 
