@@ -66,6 +66,14 @@ def stop(reply_id: Any, patience: float = 0.0) -> bool:
     return True
 
 
+def await_end(reply_id: Any, patience: float) -> None:
+    """Wait until a reply that this process writes has come to its end, but no longer than so many seconds."""
+    with _lock:
+        run = _running.get(str(reply_id))
+    if run is not None and run.thread is not None:
+        run.thread.join(patience)
+
+
 def settle() -> None:
     """Save the ends of replies that the database would not take when they came; whenever somebody looks.
 

@@ -31,6 +31,11 @@ def exposition(owner: Any, now: datetime, accept: str) -> tuple[bytes, str]:
     return encode(registry), content_type
 
 
+def families(owner: Any, now: datetime) -> list[Metric]:
+    """Return the numbers themselves."""
+    return list(_Numbers(owner, now).collect())
+
+
 class _Numbers(Collector):
     """All metrics; some fifteen queries, however much there is."""
 

@@ -23,7 +23,18 @@ from chat.api.auth import OwnerAuth, is_json
 from chat.api.problems import FieldError, Problem, kind_of, not_found
 from chat.llm.types import ModelNotReady
 
-from . import deletions, facts
+from . import (
+    app_memories,
+    apps,
+    conversations,
+    deletions,
+    facts,
+    figures,
+    graph,
+    replies,
+    settings,
+    topics,
+)
 from .document import document
 
 logger = logging.getLogger(__name__)
@@ -84,7 +95,19 @@ api = Api(
     parser=JsonOnly(),
 )
 # One router a noun. Another package's router is added here, and nowhere else.
+api.add_router("/conversations", conversations.router)
+# What sends has the addresses of what reads, so it fills the same routers.
+api.add_router("/conversations", replies.of_conversation)
+api.add_router("/conversations", topics.of_conversation)
+api.add_router("/messages", replies.router)
 api.add_router("/facts", facts.router)
+api.add_router("/topics", topics.router)
+api.add_router("/entities", graph.router)
+api.add_router("/graph", graph.questions)
+api.add_router("/apps", apps.router)
+api.add_router("/apps", app_memories.router)
+api.add_router("/metrics", figures.router)
+api.add_router("/settings", settings.router)
 api.add_router("/deletions", deletions.router)
 
 

@@ -18,8 +18,8 @@ from pydantic import ConfigDict, Field
 
 from chat.actions.idempotency import Made, once
 from chat.api.problems import Problem
-from chat.models import Deletion
-from chat.views.scope import HtmxHttpRequest
+from chat.models import App, Deletion
+from chat.views.scope import HtmxHttpRequest, own_app, uuid_or_404
 
 T = TypeVar("T")
 MOST = 100  # of a page
@@ -126,6 +126,12 @@ def create(request: Request, response: HttpResponse, key: str | None, make: Call
     if made.again:
         response.headers["Idempotency-Replayed"] = "true"
     return made
+
+
+def app_or_404(request: Request, given: str) -> App:
+    """Return the owner's app by its slug, the seed's `app_id`, or by its id; answers 404."""
+    found = App.objects.for_owner(request.auth).select_related("owner").filter(slug=given).first()
+    return found or own_app(request, uuid_or_404(given))
 
 
 def still_there(rows: Iterable[T]) -> T:

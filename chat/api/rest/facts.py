@@ -13,8 +13,9 @@ from ninja import Query, Router, Schema
 from ninja.responses import Status
 from pydantic import Field
 
-from chat.actions import archive, deletions, facts, guard, revisions
+from chat.actions import archive, deletions, facts, guard, pins, revisions
 from chat.actions.idempotency import Made
+from chat.actions.messages import Refused
 from chat.api.problems import Problem
 from chat.memory.similar import normalise
 from chat.models import Category, Fact
@@ -203,7 +204,7 @@ def edit_fact(
             if body.text is not None or body.category is not None:
                 fact = facts.edit_fact(fact, body.text or fact.text, body.category or "")
             if body.pinned is not None:
-                fact = facts.pin_fact(fact, body.pinned)
+                fact = _pinned(fact, body.pinned)
     fact = _visible(request, fact.pk)
     tagged(response, fact_mark(fact))
     return fact_out(fact)
@@ -252,6 +253,17 @@ def bring_back_fact(request: Request, response: HttpResponse, fact_id: UUID) -> 
         fact = _visible(request, archive.bring_back(own_fact(request, fact_id)).pk)
     tagged(response, fact_mark(fact))
     return fact_out(fact)
+
+
+def _pinned(fact: Fact, pinned: bool) -> Fact:
+    try:
+        return facts.pin_fact(fact, pinned)
+    except facts.OnItsWayOut:
+        raise
+    except Refused as reason:
+        oldest = pins.oldest_if_full(fact)
+        more: dict[str, Any] = {"conflicts_with": str(oldest.pk)} if oldest else {}
+        raise Problem("conflict", str(reason), **more) from reason
 
 
 def _told(request: Request) -> FactQuerySet:

@@ -83,8 +83,9 @@ def test_words_and_pin_change_together_or_not_at_all(program, fact, make_fact):
     for number in range(facts.MAX_PINNED):
         make_fact(f"Pinned {number}", pinned=True)
     answer = program("PATCH", f"facts/{fact.pk}", {"text": "I bake rye.", "pinned": True}, if_match="*")
-    assert answer.status_code == 422
+    assert answer.status_code == 409
     assert "10 memories are pinned" in answer.json()["detail"]
+    assert Fact.objects.get(pk=answer.json()["conflicts_with"]).pinned
     assert Fact.objects.get(pk=fact.pk).text == "I bake sourdough on Sundays."
 
 
