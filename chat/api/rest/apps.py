@@ -19,6 +19,7 @@ from chat.models import App, Strategy
 from .common import (
     Body,
     DeletionOut,
+    Flag,
     IdempotencyKey,
     IfMatch,
     Limit,
@@ -70,7 +71,7 @@ class AppPatch(Body):
 class ArchiveIn(Body):
     """Whether what the app remembers is forgotten, too."""
 
-    purge: bool = False
+    purge: Flag = False
 
 
 class ArchivedOut(Schema):

@@ -43,6 +43,12 @@ IdempotencyKey = Annotated[
 ]
 
 
+# A body's numbers and switches are what JSON calls so: no 0 for false, no "7" for 7.
+Flag = Annotated[bool, Field(strict=True)]
+Whole = Annotated[int, Field(strict=True)]
+Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
 class Request(HtmxHttpRequest):
     """A request that `OwnerAuth` let in: `auth` is whose memory this is."""
 

@@ -22,12 +22,14 @@ from chat.views.scope import own_conversation
 from .common import (
     Body,
     DeletionOut,
+    Flag,
     IdempotencyKey,
     IfMatch,
     Limit,
     Offset,
     Page,
     Request,
+    Whole,
     app_or_404,
     create,
     deletion_out,
@@ -70,7 +72,7 @@ class ConversationIn(Body):
     system_prompt: str = Field(default="", max_length=20_000)
     strategy: Strategy | None = None
     memory_mode: MemoryMode = MemoryMode.ON
-    temporary: bool = False
+    temporary: Flag = False
     metadata: dict[str, Any] = Field(default_factory=dict, description="Anything of your own.")
 
 
@@ -81,13 +83,13 @@ class ConversationPatch(Body):
     title: str | None = Field(default=None, min_length=1, max_length=rooms.LONGEST_TITLE)
     strategy: Strategy | None = None
     memory_mode: MemoryMode | None = None
-    pinned: bool | None = None
+    pinned: Flag | None = None
 
 
 class PruneIn(Body):
     """How many days ago a conversation was last written in, at least."""
 
-    days: int = Field(ge=1, le=_LONGEST_AGO)
+    days: Whole = Field(ge=1, le=_LONGEST_AGO)
 
 
 class PrunedOut(Schema):
@@ -127,7 +129,7 @@ def conversation_out(found: Conversation) -> ConversationOut:
     )
 
 
-@router.get("", response=Page[ConversationOut])
+@router.get("", response=Page[ConversationOut], openapi_extra=responses(404))
 def list_conversations(
     request: Request,
     app: Annotated[str | None, Query(max_length=60, description="An app's slug or id.")] = None,
@@ -144,7 +146,7 @@ def list_conversations(
     return page(request, rows, conversation_out, limit, offset)
 
 
-@router.post("", response={201: ConversationOut}, openapi_extra=responses(410))
+@router.post("", response={201: ConversationOut}, openapi_extra=responses(404, 410))
 def begin_conversation(
     request: Request, response: HttpResponse, body: ConversationIn, idempotency_key: IdempotencyKey = None
 ) -> ConversationOut:

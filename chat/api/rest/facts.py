@@ -25,6 +25,7 @@ from chat.views.scope import own_event, own_fact
 from .common import (
     Body,
     DeletionOut,
+    Flag,
     IdempotencyKey,
     IfMatch,
     Limit,
@@ -80,7 +81,7 @@ class FactPatch(Body):
 
     text: str | None = Field(default=None, min_length=1, max_length=2000)
     category: Category | None = None
-    pinned: bool | None = None
+    pinned: Flag | None = None
 
 
 class EventOut(Schema):

@@ -20,7 +20,7 @@ from chat.topics.contents import with_contents
 from chat.views import spoken
 from chat.views.scope import own_conversation, own_message
 
-from .common import MOST, Body, Request
+from .common import MOST, Body, Flag, Request
 
 router = Router(tags=["messages"])
 of_conversation = Router(tags=["messages"])
@@ -70,7 +70,7 @@ class RecentOut(Schema):
 class MessagePatch(Body):
     """What is to change: whether the message is marked as important."""
 
-    flagged: bool
+    flagged: Flag
 
 
 def message_out(message: Message) -> MessageOut:

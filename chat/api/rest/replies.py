@@ -23,8 +23,10 @@ from chat.topics.contents import with_contents
 from chat.views import spoken
 from chat.views.scope import own_conversation, own_message
 
-from .common import Body, IdempotencyKey, Request, create, responses, still_there
+from .common import Body, Flag, IdempotencyKey, Request, create, responses, still_there
 from .messages import MessageOut, Wait, message_out, of_conversation, router
+
+__all__ = ["of_conversation", "router"]
 
 # Seconds; long enough for most replies of a small model, and short enough for any client's patience.
 _PATIENCE = 30
@@ -35,7 +37,7 @@ class MessageIn(Body):
 
     content: str = Field(min_length=1, max_length=actions.MAX_CHARACTERS)
     role: Role = Role.USER
-    reply: bool | None = None
+    reply: Flag | None = None
     tool_calls: list[dict[str, Any]] | None = None
     tool_call_id: str = Field(default="", max_length=120)
     name: str = Field(default="", max_length=120)

@@ -13,7 +13,7 @@ from chat.actions import guard, preferences
 from chat.actions.owners import redacts, settings_of
 from chat.models import OwnerSettings, Theme
 
-from .common import Body, IfMatch, Request, responses, seen, tagged
+from .common import Body, Flag, IfMatch, Request, Whole, responses, seen, tagged
 
 router = Router(tags=["settings"])
 _SHORTEST, _LONGEST = preferences.LOOK_AFTER_RANGE
@@ -37,9 +37,9 @@ class SettingsPatch(Body):
     time_zone: str | None = Field(default=None, max_length=60, examples=["Europe/Berlin"])
     language: str | None = Field(default=None, max_length=10)
     theme: Theme | None = None
-    look_after: int | None = Field(default=None, ge=_SHORTEST, le=_LONGEST)
-    redact_secrets: bool | None = None
-    prune_after: int | None = Field(default=None, ge=0, le=max(preferences.PRUNE_AFTER))
+    look_after: Whole | None = Field(default=None, ge=_SHORTEST, le=_LONGEST)
+    redact_secrets: Flag | None = None
+    prune_after: Whole | None = Field(default=None, ge=0, le=max(preferences.PRUNE_AFTER))
 
 
 # Each takes what the page's form sends.

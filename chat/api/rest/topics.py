@@ -19,7 +19,7 @@ from chat.models import Topic
 from chat.models.topic import TopicQuerySet
 from chat.views.scope import own_conversation, own_topic
 
-from .common import Body, IfMatch, Request, responses, seen, tagged
+from .common import Body, IfMatch, Request, Share, responses, seen, tagged
 
 router = Router(tags=["topics"])
 of_conversation = Router(tags=["topics"])
@@ -61,7 +61,7 @@ class TopicOut(Schema):
 class TopicPatch(Body):
     """How much the topic matters: with less it retires sooner."""
 
-    importance: float = Field(ge=0, le=1)
+    importance: Share
 
 
 def topic_mark(topic: Topic) -> str:
