@@ -57,6 +57,10 @@ class StopFlag:
         if self._listener:
             self._listener()
 
+    def wait(self, seconds: float) -> bool:
+        """Wait so long at most; return whether the call is to end."""
+        return self._event.wait(seconds)
+
     def on_set(self, listener: Callable[[], None]) -> None:
         """Register what wakes the provider, also when the flag is set already."""
         self._listener = listener
@@ -72,6 +76,14 @@ class ProviderError(Exception):
 
 class ModelNotReady(ProviderError):
     """The model is missing, loading or failed to load."""
+
+
+class FormNotKept(ProviderError):
+    """A provider that cannot be bound by a grammar did not keep to it, asked twice."""
+
+    def __init__(self, usage: Usage) -> None:
+        super().__init__("The model did not keep to the form that was asked for, twice.")
+        self.usage = usage
 
 
 class PromptTooLong(ProviderError):

@@ -9,6 +9,9 @@ import pytest
 from chat.llm import weights
 from chat.llm.llama import LlamaProvider, default_threads
 from chat.llm.parking import ParkingLot
+from chat.llm.remote.address import parse
+from chat.llm.remote.provider import RemoteProvider
+from tests.llm.remote.served import LlamaServer
 from tests.weights_here import needed
 
 # Small, so that a test can fill all cells in seconds.
@@ -30,5 +33,23 @@ def llama() -> Iterator[LlamaProvider]:
     )
     provider.engine.start()
     assert provider.engine.ready.wait(120), errors
+    yield provider
+    provider.close()
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[LlamaServer]:
+    """The same model behind a real llama-server with two slots."""
+    entry = needed("smollm2-135m")
+    server = LlamaServer(weights.path_of(entry, entry.files[0]), window=2 * WINDOW).start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="session")
+def remote(served: LlamaServer) -> Iterator[RemoteProvider]:
+    """That model over HTTP, probed."""
+    provider = RemoteProvider(parse(served.url))
+    provider.connect()
     yield provider
     provider.close()

@@ -12,11 +12,17 @@ ASK = [Turn("system", "You answer briefly."), Turn("user", "Count from one to tw
 ENDLESS = "word " * 40_000
 
 
-@pytest.fixture(params=["scripted", pytest.param("llama", marks=pytest.mark.model)])
+@pytest.fixture(
+    params=[
+        "scripted",
+        pytest.param("llama", marks=pytest.mark.model),
+        pytest.param("remote", marks=pytest.mark.model),
+    ]
+)
 def provider(request):
     """Each provider that there is."""
-    if request.param == "llama":
-        return request.getfixturevalue("llama")
+    if request.param != "scripted":
+        return request.getfixturevalue(request.param)
     long = "One two three four five six seven eight nine ten eleven twelve"
     return ScriptedProvider(default=long, default_completion=long)
 

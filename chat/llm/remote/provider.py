@@ -1,0 +1,340 @@
+"""A model on a server that speaks OpenAI's protocol: llama-server, vLLM, Ollama, hosted ones (design §4)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from chat.llm import meter
+from chat.llm.sanitize import break_control_tokens
+from chat.llm.types import (
+    Completion,
+    Finish,
+    FormNotKept,
+    Lane,
+    ModelNotReady,
+    PromptTooLong,
+    ProviderError,
+    StopFlag,
+    Turn,
+    Unfinished,
+    Usage,
+)
+
+from . import troubles
+from .address import Address
+from .bound import Bound, bind, stricter
+from .capabilities import Capabilities, probe
+from .counting import Counter
+from .lanes import Gate, Pass
+from .seats import Seats
+from .thinking import Thoughts
+from .wire import Json, Patience, Wire
+
+# Pauses before a call that nothing came of is made again; who keeps in touch sits a longer outage out.
+_PAUSES = (0.5, 2.0)
+# A server that forgets to stop must not fill a conversation: no token of any tokenizer is longer on average.
+_CHARACTERS_A_TOKEN = 40
+
+
+@dataclass(eq=False)
+class _Request:
+    """One call and what has become of it."""
+
+    turns: Sequence[Turn]
+    slot: str
+    lane: Lane
+    max_tokens: int
+    temperature: float
+    stop: StopFlag
+    bound: Bound | None = None
+    background: bool = False
+    usage: Usage = field(default_factory=Usage)
+    finish: Finish = "stop"
+    began: float = field(default_factory=time.monotonic)
+
+
+class RemoteStream:
+    """Text of one reply as it comes; the server is asked when the iteration begins."""
+
+    def __init__(self, request: _Request, pieces: Callable[[_Request], Iterator[str]]) -> None:
+        self._request = request
+        self._pieces = pieces
+
+    @property
+    def usage(self) -> Usage:
+        """Return what the reply has cost so far."""
+        return self._request.usage
+
+    @property
+    def finish(self) -> Finish:
+        """Return why the reply ended."""
+        return self._request.finish
+
+    def __iter__(self) -> Iterator[str]:
+        return self._pieces(self._request)
+
+
+class RemoteProvider:
+    """One model on one server. Methods block; call them from worker threads.
+
+    Nothing may be asked before `connect` has succeeded. `trouble` is set when the server was away, or answers
+    as another model: whoever keeps in touch with it connects anew.
+    """
+
+    remote = True
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        model: str = "",
+        key: str = "",
+        window: int = 0,
+        patience: Patience | None = None,
+    ) -> None:
+        self.address = address
+        self.name = model
+        self.context_window = window
+        self.trouble = threading.Event()
+        self._wanted = (model, window)
+        self._found: Capabilities | None = None
+        self._wire = Wire(address, key, patience or Patience())
+        self._gate = Gate()
+        self._seats = Seats()
+        self._counter = Counter(self._wire, self._messages)
+
+    def connect(self) -> Capabilities:
+        """Find out what the server can do, and use it so from now on; raises ProviderError."""
+        found = probe(self._wire, *self._wanted)
+        self._counter.forget()
+        self._seats.count = found.places if found.kind == "llama-server" else 0
+        self._gate.places = found.places
+        self.name, self.context_window = found.model, found.window
+        self._found = found
+        self.trouble.clear()
+        return found
+
+    def answers(self) -> bool:
+        """Return whether the server still answers; cheap, and read by no model."""
+        try:
+            self._wire.get(f"{self.address.api}/models")
+        except ModelNotReady:
+            return False
+        except ProviderError:
+            return True
+        return True
+
+    @property
+    def found(self) -> Capabilities:
+        """Return what the probe found; raises ModelNotReady before there was one."""
+        if self._found is None:
+            raise ModelNotReady(troubles.AWAY)
+        return self._found
+
+    def count_tokens(self, turns: Sequence[Turn]) -> int:
+        """Return the prompt's length in tokens: the server's count, or four characters a token."""
+        with self._watched():
+            return self._counter.turns(self.found, turns)
+
+    def count_text(self, text: str) -> int:
+        """Return the length of a piece of text in tokens, as `count_tokens`."""
+        with self._watched():
+            return self._counter.text(self.found, text)
+
+    def stream(
+        self,
+        turns: Sequence[Turn],
+        *,
+        slot: str,
+        lane: Lane = Lane.CHAT,
+        max_tokens: int = 1024,
+        temperature: float = 0.7,
+        stop: StopFlag | None = None,
+    ) -> RemoteStream:
+        """Begin an answer."""
+        request = _Request(turns, slot, lane, max_tokens, temperature, stop or StopFlag())
+        return RemoteStream(request, self._pieces)
+
+    def complete(
+        self,
+        turns: Sequence[Turn],
+        *,
+        slot: str,
+        lane: Lane = Lane.BACKGROUND,
+        max_tokens: int = 256,
+        grammar: str | None = None,
+        stop: StopFlag | None = None,
+    ) -> Completion:
+        """Return a whole answer at temperature 0. Raises Unfinished, and FormNotKept after a second try."""
+        request = _Request(turns, slot, lane, max_tokens, 0.0, stop or StopFlag(), background=True)
+        if grammar is not None:
+            request.bound = bind(self.found, grammar)
+        for _ in range(2):
+            text = "".join(self._pieces(request))
+            if request.finish == "cancelled":
+                raise Unfinished(request.usage)
+            answer = text if request.bound is None else request.bound.answer(text, request.finish)
+            if answer is not None:
+                return Completion(answer, request.finish, request.usage)
+            request.turns = stricter(turns)
+        raise FormNotKept(request.usage)
+
+    def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
+        """Give up the places of these slots; what the server itself caches is the server's."""
+        self._seats.forget(slots)
+
+    def busy(self) -> bool:
+        """Return whether anybody is being answered or waits to be."""
+        return self._gate.busy()
+
+    def close(self) -> None:
+        """End all calls: a reply keeps its text, a whole answer is Unfinished."""
+        self._gate.close()
+        self._wire.close()
+
+    # -- one call -------------------------------------------------------------------------------------------
+
+    def _pieces(self, request: _Request) -> Iterator[str]:
+        found = self.found
+        tokens = self.count_tokens(request.turns)
+        if tokens + request.max_tokens > max(found.window, found.offered):
+            raise PromptTooLong(troubles.TOO_LONG)
+        request.usage.prompt_tokens = tokens
+        ticket = Pass(request.lane, request.stop)
+        request.stop.on_set(partial(self._stopped, ticket))
+        tries = 0
+        while self._gate.enter(ticket):
+            began = time.monotonic()
+            pause = 0.0
+            try:
+                yield from self._once(request, ticket, found)
+                if not ticket.ousted:
+                    return
+            except (troubles.ServerAway, troubles.ServerBusy) as problem:
+                if tries == len(_PAUSES) or str(problem) == troubles.SILENT:
+                    self.trouble.set()
+                    raise
+                pause, tries = max(_PAUSES[tries], getattr(problem, "after", 0.0)), tries + 1
+            finally:
+                self._gate.leave(ticket)
+                self._account(request, time.monotonic() - began)
+            if pause and request.stop.wait(min(pause, 10.0)):
+                break
+        request.finish = "cancelled"
+
+    def _stopped(self, ticket: Pass) -> None:
+        ticket.hang_up()
+        self._gate.look_again()
+
+    def _account(self, request: _Request, seconds: float) -> None:
+        request.usage.worked += seconds
+        request.usage.seconds = time.monotonic() - request.began
+        if request.lane is Lane.BACKGROUND:
+            meter.background.add(seconds)
+
+    def _once(self, request: _Request, ticket: Pass, found: Capabilities) -> Iterator[str]:
+        line = self._wire.stream(f"{self.address.api}/chat/completions", self._body(request, found))
+        ticket.on_line(line.hang_up)
+        thoughts, request.finish, request.usage.completion_tokens = (
+            Thoughts(opened=found.opens_thought),
+            "stop",
+            0,
+        )
+        written = 0
+        try:
+            for event in line:
+                if request.stop.is_set() or ticket.ousted or self._gate.closed:
+                    break
+                piece = self._read(event, request, found, thoughts)
+                if piece:
+                    ticket.firm = not request.background
+                    written += len(piece)
+                    yield piece
+                if written > request.max_tokens * _CHARACTERS_A_TOKEN:
+                    request.finish = "length"
+                    break
+        finally:
+            ticket.on_line(None)
+            line.hang_up()
+        if request.stop.is_set() or self._gate.closed:
+            request.finish = "cancelled"
+        elif not ticket.ousted:
+            if rest := thoughts.rest():
+                written += len(rest)
+                yield rest
+            if not written and (thoughts.any or found.thinks):
+                raise ProviderError(troubles.NO_ANSWER)
+
+    def _read(self, event: Json, request: _Request, found: Capabilities, thoughts: Thoughts) -> str:
+        """Take what an event tells of the call; return its text, without what is only thought."""
+        usage = request.usage
+        if isinstance(spent := event.get("usage"), dict):
+            usage.prompt_tokens = spent.get("prompt_tokens") or usage.prompt_tokens
+            usage.completion_tokens = spent.get("completion_tokens") or usage.completion_tokens
+            usage.cached_tokens = (spent.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+        if found.answers_as and event.get("model", found.answers_as) != found.answers_as:
+            self.trouble.set()
+        choices = event.get("choices") or [{}]
+        if choices[0].get("finish_reason") == "length":
+            request.finish = "length"
+        text = (choices[0].get("delta") or {}).get("content")
+        if not text:
+            return ""
+        usage.completion_tokens += 1
+        piece = thoughts.take(text)
+        if piece and usage.first_token_seconds is None:
+            usage.first_token_seconds = time.monotonic() - request.began
+        usage.seconds = time.monotonic() - request.began
+        return piece
+
+    def _body(self, request: _Request, found: Capabilities) -> Json:
+        room = request.max_tokens + (request.bound.room if request.bound else 0)
+        body: Json = {
+            "model": found.model,
+            "messages": self._messages(request.turns),
+            "max_tokens": room + (found.manner.thinking if found.thinks else 0),
+            "temperature": request.temperature,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if found.kind == "llama-server":
+            body["cache_prompt"] = True
+            if (seat := self._seats.of(request.slot, background=request.background)) is not None:
+                body["id_slot"] = seat
+        if request.bound is not None:
+            body |= request.bound.extra
+        return found.manner.worded(body)
+
+    def _messages(self, turns: Sequence[Turn]) -> list[Json]:
+        """Return turns as every template takes them, with no control token in anybody's text."""
+        found = self.found
+        merged: list[Turn] = []
+        for turn in turns:
+            role = "user" if turn.role == "system" and not found.takes_system else turn.role
+            if merged and merged[-1].role == role:
+                merged[-1] = Turn(role, f"{merged[-1].content}\n\n{turn.content}")
+            else:
+                merged.append(Turn(role, turn.content))
+        return [{"role": t.role, "content": break_control_tokens(t.content, found.marks)} for t in merged]
+
+    def _watched(self) -> _Watched:
+        return _Watched(self.trouble)
+
+
+class _Watched:
+    """Notes that the server is away when a plain request finds it so."""
+
+    def __init__(self, trouble: threading.Event) -> None:
+        self._trouble = trouble
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, troubles.ServerAway | troubles.ServerBusy):
+            self._trouble.set()
