@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn
+from chat.llm.types import FormNotKept, Lane, Provider, ProviderError, StopFlag, Turn
 from chat.memory.secrets import redact
 from chat.memory.telling import beginning_for, borne_out, sentences, thinned
 from chat.models import Message, Role
@@ -87,14 +87,17 @@ def summarise(
     theirs = " ".join(m.content for m in messages if m.role == Role.USER)
     language, beginning = beginning_for(theirs)
     asked = f"{said}\n\nMinutes in {language}:"
-    completion = provider.complete(
-        [*prefix(), Turn("user", asked)],
-        slot=SLOT,
-        lane=lane,
-        max_tokens=min(room, _NEW_TOKENS),
-        grammar=_grammar(beginning),
-        stop=stop,
-    )
+    try:
+        completion = provider.complete(
+            [*prefix(), Turn("user", asked)],
+            slot=SLOT,
+            lane=lane,
+            max_tokens=min(room, _NEW_TOKENS),
+            grammar=_grammar(beginning),
+            stop=stop,
+        )
+    except FormNotKept as formless:
+        raise SummaryFailed("The model gave no summary.") from formless
     text = " ".join(completion.text.split())
     text = redact(text) if redacting else text
     if len(text) < _SHORTEST or _COPIED.search(text):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chat.llm.types import Lane, Provider, ProviderError, Turn
+from chat.llm.types import FormNotKept, Lane, Provider, ProviderError, Turn
 from chat.memory.language import detect
 from chat.models import Message, Role
 
@@ -81,13 +81,16 @@ def find_title(provider: Provider, messages: Sequence[Message]) -> str:
     theirs = " ".join(m.content for m in messages if m.role == Role.USER)
     language = _LANGUAGES.get(detect(theirs), "the language of the user")
     said = "\n".join(_line(m) for m in messages)
-    completion = provider.complete(
-        [*prefix(), Turn("user", f"{said}\n\nTitle in {language}:")],
-        slot=SLOT,
-        lane=Lane.BACKGROUND,
-        max_tokens=_MAX_TOKENS,
-        grammar=_GRAMMAR,
-    )
+    try:
+        completion = provider.complete(
+            [*prefix(), Turn("user", f"{said}\n\nTitle in {language}:")],
+            slot=SLOT,
+            lane=Lane.BACKGROUND,
+            max_tokens=_MAX_TOKENS,
+            grammar=_GRAMMAR,
+        )
+    except FormNotKept as formless:
+        raise TitleFailed("The model gave no title.") from formless
     words = completion.text.split()
     if completion.finish == "length":
         # The last word may be half of one.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from chat.llm.types import Lane, Provider, StopFlag
+from chat.llm.types import FormNotKept, Lane, Provider, StopFlag
 from chat.memory import judge_prompt
 from chat.memory.changes import adds, changes, ends, matter
 from chat.memory.consolidate import (
@@ -188,14 +188,18 @@ def _ask(provider: Provider, question: _Question, stop: StopFlag | None, lane: L
         return verdict
     choices = " | ".join(f'"{choice}"' for choice in ("ADD", *question.allowed))
     for _ in range(2):
-        completion = provider.complete(
-            judge_prompt.turns([f.text for f in question.near], question.said, question.note),
-            slot=SLOT,
-            lane=lane,
-            max_tokens=_MAX_TOKENS,
-            grammar=f"root ::= {choices}",
-            stop=stop,
-        )
+        try:
+            completion = provider.complete(
+                judge_prompt.turns([f.text for f in question.near], question.said, question.note),
+                slot=SLOT,
+                lane=lane,
+                max_tokens=_MAX_TOKENS,
+                grammar=f"root ::= {choices}",
+                stop=stop,
+            )
+        except FormNotKept:
+            # The provider has asked twice itself.
+            break
         answer = completion.text.strip()
         match = _ANSWER.match(answer)
         if match and (match[1] or answer in question.allowed):

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from chat.llm.types import Completion, Lane, Provider, StopFlag, Usage
+from chat.llm.types import Completion, FormNotKept, Lane, Provider, StopFlag, Usage
 from chat.memory import frames, prompt
 from chat.memory.kinds import KINDS
 
@@ -71,7 +71,11 @@ def read(
     """
     reading = Reading()
     for strict in (again, True):
-        completion = _complete(provider, portion, strict, family, stop)
+        try:
+            completion = _complete(provider, portion, strict, family, stop)
+        except FormNotKept:
+            # The provider has asked twice itself.
+            break
         reading.usage = total(reading.usage, completion.usage)
         notes = parse(_whole_lines(completion))
         if notes is not None:

@@ -175,7 +175,7 @@ class RemoteProvider:
         if grammar is not None:
             request.bound = bind(self.found, grammar)
         for _ in range(2):
-            text = "".join(self._pieces(request))
+            text = self._whole(request)
             if request.finish == "cancelled":
                 raise Unfinished(request.usage)
             answer = text if request.bound is None else request.bound.answer(text, request.finish)
@@ -183,6 +183,13 @@ class RemoteProvider:
                 return Completion(answer, request.finish, request.usage)
             request.turns = stricter(turns)
         raise FormNotKept(request.usage)
+
+    def _whole(self, request: _Request) -> str:
+        try:
+            return "".join(self._pieces(request))
+        except ProviderError as problem:
+            problem.usage = request.usage
+            raise
 
     def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
         """Give up the places of these slots; what the server itself caches is the server's."""
