@@ -30,9 +30,14 @@ def ensure_owner(username: str) -> Any:
     if made:
         owner.set_unusable_password()
         owner.save(update_fields=["password"])
+    welcome(owner)
+    return owner
+
+
+def welcome(owner: Any) -> None:
+    """Give a new owner settings and the app "General", where they have none. In a transaction."""
     OwnerSettings.objects.get_or_create(owner=owner)
     default_app(owner)
-    return owner
 
 
 def default_app(owner: Any) -> App:
@@ -49,7 +54,11 @@ def hold_memory(owner_id: int) -> None:
     SQLite's BEGIN IMMEDIATE does so already. On PostgreSQL two verbs could each find room under the cap, or
     no live value of a kind, and both add one.
     """
-    OwnerSettings.objects.select_for_update().filter(owner=owner_id).first()
+    held = OwnerSettings.objects.select_for_update().filter(owner=owner_id)
+    if held.first() is None:
+        # Somebody whose account was made by another door than ours.
+        OwnerSettings.objects.get_or_create(owner_id=owner_id)
+        held.get()
 
 
 def settings_of(owner_id: int) -> OwnerSettings:

@@ -7,10 +7,13 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase
 
 from chat.actions.export import export
+from chat.actions.owners import LOCAL_NAME, welcome
 from chat.actions.preferences import LOOK_AFTER_RANGE, PRUNE_AFTER, zones
 from chat.models import ApiToken, Deletion, IdempotentRequest, OwnerSettings, Tombstone
 from chat.views.downloads import download
@@ -33,6 +36,32 @@ class SettingsForm(AnyForm):
         if zone and zone not in zones():
             raise forms.ValidationError("There is no time zone with this name.")
         return zone
+
+
+admin.site.unregister(User)
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
+    """Who may come in. Nobody is deleted here: what is kept of them goes by the verbs, with its traces."""
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Keep this machine's owner who they are: they are found by their name, and let in as they are."""
+        fixed = tuple(super().get_readonly_fields(request, obj))
+        if obj is None or obj.get_username() != LOCAL_NAME:
+            return fixed
+        rights = ("is_active", "is_staff", "is_superuser") if settings.MODE == "local" else ()
+        return (*fixed, "username", *rights)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: somebody who is not active any more is kept out, and what is theirs is not torn apart."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Give somebody new what every owner has."""
+        super().save_model(request, obj, form, change)
+        if not change:
+            welcome(obj)
 
 
 @admin.register(OwnerSettings)
@@ -58,6 +87,10 @@ class OwnerSettingsAdmin(AnyAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Refuse: changes of one owner's memory wait for each other at this row."""
         return False
+
+    def save_model(self, request: HttpRequest, obj: OwnerSettings, form: Any, change: bool) -> None:
+        """Save what was changed here, and nothing that the night has written since the page was opened."""
+        obj.save(update_fields=form.changed_data)
 
     def has_export_permission(self, request: HttpRequest) -> bool:
         """Tell whether this person may export: whoever may read messages and facts."""
