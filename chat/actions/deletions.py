@@ -197,14 +197,18 @@ def undo(deletion: Deletion) -> Undone:
 
 def finish(deletion_id: Any, now: datetime) -> bool:
     """Forget a batch for good, if its deadline has passed and nobody undid it; True when this call did it."""
+    deletion = Deletion.objects.select_related("owner").filter(pk=deletion_id).first()
+    if deletion is None:
+        return False
     with transaction.atomic():
+        # First, as every verb does: two that wait for each other's row would wait for ever.
+        hold_memory(deletion.owner_id)
         won = Deletion.objects.filter(
             pk=deletion_id, state=DeletionState.PENDING, expires_at__lte=now - GRACE
         ).update(state=DeletionState.DONE)
         if not won:
             return False
-        deletion = Deletion.objects.select_related("owner").get(pk=deletion_id)
-        hold_memory(deletion.owner_id)
+        deletion.refresh_from_db(fields=["state"])
         if deletion.whole:
             erasing.wipe(deletion)
             events.tell(deletion.owner_id, "facts")
@@ -217,6 +221,12 @@ def finish(deletion_id: Any, now: datetime) -> bool:
         app_memories.remove(deletion)
         leaving.remove(deletion)
     return True
+
+
+def due(deletion_id: Any) -> datetime | None:
+    """Return from when on a batch can be forgotten for good; None where it was undone, or is gone."""
+    waiting = Deletion.objects.pending().filter(pk=deletion_id).values_list("expires_at", flat=True).first()
+    return None if waiting is None else waiting + GRACE
 
 
 def finish_overdue(now: datetime) -> int:

@@ -33,7 +33,8 @@ def fade(owner: Any, today: date) -> Faded:
     """Count the whole local days before `today` that were not counted yet; a second pass does nothing.
 
     Only days on which the owner wrote something count, and for a fact only those after its last use or
-    mention. Pinned facts are exempt. One short transaction.
+    mention. Pinned facts are exempt. Where a clock that ran ahead has counted, it begins anew from `today`.
+    One short transaction.
     """
     zone = zone_of(owner.pk)
     with transaction.atomic():
@@ -41,6 +42,9 @@ def fade(owner: Any, today: date) -> Faded:
         settings = OwnerSettings.objects.select_for_update().get(owner=owner)
         since, through = settings.faded_through, today - _DAY
         if since is not None and since >= through:
+            if since > today:
+                # Further ahead than a journey to another zone can bring it: the clock was wrong.
+                OwnerSettings.objects.filter(owner=owner).update(faded_through=through)
             return Faded()
         facts = list(Fact.objects.filter(owner=owner, pinned=False).live())
         if since is None and facts:

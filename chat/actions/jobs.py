@@ -17,6 +17,8 @@ from chat.models.job import JobQuerySet
 LEASE = timedelta(minutes=5)
 MAX_ATTEMPTS = 5
 ENDED_WITH_IT = "The program ended each time while this was at work."
+# Nothing waits longer, not even for energy, but for what is periodic (its rows have their kind as key).
+FAR = timedelta(hours=2)
 # The night's work waits longest: for a day, which has 25 hours once a year.
 FARTHEST = timedelta(hours=26)
 # What the user has asked for and waits for goes before everything else.
@@ -187,7 +189,16 @@ def known_keys(keys: Iterable[str]) -> set[str]:
 
 def mend_times(now: datetime) -> int:
     """Make jobs due that a wrong clock has put off for longer than any work waits; returns how many."""
-    return Job.objects.filter(run_after__gt=now + FARTHEST).update(run_after=now)
+    periodic = Q(dedupe_key=F("kind"), run_after__lte=now + FARTHEST)
+    return Job.objects.filter(run_after__gt=now + FAR).exclude(periodic).update(run_after=now)
+
+
+def make_due(now: datetime) -> int:
+    """Have all that waits looked at now; what comes too early says so and waits on. Returns how many."""
+    with transaction.atomic():
+        count = Job.objects.filter(run_after__gt=now).update(run_after=now)
+        transaction.on_commit(_tell)
+    return count
 
 
 def release_leases(now: datetime) -> int:

@@ -107,8 +107,10 @@ def reindex(payload: dict[str, Any]) -> None:
 
 @handles("finish_deletion", quick=True)
 def finish_deletion(payload: dict[str, Any]) -> None:
-    """Forget for good what nobody undid in time."""
-    deletions.finish(payload["deletion"], timezone.now())
+    """Forget for good what nobody undid in time; raises Postpone while it can be undone still."""
+    now, key = timezone.now(), payload["deletion"]
+    if not deletions.finish(key, now) and (due := deletions.due(key)) is not None:
+        raise Postpone(due)
 
 
 @handles("catch_up_graph", quick=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from chat.actions import deletions, jobs, messages
+from chat.actions import clock, deletions, jobs, messages
 
 
 def recover(now: datetime) -> None:
@@ -14,5 +14,5 @@ def recover(now: datetime) -> None:
     """
     messages.stop_stale_replies()
     jobs.release_leases(now)
-    jobs.mend_times(now)
+    clock.mend(now)
     deletions.finish_overdue(now)

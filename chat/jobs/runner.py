@@ -20,7 +20,7 @@ from chat.llm.types import ModelNotReady, Unfinished
 from chat.models import Job
 from memoryapp import logs
 
-from . import app_memories, handlers, leases, packing, titles  # noqa: F401 - importing registers
+from . import app_memories, clock, handlers, leases, packing, titles  # noqa: F401 - importing registers
 from .registry import HANDLERS, MODEL, PERIODIC, QUICK, SLOW, Postpone
 
 logger = logging.getLogger(__name__)
@@ -80,6 +80,7 @@ class JobRunner:
         jobs.on_enqueue(self._look_again)
         registry.on_change(self._model_changed)
         self._open.enter_context(leases.renewed())
+        self._open.enter_context(clock.watched())
         for lane in self._lanes:
             thread = threading.Thread(target=self._loop, args=(lane,), name=f"jobs-{lane.name}", daemon=True)
             thread.start()

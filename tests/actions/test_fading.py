@@ -95,7 +95,7 @@ def test_a_second_pass_on_a_day_does_nothing(owner, make_fact, write):
     write(range(1, 100))
     assert fade(owner, day(50)).faded == 1
     kept = list(Fact.objects.values())
-    assert fade(owner, day(50)) == fade(owner, day(20)) == Faded()
+    assert fade(owner, day(50)) == fade(owner, day(49)) == Faded()
     assert list(Fact.objects.values()) == kept
     assert OwnerSettings.objects.get(owner=owner).faded_through == day(49)
 
