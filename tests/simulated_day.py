@@ -14,7 +14,7 @@ from django.utils import timezone
 from chat.actions import energy, messages, prompts
 from chat.context.prompt import build
 from chat.jobs import runner, schedule
-from chat.jobs.registry import HANDLERS, PERIODIC
+from chat.jobs.registry import PERIODIC
 from chat.llm.registry import registry
 from chat.llm.scripted import Call, ScriptedProvider
 from chat.llm.types import Lane, Turn
@@ -125,11 +125,14 @@ class Simulation:
     def _wait_until(self, then: datetime) -> None:
         """Do what is due whenever it is, as the runner does, until that moment."""
         while True:
-            while runner.run_one(HANDLERS.keys()):
+            while any(
+                runner.run_one(lane.able(timezone.now()), urgent=lane.urgent) for lane in runner.lanes()
+            ):
                 self._note_what_was_read()
             self._note_what_waits()
-            due = Job.objects.all().next_due()
             now = timezone.now()
+            times = [lane.next_time(now) for lane in runner.lanes()]
+            due = min((time for time in times if time is not None), default=None)
             if due is None or due >= then or now >= then:
                 break
             self.traveller.shift(max(due - now, timedelta(milliseconds=1)))

@@ -50,9 +50,25 @@ class Lane:
     kinds: frozenset[str]
     urgent: bool = False
 
-    def able(self) -> frozenset[str]:
-        """Return the kinds that could begin now: without a model none that needs it."""
-        return self.kinds if registry.status().state is ModelState.READY else self.kinds - MODEL
+    def able(self, now: datetime) -> frozenset[str]:
+        """Return the kinds that could begin now: without a model, or energy, none that needs it.
+
+        Were each job that waits for energy taken and put off, they all would be again after each one that is
+        done.
+        """
+        kinds = self.kinds if registry.status().state is ModelState.READY else self.kinds - MODEL
+        return kinds - energy.SPENDING.keys() if self._waits_until(now) else kinds
+
+    def next_time(self, now: datetime) -> datetime | None:
+        """Return when this lane has something to do as things stand, None when nothing waits."""
+        able = Job.objects.filter(kind__in=self.able(now))
+        times = [(able.urgent() if self.urgent else able).next_due(), self._waits_until(now)]
+        return min((time for time in times if time is not None), default=None)
+
+    def _waits_until(self, now: datetime) -> datetime | None:
+        if self.urgent or not self.kinds & energy.SPENDING.keys():
+            return None
+        return energy.low_until(now)
 
 
 def lanes() -> tuple[Lane, ...]:
@@ -115,8 +131,8 @@ class JobRunner:
         while not self._stopping:
             wake.clear()
             try:
-                kinds = lane.able()
-                pause = 0.0 if run_one(kinds, urgent=lane.urgent) else _seconds_until_due(kinds, lane.urgent)
+                ran = run_one(lane.able(timezone.now()), urgent=lane.urgent)
+                pause = 0.0 if ran else _seconds_until(lane.next_time(timezone.now()))
             except Exception:  # a thread that ended would do nothing for the rest of the program's life
                 logger.exception("the next job could not be taken, or its end not saved")
                 pause = POLL_SECONDS
@@ -125,9 +141,7 @@ class JobRunner:
             wake.wait(pause)
 
 
-def _seconds_until_due(kinds: Collection[str], urgent: bool) -> float:
-    waiting = Job.objects.filter(kind__in=kinds)
-    due = (waiting.urgent() if urgent else waiting).next_due()
+def _seconds_until(due: datetime | None) -> float:
     if due is None:
         return POLL_SECONDS
     return min(POLL_SECONDS, max(0.0, (due - timezone.now()).total_seconds()))

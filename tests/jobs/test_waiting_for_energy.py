@@ -192,3 +192,15 @@ def test_each_kind_that_may_wait_is_a_kind_of_job():
     from chat.jobs.registry import HANDLERS
 
     assert energy.SPENDING.keys() <= HANDLERS.keys()
+
+
+def test_jobs_that_wait_are_not_taken_up_again_and_again(clock, say, scripted):
+    for n in range(3):
+        say(f"I like the number {n}.")
+    now = clock(60)
+    Energy.objects.update(level=LOW, measured_at=now)
+    usual = next(lane for lane in runner.lanes() if lane.name == "model")
+    assert "extract" not in usual.able(now)
+    assert usual.next_time(now) > now
+    assert "extract" in usual.able(clock(WAIT))
+    assert set(Job.objects.filter(kind="extract").values_list("attempts", flat=True)) == {0}

@@ -22,15 +22,15 @@ AWAY = [ModelState.MISSING, ModelState.LOADING, ModelState.FAILED]
 @pytest.mark.parametrize("state", AWAY)
 def test_no_lane_takes_what_needs_the_model(state):
     registry._set(Status(state))
-    able = set().union(*(lane.able() for lane in lanes()))
+    able = set().union(*(lane.able(timezone.now()) for lane in lanes()))
     assert able == HANDLERS.keys() - MODEL
     assert able >= QUICK | {"reindex"}
 
 
-def test_with_one_every_kind_has_its_lane_and_what_is_urgent_one_more(scripted):
+def test_with_one_every_kind_has_its_lane_and_what_is_urgent_one_more(scripted, db):
     usual = [lane for lane in lanes() if not lane.urgent]
-    assert sorted(kind for lane in usual for kind in lane.able()) == sorted(HANDLERS)
-    assert [lane.able() for lane in lanes() if lane.urgent] == [usual[1].able()]
+    assert sorted(kind for lane in usual for kind in lane.able(timezone.now())) == sorted(HANDLERS)
+    assert [lane.kinds for lane in lanes() if lane.urgent] == [usual[1].kinds]
 
 
 @pytest.mark.parametrize("state", AWAY)
