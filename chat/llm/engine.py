@@ -178,8 +178,10 @@ class Engine:
     def _next(self) -> Request | None:
         with self._wake:
             self._drop_forgotten()
-            if not self._waiting:
-                self._lot.settle()
+        # Without the lock, at which whoever submits or stops something would wait for the disk.
+        self._lot.settle(self._is_wanted)
+        with self._wake:
+            self._drop_forgotten()
             while not self._waiting and not self._closed:
                 self._wake.wait()
                 self._drop_forgotten()
@@ -190,6 +192,10 @@ class Engine:
             self._running = request
             self._loaded().set_abort(request.stop.is_set())
             return request
+
+    def _is_wanted(self) -> bool:
+        with self._wake:
+            return self._closed or bool(self._waiting)
 
     def _drop_forgotten(self) -> None:
         """Drop the prefixes that are to be forgotten, but for those that a waiting request goes on with."""

@@ -8,7 +8,7 @@ Bookkeeping only, no llama.cpp.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,9 +51,9 @@ class ParkingLot:
         while self.used() > 2 * self.budget:
             self._move_out()
 
-    def settle(self) -> None:
-        """Bring memory back within its budget."""
-        while self.used() > self.budget:
+    def settle(self, give_way: Callable[[], bool] = lambda: False) -> None:
+        """Bring memory back within its budget, a prefix at a time, until somebody is to be given way."""
+        while self.used() > self.budget and not give_way():
             self._move_out()
 
     def take(self, name: str) -> Parked | None:
