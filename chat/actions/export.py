@@ -1,8 +1,23 @@
 """All that is kept of an owner, as one JSON document in pieces: reads only.
 
-It holds settings, apps with their memories, conversations with their topics and messages, facts with their
-history, and the entity graph. What is on its way out is left out, for the owner has deleted it; so are
-temporary chats, and the machine's own vectors, hashes and counts, which mean nothing elsewhere.
+What is in it, and what is not, table by table; the import reads the same (`chat.porting.shapes`):
+
+- settings: what the owner chose, and through which day fading has counted. API tokens never.
+- apps: all of each, those that were put away too, with their memories as they are.
+- conversations: title and who gave it, prompts, strategy, metadata, marks, times; the watermarks of memory,
+  of a clear, of summaries and of the app's memory; what the prompt leaves out, the summary that stands in it.
+  Left out: the memory block and the prepared compaction, which the next prompt makes anew; the urgency of a
+  look and the number of the branch, which concern work at hand. Temporary chats are in no export.
+- topics: all but the vector, which the embedder of that place makes; archives unpacked into the messages.
+- messages: all of each, replaced ones too, with the note and the report of the prompt (tokens, facts, cuts).
+- facts: live, replaced and archived ones with their whole history; the vector is made anew.
+- graph: what the facts tie together, what has become obsolete too.
+
+Looks at messages, usage, jobs and energy tell of this machine's work and stay here. What is on its way out is
+left out, for the owner has deleted it. Tombstones stay here too: their key is this machine's, and nothing of
+what they hide is in the file; an import honours those of the machine that it comes to.
+
+Nothing tells when it was made, and all is in a fixed order, so that the same life gives the same bytes.
 """
 
 from __future__ import annotations
@@ -10,11 +25,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from datetime import date
+from functools import cache
 from itertools import groupby, islice
 from typing import Any
 
 from django.db.models import Model
-from django.utils import timezone
 
 from chat.models import (
     App,
@@ -34,19 +49,27 @@ FORMAT, VERSION = "memoryapp", 1
 # Messages that are held at once.
 _PORTION = 500
 
-_SETTINGS = ("time_zone", "language", "theme", "look_after", "redact_secrets", "prune_after")
-_APP = ("id", "slug", "name", "persona", "strategy", "created_at", "archived_at")
-_APP_MEMORY = ("id", "content", "metadata", "edited", "source_conversation", "created_at", "updated_at")
-_CONVERSATION = (
-    *("id", "app", "title", "system_prompt", "strategy", "metadata", "pinned", "memory_mode"),
-    *("summary", "created_at", "updated_at", "ended_at"),
+SETTINGS = ("time_zone", "language", "theme", "look_after", "redact_secrets", "prune_after", "faded_through")
+APP = ("id", "slug", "name", "persona", "strategy", "created_at", "archived_at")
+APP_MEMORY = ("id", "content", "metadata", "edited", "source_conversation", "created_at", "updated_at")
+CONVERSATION = (
+    *("id", "app", "title", "titled_by", "system_prompt", "strategy", "metadata", "pinned", "memory_mode"),
+    *("summary", "summarised_through", "prompt_summary", "trimmed_through", "kept", "cuts"),
+    *("cleared_through", "extracted_through", "app_memory_after", "created_at", "updated_at", "ended_at"),
 )
-_TOPIC = ("id", "title", "summary", "importance", "created_at", "last_active_at", "retired_at")
-_MESSAGE = (
-    *("id", "seq", "role", "content", "state", "failure", "flagged", "topic", "replaced_by"),
+TOPIC = (
+    *("id", "title", "summary", "summarised_through", "importance", "access_count", "message_count"),
+    *("created_at", "last_active_at", "retired_at"),
+)
+MESSAGE = (
+    *("id", "seq", "role", "content", "state", "failure", "note", "flagged", "topic", "replaced_by"),
     *("tool_calls", "tool_call_id", "name", "created_at"),
 )
-_FACT = (
+REPORT = (
+    *("sections", "facts", "left_out", "cut_messages", "stage", "shortened", "prompt_tokens"),
+    *("cached_tokens", "completion_tokens", "window", "first_token_ms", "created_at"),
+)
+FACT = (
     *(
         "id",
         "text",
@@ -60,11 +83,11 @@ _FACT = (
         "quote",
     ),
     *("language", "source_conversation", "source_message", "supersedes", "first_seen", "last_seen"),
-    *("last_used", "superseded_at", "archived_at"),
+    *("last_used", "idle_days", "superseded_at", "archived_at", "version"),
 )
-_EVENT = ("kind", "before", "after", "actor", "reason", "source_message", "created_at")
-_ENTITY = ("id", "name", "type", "created_at")
-_RELATIONSHIP = ("id", "source", "target", "relation", "valid", "source_fact", "created_at")
+EVENT = ("id", "kind", "before", "after", "actor", "reason", "source_message", "created_at")
+ENTITY = ("id", "name", "type", "created_at")
+RELATIONSHIP = ("id", "source", "target", "relation", "valid", "source_fact", "created_at")
 
 
 def export(owner: Any) -> Iterator[bytes]:
@@ -76,14 +99,13 @@ def export(owner: Any) -> Iterator[bytes]:
     head = {
         "format": FORMAT,
         "version": VERSION,
-        "exported_at": timezone.now(),
         "owner": owner.get_username(),
-        "settings": _row(settings_of(owner.pk), _SETTINGS),
-        "apps": list(_apps(owner)),
+        "settings": _row(settings_of(owner.pk), SETTINGS),
+        "apps": list(apps_of(owner)),
     }
     # All but the brace at its end.
     yield _json(head)[:-1]
-    for name, rows in (("conversations", _conversations(owner)), ("facts", _facts(owner))):
+    for name, rows in (("conversations", conversations_of(owner)), ("facts", facts_of(owner))):
         yield f',\n"{name}": ['.encode()
         for number, row in enumerate(rows):
             yield (b",\n" if number else b"\n") + _json(row)
@@ -91,15 +113,19 @@ def export(owner: Any) -> Iterator[bytes]:
     yield b',\n"graph": ' + _json(_graph(owner)) + b"}\n"
 
 
-def _apps(owner: Any) -> Iterator[dict[str, Any]]:
-    memories = _by("app_id", AppMemory.objects.for_owner(owner).filter(deletion=None))
-    for app in App.objects.for_owner(owner):
-        yield {**_row(app, _APP), "memories": [_row(m, _APP_MEMORY) for m in memories.get(app.pk, [])]}
+def apps_of(owner: Any) -> Iterator[dict[str, Any]]:
+    """Yield each app with its memories."""
+    memories = _by(
+        "app_id", AppMemory.objects.for_owner(owner).filter(deletion=None).order_by("created_at", "pk")
+    )
+    for app in App.objects.for_owner(owner).order_by("created_at", "pk"):
+        yield {**_row(app, APP), "memories": [_row(m, APP_MEMORY) for m in memories.get(app.pk, [])]}
 
 
-def _conversations(owner: Any) -> Iterator[dict[str, Any]]:
+def conversations_of(owner: Any) -> Iterator[dict[str, Any]]:
+    """Yield each conversation with its topics and messages."""
     chats = list(Conversation.objects.for_owner(owner).listed().order_by("created_at", "pk"))
-    topics = _by("conversation_id", Topic.objects.for_owner(owner))
+    topics = _by("conversation_id", Topic.objects.for_owner(owner).order_by("created_at", "pk"))
     listed = {chat.pk for chat in chats}
     # Both in the same order, so that no more than a portion of messages is held at once.
     spoken = groupby(_spoken(owner), key=lambda message: message.conversation_id)
@@ -107,27 +133,37 @@ def _conversations(owner: Any) -> Iterator[dict[str, Any]]:
     for chat in chats:
         while here is not None and here not in listed:
             here, said = next(spoken, (None, iter(())))
-        row = {**_row(chat, _CONVERSATION), "topics": [_row(t, _TOPIC) for t in topics.get(chat.pk, [])]}
-        row["messages"] = [_row(message, _MESSAGE) for message in said] if here == chat.pk else []
+        row = {**_row(chat, CONVERSATION), "topics": [_row(t, TOPIC) for t in topics.get(chat.pk, [])]}
+        row["messages"] = [_message(message) for message in said] if here == chat.pk else []
         yield row
         if here == chat.pk:
             here, said = next(spoken, (None, iter(())))
 
 
+def _message(message: Message) -> dict[str, Any]:
+    report = getattr(message, "report", None)
+    return {**_row(message, MESSAGE), "report": _row(report, REPORT) if report else None}
+
+
 def _spoken(owner: Any) -> Iterator[Message]:
     """Yield all messages with their contents, those that were packed away too."""
-    rows = Message.objects.for_owner(owner).filter(conversation__deletion=None)
+    rows = Message.objects.for_owner(owner).filter(conversation__deletion=None).select_related("report")
     rows = rows.order_by("conversation__created_at", "conversation", "seq")
     reading = rows.iterator(chunk_size=_PORTION)
     while portion := list(islice(reading, _PORTION)):
         yield from with_contents(portion)
 
 
-def _facts(owner: Any) -> Iterator[dict[str, Any]]:
-    events = _by("fact_id", FactEvent.objects.for_owner(owner).filter(fact__deletion=None))
+def facts_of(owner: Any) -> Iterator[dict[str, Any]]:
+    """Yield each fact with its history."""
+    events = _by("fact_id", _history(owner))
     kept = Fact.objects.for_owner(owner).filter(deletion=None).defer("embedding")
     for fact in kept.order_by("first_seen", "pk"):
-        yield {**_row(fact, _FACT), "history": [_row(event, _EVENT) for event in events.get(fact.pk, [])]}
+        yield {**_row(fact, FACT), "history": [_row(event, EVENT) for event in events.get(fact.pk, [])]}
+
+
+def _history(owner: Any) -> Iterable[FactEvent]:
+    return FactEvent.objects.for_owner(owner).filter(fact__deletion=None).order_by("created_at", "pk")
 
 
 def _graph(owner: Any) -> dict[str, Any]:
@@ -135,8 +171,8 @@ def _graph(owner: Any) -> dict[str, Any]:
     ties = list(Relationship.objects.for_owner(owner).visible())
     things = {end.pk: end for tie in ties for end in (tie.source, tie.target) if end is not None}
     return {
-        "entities": [_row(thing, _ENTITY) for thing in things.values()],
-        "relationships": [_row(tie, _RELATIONSHIP) for tie in ties],
+        "entities": [_row(thing, ENTITY) for thing in things.values()],
+        "relationships": [_row(tie, RELATIONSHIP) for tie in ties],
     }
 
 
@@ -148,9 +184,15 @@ def _by(name: str, rows: Iterable[Any]) -> dict[Any, list[Any]]:
     return found
 
 
-def _row(row: Model, names: Iterable[str]) -> dict[str, Any]:
+def _row(row: Model, names: tuple[str, ...]) -> dict[str, Any]:
     """Return columns by their names; of another row its key."""
-    return {name: row.serializable_value(name) for name in names}
+    values = row.__dict__
+    return {name: values[column] for name, column in _columns(type(row), names)}
+
+
+@cache
+def _columns(model: type[Model], names: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [(name, model._meta.get_field(name).attname) for name in names]  # type: ignore[union-attr]
 
 
 def _json(value: Any) -> bytes:

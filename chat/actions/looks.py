@@ -48,7 +48,7 @@ def record_look(
     with transaction.atomic():
         there = Conversation.objects.select_for_update().kept().filter(pk=message.conversation_id)
         conversation = there.first()
-        if conversation is None or conversation.extracted_through >= message.seq:
+        if conversation is None or conversation.read_through >= message.seq:
             return None
         hold_memory(conversation.owner_id)
         if not may_read(conversation.owner, message.created_at):

@@ -123,7 +123,9 @@ def ask_for_look(conversation: Conversation) -> None:
         for key in backlog.order_by().values_list("conversation", flat=True).distinct():
             flush(key)
         return
-    fresh = Conversation.objects.only("flushed_through", "extracted_through").get(pk=conversation.pk)
+    fresh = Conversation.objects.only("flushed_through", "extracted_through", "imported_through").get(
+        pk=conversation.pk
+    )
     pause = 0 if fresh.is_flushed else settings_of(conversation.owner_id).look_after
     _look_at(fresh.pk, timedelta(seconds=pause))
 

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 # Seed 002, "Configuration": max_messages_per_topic, recent_message_keep.
 MOST_LIVE = 12
 # What of a conversation decides about packing; the rest of its row may be long.
-_WATERMARKS = ("trimmed_through", "extracted_through", "kept")
+_WATERMARKS = ("trimmed_through", "extracted_through", "imported_through", "kept")
 KEPT = 4
 
 
@@ -40,7 +40,7 @@ def packable(conversation: Conversation) -> MessageQuerySet:
     Left out of the prompt; read by memory; not marked by the user; finished.
     """
     shown = Message.objects.filter(conversation=conversation).shown()
-    through = min(conversation.trimmed_through, conversation.extracted_through)
+    through = min(conversation.trimmed_through, conversation.read_through)
     live = shown.filter(topic__isnull=False, archive__isnull=True, flagged=False, seq__lte=through)
     return live.exclude(seq__in=conversation.kept).exclude(content="").exclude(state=MessageState.STREAMING)
 
@@ -48,7 +48,7 @@ def packable(conversation: Conversation) -> MessageQuerySet:
 def waiting(conversation_id: Any, active: Any) -> list[Any]:
     """Return the keys of the topics, but for the active one, with more than `MOST_LIVE` messages to pack."""
     conversation = Conversation.objects.only(*_WATERMARKS).get(pk=conversation_id)
-    if min(conversation.trimmed_through, conversation.extracted_through) <= MOST_LIVE:
+    if min(conversation.trimmed_through, conversation.read_through) <= MOST_LIVE:
         return []
     counts = packable(conversation).exclude(topic=active).order_by().values("topic").annotate(n=Count("pk"))
     return [row["topic"] for row in counts if row["n"] > MOST_LIVE]

@@ -76,7 +76,7 @@ def _unremembered(conversation: Conversation) -> list[Message]:
         raise Postpone(own.deletion.expires_at + 2 * GRACE)
     if own is not None and own.edited:
         return []
-    begin = max(conversation.app_memory_after, conversation.cleared_through)
+    begin = max(conversation.told_through, conversation.cleared_through)
     rows = Message.objects.filter(conversation=conversation, seq__gt=begin).shown()
     rows = rows.filter(role__in=(Role.USER, Role.ASSISTANT))
     last = rows.last()
@@ -95,7 +95,7 @@ def _written(provider: Provider, conversation: Conversation, said: list[Message]
 
 def _before(conversation: Conversation, said: list[Message]) -> tuple[str, list[Message]]:
     """Return the account of what came before, and the messages that are told themselves."""
-    if conversation.app_memory_after > conversation.cleared_through:
+    if conversation.told_through > conversation.cleared_through:
         # Memory was not on in between: what the app remembers from before stays told.
         own = AppMemory.objects.filter(source_conversation=conversation).first()
         return (own.content if own else ""), said

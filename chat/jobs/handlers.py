@@ -16,6 +16,7 @@ from chat.actions import (
     events,
     facts,
     graph,
+    importing,
     jobs,
     looks,
     messages,
@@ -168,8 +169,9 @@ def nightly(payload: dict[str, Any]) -> None:
 
 @handles("sweep_deletions", quick=True, again=schedule.half_an_hour_later)
 def sweep_deletions(payload: dict[str, Any]) -> None:
-    """Forget for good what was pressed and whose own job was lost or failed."""
+    """Forget what was pressed and whose own job was lost or failed, and remove what killed imports left."""
     deletions.finish_overdue(timezone.now())
+    importing.remove_abandoned()
 
 
 @handles("sweep_graph", quick=True, again=schedule.half_an_hour_later)

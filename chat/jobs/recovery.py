@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from chat.actions import clock, deletions, jobs, messages
+from chat.actions import clock, deletions, importing, jobs, messages
 
 
 def recover(now: datetime) -> None:
-    """Put right what a killed process left: half-written replies, held jobs, passed deadlines, wrong times.
+    """Put right what a killed process left: half-written replies and imports, held jobs, passed deadlines.
 
     Only the process that holds the engine's lock may call it.
     """
@@ -16,3 +16,4 @@ def recover(now: datetime) -> None:
     jobs.release_leases(now)
     clock.mend(now)
     deletions.finish_overdue(now)
+    importing.remove_abandoned()

@@ -92,6 +92,9 @@ class Conversation(OwnedModel):
     flushed_through = models.PositiveIntegerField(default=0)
     # What the app remembered of the messages up to this place was forgotten, and is not written anew.
     app_memory_after = models.PositiveIntegerField(default=0)
+    # Up to this place it was imported: memory learns nothing of it and its app does not tell of it, however
+    # far they had come elsewhere (design §5), unless the owner asked for it.
+    imported_through = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -109,7 +112,17 @@ class Conversation(OwnedModel):
     @property
     def is_flushed(self) -> bool:
         """Whether messages wait here that memory is to read though the model is busy."""
-        return self.flushed_through > self.extracted_through
+        return self.flushed_through > self.read_through
+
+    @property
+    def read_through(self) -> int:
+        """The place up to which memory reads nothing any more."""
+        return max(self.extracted_through, self.imported_through)
+
+    @property
+    def told_through(self) -> int:
+        """The place up to which its app is told nothing any more."""
+        return max(self.app_memory_after, self.imported_through)
 
     def get_absolute_url(self) -> str:
         """Return the address of its page."""

@@ -13,11 +13,15 @@ from .base import OwnedModel, OwnedQuerySet
 
 
 class DeletionState(models.TextChoices):
-    """A deletion waits for its deadline, or was taken back, or is done."""
+    """A deletion waits for its deadline, or was taken back, or is done.
+
+    Staged is the batch behind which an import hides what it writes, until all of it is there.
+    """
 
     PENDING = "pending", _("pending")
     UNDONE = "undone", _("undone")
     DONE = "done", _("done")
+    STAGED = "staged", _("being imported")
 
 
 class DeletionQuerySet(OwnedQuerySet["Deletion"]):

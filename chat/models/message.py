@@ -6,6 +6,7 @@ import logging
 from typing import Any, ClassVar
 
 from django.db import OperationalError, models
+from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -81,7 +82,7 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
         What the user took back by sending other words in its place is not read any more.
         """
         return self.filter(
-            conversation=conversation, role=Role.USER, seq__gt=conversation.extracted_through
+            conversation=conversation, role=Role.USER, seq__gt=conversation.read_through
         ).shown()
 
     def backlog(self, owner: Any) -> MessageQuerySet:
@@ -91,7 +92,7 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
             replaced_by__isnull=True,
             conversation__deletion=None,
             conversation__memory_mode=MemoryMode.ON,
-            seq__gt=models.F("conversation__extracted_through"),
+            seq__gt=Greatest("conversation__extracted_through", "conversation__imported_through"),
         )
 
 

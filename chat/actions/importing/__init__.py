@@ -1,0 +1,16 @@
+"""Takes somebody's chats and memories in from a file: what that would do, and doing it (design §9).
+
+A file is read twice: once to check all of it, so that a broken one changes nothing, and once to write. Chats
+are written in portions behind a batch that hides them, so that nobody waits long for the database; one short
+transaction at the end shows them all, with apps, facts, graph and settings. An import that was killed before
+leaves nothing, for the batch is removed; after it all is there.
+
+Everything goes by its id, so that the same file twice adds nothing. An id that is another owner's becomes one
+that is derived from it. The model is never called: what was imported is not read by memory unless `learn`.
+"""
+
+from .outcome import Options, Outcome, Tally
+from .run import carry_out, dry_run
+from .staging import remove_abandoned
+
+__all__ = ["Options", "Outcome", "Tally", "carry_out", "dry_run", "remove_abandoned"]

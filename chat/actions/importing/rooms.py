@@ -1,0 +1,244 @@
+"""Apps, what they remember, and settings that come in: what the owner has here already stays as it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings as machine
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chat.actions import app_memories
+from chat.actions.owners import redacts, settings_of
+from chat.actions.preferences import LOOK_AFTER_RANGE, PRUNE_AFTER, zones
+from chat.memory.secrets import redact
+from chat.models import App, AppMemory, Conversation, Deletion, OwnerSettings, Theme
+from chat.porting.shapes import AppIn, AppMemoryIn, SettingsIn
+
+from .chats import Chats
+from .keys import own_keys
+from .outcome import Options, Outcome
+
+_COLUMNS = ("slug", "name", "persona", "strategy", "created_at", "archived_at")
+
+
+class Rooms:
+    """What is to be done with a file's apps, decided before anything is written.
+
+    An app is the one with its id, or else the one with its slug. One of here in which nothing was ever said,
+    remembered or chosen makes way for the file's; any other stays as it is, and takes the chats in.
+    """
+
+    def __init__(self, owner: Any, given: Sequence[AppIn]) -> None:
+        self._owner, self._given = owner, given
+        self._here = {app.pk: app for app in App.objects.for_owner(owner)}
+        slugs = {app.slug: app for app in self._here.values()}
+        keys = own_keys(App, owner, [app.id for app in given])
+        claimed = {key for key in keys.values() if key in self._here}
+        # The key of each in the end, and the app of here that makes way for it.
+        self.keys: dict[UUID, UUID] = dict(keys)
+        self._yields: dict[UUID, App] = {}
+        for app in given:
+            local = self._here.get(keys[app.id])
+            if local is None and (twin := slugs.get(app.slug)) is not None and twin.pk not in claimed:
+                local = twin
+                claimed.add(twin.pk)
+            if local is None:
+                continue
+            if self._is_untouched(local):
+                self._yields[app.id] = local
+            else:
+                self.keys[app.id] = local.pk
+
+    def count(self, outcome: Outcome) -> None:
+        """Tell what becomes of the apps."""
+        for app in self._given:
+            local = self._yields.get(app.id)
+            if self.keys[app.id] in self._here and (local is None or self._same(local, app)):
+                outcome.apps.there += 1
+            elif local is not None:
+                outcome.apps.changed += 1
+            else:
+                outcome.apps.added += 1
+
+    def write(self) -> None:
+        """Make the apps, and let those make way that do. In the caller's transaction."""
+        for app in self._yields.values():
+            # Two may change places.
+            App.objects.filter(pk=app.pk).update(slug=f"going-{app.pk.hex}")
+        taken = set(App.objects.for_owner(self._owner).values_list("slug", flat=True))
+        for given in self._given:
+            key, local = self.keys[given.id], self._yields.get(given.id)
+            if key in self._here and local is None:
+                continue
+            columns = {name: getattr(given, name) for name in _COLUMNS}
+            columns["slug"] = _free(given.slug, taken)
+            taken.add(columns["slug"])
+            if local is not None and local.pk == key:
+                App.objects.filter(pk=key).update(**columns)
+                continue
+            App.objects.create(pk=key, owner=self._owner, **columns)
+            if local is not None:
+                self._move(local, key)
+
+    def _move(self, local: App, key: UUID) -> None:
+        for rows in (Conversation.objects, AppMemory.objects, Deletion.objects):
+            rows.filter(owner=self._owner, app=local).update(app=key)
+        local.delete()
+
+    def _is_untouched(self, app: App) -> bool:
+        chosen = app.persona or app.strategy != App().strategy or app.archived_at
+        used = Conversation.objects.filter(app=app).exists() or AppMemory.objects.filter(app=app).exists()
+        return not chosen and not used
+
+    def _same(self, app: App, given: AppIn) -> bool:
+        return all(getattr(app, name) == getattr(given, name) for name in _COLUMNS)
+
+
+class Told:
+    """What apps remember: at most ten each, of each conversation once, in the words of here where both do."""
+
+    def __init__(
+        self,
+        owner: Any,
+        apps: Sequence[AppIn],
+        rooms: Rooms,
+        chats: Chats,
+        options: Options,
+        outcome: Outcome,
+    ) -> None:
+        self._owner, self._rooms, self._chats = owner, rooms, chats
+        self._options, self._outcome = options, outcome
+        self._redacts = redacts(owner.pk)
+        given = [memory for app in apps for memory in app.memories]
+        self._keys = own_keys(AppMemory, owner, [memory.id for memory in given])
+        remembered = AppMemory.objects.for_owner(owner)
+        known = remembered.filter(pk__in=self._keys.values())
+        self._here = set(known.values_list("pk", flat=True))
+        self._leaving = set(known.filter(deletion__isnull=False).values_list("pk", flat=True))
+        self._held = Counter(remembered.values_list("app", flat=True))
+        told_of = remembered.filter(source_conversation__isnull=False)
+        self._sources = set(told_of.values_list("source_conversation", flat=True))
+        sources = [self._source(memory) for memory in given]
+        told = Conversation.objects.for_owner(owner).filter(
+            pk__in=[source for source in sources if source is not None]
+        )
+        self._told = dict(told.values_list("pk", "app_memory_after"))
+        self.rows = [row for app in apps for row in self._of(app)]
+
+    def write(self) -> None:
+        """Store what is new. In the caller's transaction."""
+        AppMemory.objects.bulk_create(self.rows)
+
+    def _of(self, app: AppIn) -> list[AppMemory]:
+        key = self._rooms.keys[app.id]
+        room = app_memories.MOST - self._held[key]
+        rows: list[AppMemory] = []
+        for memory in sorted(app.memories, key=lambda m: m.updated_at, reverse=True):
+            refusal = self._refusal(memory)
+            if refusal is None:
+                self._outcome.app_memories.there += 1
+            elif refusal or len(rows) >= room:
+                why = refusal or _("This app remembers ten chats already.")
+                self._outcome.refuse(self._outcome.app_memories, memory.content, why)
+            else:
+                self._outcome.app_memories.added += 1
+                rows.append(self._row(memory, key))
+        return rows
+
+    def _refusal(self, memory: AppMemoryIn) -> str | None:
+        """Return why a memory is not taken: nothing where it is, None where it is here already."""
+        key, source = self._keys[memory.id], self._source(memory)
+        if key in self._here:
+            return _("It is being forgotten here. Undo that first.") if key in self._leaving else None
+        if source is None:
+            return ""
+        if source in self._sources:
+            return _("This chat is remembered in other words here.")
+        self._sources.add(source)
+        through = memory.metadata.get("through")
+        if self._options.forgotten or source in self._chats.added or not isinstance(through, int):
+            return ""
+        return _("You have forgotten this here.") if self._told.get(source, 0) >= through else ""
+
+    def _source(self, memory: AppMemoryIn) -> UUID | None:
+        source = memory.source_conversation
+        return None if source is None else self._chats.keys.get(source)
+
+    def _row(self, memory: AppMemoryIn, app: UUID) -> AppMemory:
+        metadata = dict(memory.metadata)
+        if isinstance(related := metadata.get("related_conversations"), list):
+            known = {str(given): str(here) for given, here in self._chats.keys.items()}
+            metadata["related_conversations"] = [known.get(str(key), key) for key in related if _is_key(key)]
+        return AppMemory(
+            pk=self._keys[memory.id],
+            owner=self._owner,
+            app_id=app,
+            content=redact(memory.content)[:200] if self._redacts else memory.content,
+            metadata=metadata,
+            edited=memory.edited,
+            source_conversation_id=self._source(memory),
+            created_at=memory.created_at,
+            updated_at=memory.updated_at,
+        )
+
+
+def settings_to_take(owner: Any, given: SettingsIn | None, outcome: Outcome) -> dict[str, Any]:
+    """Return the settings of the file for what is as on the first day here; what is not known here stays out.
+
+    Chats are deleted after a time only where there are none yet: those of here were never meant.
+    """
+    if given is None:
+        return {}
+    here, fresh = settings_of(owner.pk), OwnerSettings()
+    taken: dict[str, Any] = {}
+    for name in SettingsIn.model_fields:
+        value, now = getattr(given, name), getattr(here, name)
+        if value is None or value == now:
+            outcome.settings.there += 1
+        elif now != getattr(fresh, name):
+            outcome.refuse(outcome.settings, name, _("You have chosen something else here."))
+        elif not _is_known(name, value):
+            outcome.refuse(outcome.settings, name, _("This is not known here."))
+        elif name == "prune_after" and Conversation.objects.for_owner(owner).listed().exists():
+            outcome.refuse(outcome.settings, name, _("It would delete chats that are here already."))
+        else:
+            outcome.settings.changed += 1
+            taken[name] = value
+    return taken
+
+
+def pruned_soon(days: int, old: int) -> str:
+    """Return the sentence about chats that come in and are deleted at night."""
+    return ngettext(
+        "%(count)d chat is older than %(days)d days and will be deleted at night: your settings say so.",
+        "%(count)d chats are older than %(days)d days and will be deleted at night: your settings say so.",
+        old,
+    ) % {"count": old, "days": days}
+
+
+def _is_known(name: str, value: Any) -> bool:
+    shortest, longest = LOOK_AFTER_RANGE
+    known: dict[str, bool] = {
+        "time_zone": value == "" or value in zones(),
+        "language": value == "" or value in dict(machine.LANGUAGES),
+        "theme": value in Theme.values,
+        "look_after": isinstance(value, int) and shortest <= value <= longest,
+        "prune_after": value in PRUNE_AFTER,
+    }
+    return known.get(name, True)
+
+
+def _is_key(value: Any) -> bool:
+    try:
+        UUID(str(value))
+    except ValueError:
+        return False
+    return True
+
+
+def _free(slug: str, taken: set[str]) -> str:
+    return next(s for s in (slug, *(f"{slug[:55]}-{n}" for n in range(2, len(taken) + 3))) if s not in taken)

@@ -1,0 +1,79 @@
+"""The batch behind which an import hides what it has written: shown at the end, or removed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from chat.actions import keeping
+from chat.actions.messages import Refused
+from chat.models import Conversation, Deletion, DeletionState
+
+logger = logging.getLogger(__name__)
+
+# A portion takes a second at most; who has been silent for so long was killed.
+_SILENCE = timedelta(minutes=2)
+
+
+@contextmanager
+def staged(owner: Any) -> Iterator[Deletion]:
+    """Open a batch for an owner's import, and remove what is behind it where the import fails.
+
+    Raises Refused while another import of theirs is at work.
+    """
+    remove_abandoned(owner)
+    with transaction.atomic():
+        # One at a time also on PostgreSQL: whoever comes second sees the first one's row.
+        type(owner).objects.select_for_update().get(pk=owner.pk)
+        if Deletion.objects.for_owner(owner).filter(state=DeletionState.STAGED).exists():
+            raise Refused(_("Another import is at work. Wait until it is done."))
+        now = timezone.now()
+        batch = Deletion.objects.create(
+            owner=owner, pressed_at=now, expires_at=now + _SILENCE, state=DeletionState.STAGED
+        )
+    try:
+        yield batch
+    except BaseException:
+        _remove(batch)
+        raise
+
+
+def hold(batch: Deletion) -> None:
+    """Keep a batch for another while; first of all in each transaction that writes behind it.
+
+    Raises Refused where it is gone: all was deleted meanwhile, or the import was thought dead.
+    """
+    there = Deletion.objects.filter(pk=batch.pk, state=DeletionState.STAGED)
+    if not there.update(expires_at=timezone.now() + _SILENCE):
+        raise Refused(_("Everything was deleted meanwhile, so nothing was imported."))
+
+
+def show(batch: Deletion) -> None:
+    """Bring what is behind a batch to light and end it. In the caller's transaction."""
+    Conversation.objects.filter(deletion=batch).update(deletion=None)
+    Deletion.objects.filter(pk=batch.pk).delete()
+
+
+def remove_abandoned(owner: Any = None) -> int:
+    """Remove what killed imports have left, of one owner or of all; returns how many of them there were."""
+    dead = Deletion.objects.filter(state=DeletionState.STAGED, expires_at__lt=timezone.now())
+    found = list(dead if owner is None else dead.filter(owner=owner))
+    for batch in found:
+        _remove(batch)
+    return len(found)
+
+
+def _remove(batch: Deletion) -> None:
+    # One transaction each, so that nobody waits for all.
+    for key in list(Conversation.objects.filter(deletion=batch).values_list("pk", flat=True)):
+        with transaction.atomic():
+            for conversation in Conversation.objects.filter(pk=key, deletion=batch):
+                keeping.remove(conversation)
+    Deletion.objects.filter(pk=batch.pk, state=DeletionState.STAGED).delete()

@@ -1,0 +1,67 @@
+"""The graph that comes in: entities by their names, relationships of the facts that are new."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from chat.memory.similar import normalise
+from chat.models import Entity, Relationship
+from chat.porting.shapes import GraphIn
+
+from .keys import own_keys
+
+
+def add_ties(owner: Any, given: GraphIn, facts: dict[UUID, UUID], new: set[UUID]) -> set[UUID]:
+    """Write the relationships of new facts, with what they tie; in the caller's transaction.
+
+    `facts` are the keys under which facts are here. Returns the new facts of which the file ties nothing: the
+    graph has to read them itself.
+    """
+    ties = [tie for tie in given.relationships if tie.source_fact in new]
+    ends = {key for tie in ties for key in (tie.source, tie.target) if key is not None}
+    things = [thing for thing in given.entities if thing.id in ends]
+    keys = _entities(owner, things)
+    whole = [tie for tie in ties if tie.target in keys and (tie.source is None or tie.source in keys)]
+    own = own_keys(Relationship, owner, [tie.id for tie in whole])
+    there = set(Relationship.objects.filter(pk__in=own.values()).values_list("pk", flat=True))
+    Relationship.objects.bulk_create(
+        Relationship(
+            pk=own[tie.id],
+            owner=owner,
+            source_id=keys[tie.source] if tie.source else None,
+            target_id=keys[tie.target],
+            relation=tie.relation,
+            valid=tie.valid,
+            source_fact_id=facts[tie.source_fact],
+            created_at=tie.created_at,
+        )
+        for tie in whole
+        if own[tie.id] not in there
+    )
+    return new - {tie.source_fact for tie in whole}
+
+
+def _entities(owner: Any, things: Any) -> dict[UUID, UUID]:
+    """Return the keys here of these entities, those made that no name of here stands for."""
+    own = own_keys(Entity, owner, [thing.id for thing in things])
+    names = {normalise(thing.name) for thing in things}
+    known = dict(Entity.objects.for_owner(owner).filter(key__in=names).values_list("key", "pk"))
+    taken = set(Entity.objects.filter(pk__in=own.values()).values_list("pk", flat=True))
+    fresh = []
+    for thing in things:
+        name = normalise(thing.name)
+        if name and name not in known and own[thing.id] not in taken:
+            known[name] = own[thing.id]
+            fresh.append(
+                Entity(
+                    pk=own[thing.id],
+                    owner=owner,
+                    name=thing.name,
+                    key=name[:120],
+                    type=thing.type,
+                    created_at=thing.created_at,
+                )
+            )
+    Entity.objects.bulk_create(fresh)
+    return {thing.id: known[name] for thing in things if (name := normalise(thing.name)) in known}

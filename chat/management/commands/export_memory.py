@@ -1,0 +1,51 @@
+"""`manage.py export_memory`: everything that is kept of an owner, into one file."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from chat.actions.export import export
+from chat.actions.export_markdown import export_markdown
+from chat.management.people import owner_named
+
+_FORMATS = {"json": export, "markdown": export_markdown}
+
+
+class Command(BaseCommand):
+    """Write an owner's chats and memories to a file, or to where it is piped."""
+
+    help = (
+        "Export chats, memories, apps and settings: as JSON, which can be imported, or Markdown, to be read."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--owner", default="", help="whose; on a machine with one owner, theirs")
+        parser.add_argument("--format", choices=_FORMATS, default="json")
+        parser.add_argument("--output", type=Path, help="the file to write; without it, standard output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        parts = _FORMATS[options["format"]](owner_named(options["owner"]))
+        target: Path | None = options["output"]
+        if target is None:
+            for part in parts:
+                sys.stdout.buffer.write(part)
+            sys.stdout.buffer.flush()
+            return
+        # Whole or not at all, and for its owner's eyes alone.
+        half = target.with_name(f"{target.name}.part")
+        try:
+            half.touch(mode=0o600)
+            with half.open("wb") as file:
+                for part in parts:
+                    file.write(part)
+            half.replace(target)
+        except OSError as error:
+            half.unlink(missing_ok=True)
+            raise CommandError(f"{target} cannot be written: {error.strerror}.") from error
+        self.stderr.write(f"Written to {target}.")

@@ -1,0 +1,134 @@
+"""Reads `conversations.json` of ChatGPT: a tree of messages a conversation, of which one branch is shown.
+
+A node has `message` (or none), `parent` and `children`; `current_node` is the end of what is shown. Pictures
+and sounds are named, not taken; what the program hides from its own page is left out.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from .parts import Part
+from .problems import BadFile
+from .said import Said, as_list, as_object, conversation, in_line, key, moment, text_of
+
+SOURCE, MARK = "chatgpt", "mapping"
+_ROLES = {"user": "user", "assistant": "assistant", "tool": "tool", "system": "system"}
+# What the model thinks before it answers, and what the program tells it about the user.
+_HIDDEN = {"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "system_error"}
+
+
+def part(value: Any, where: str) -> Part:
+    """Return one conversation."""
+    chat = as_object(value, where)
+    mapping = as_object(chat.get("mapping"), f"{where}.mapping")
+    begun = moment(chat.get("create_time"), f"{where}.create_time", datetime.now(UTC).replace(microsecond=0))
+    roots = _tree(mapping, f"{where}.mapping", begun)
+    messages = in_line(roots, chat.get("current_node"))
+    if not chat.get("create_time") and messages:
+        begun = messages[0].created_at
+    raw = chat.get("conversation_id") or chat.get("id")
+    if not raw:
+        raise BadFile(_("is missing"), f"{where}.id")
+    last = max((m.created_at for m in messages), default=begun)
+    times = (begun, moment(chat.get("update_time"), f"{where}.update_time", last))
+    return Part("conversation", conversation(SOURCE, raw, chat.get("title"), messages, times), where)
+
+
+def _tree(mapping: dict[str, Any], where: str, begun: datetime) -> list[Said]:
+    """Return the first messages, each with those that follow it; nodes that say nothing are passed over."""
+    said: dict[str, Said | None] = {}
+    when = begun
+    for name, node in mapping.items():
+        here = f"{where}.{name}"
+        found = _said(name, as_object(node, here), here, when)
+        said[name] = found
+        if found is not None:
+            when = found.fields["created_at"]
+    roots: list[Said] = []
+    for name, row in said.items():
+        if row is None:
+            continue
+        above = _above(mapping, said, name, where)
+        (roots if above is None else above.children).append(row)
+    # Answers in the order of their parent's list.
+    for row in said.values():
+        if row is not None:
+            row.children.sort(key=lambda child: child.fields["created_at"])
+    roots.sort(key=lambda root: root.fields["created_at"])
+    return roots
+
+
+def _above(mapping: dict[str, Any], said: dict[str, Said | None], name: str, where: str) -> Said | None:
+    """Return the nearest message above a node."""
+    passed = {name}
+    at = mapping[name].get("parent")
+    while at is not None:
+        if at not in mapping or at in passed:
+            raise BadFile(_("its parent is not there, or is among its own answers"), f"{where}.{name}.parent")
+        if (found := said[at]) is not None:
+            return found
+        passed.add(at)
+        at = mapping[at].get("parent")
+    return None
+
+
+def _said(name: str, node: dict[str, Any], where: str, when: datetime) -> Said | None:
+    if node.get("message") is None:
+        return None
+    where = f"{where}.message"
+    message = as_object(node["message"], where)
+    metadata = message.get("metadata") or {}
+    author = as_object(message.get("author") or {}, f"{where}.author")
+    role = _ROLES.get(str(author.get("role")))
+    if role is None:
+        raise BadFile(_("is none of the words that may stand here"), f"{where}.author.role")
+    content = as_object(message.get("content") or {}, f"{where}.content")
+    if metadata.get("is_visually_hidden_from_conversation") or content.get("content_type") in _HIDDEN:
+        return None
+    text = _text(content, f"{where}.content")
+    fields: dict[str, Any] = {
+        "id": key(message.get("id") or name, SOURCE),
+        "role": role,
+        "content": text,
+        "created_at": moment(message.get("create_time"), f"{where}.create_time", when),
+    }
+    recipient = str(message.get("recipient") or "all")
+    if role == "tool":
+        fields |= {"name": str(author.get("name") or "")[:120], "tool_call_id": str(node.get("parent"))[:120]}
+    elif role == "assistant" and recipient != "all" and text:
+        call = {"name": recipient, "arguments": text}
+        fields |= {"content": "", "tool_calls": [{"id": name, "type": "function", "function": call}]}
+    elif not text:
+        return None
+    return Said(name, node.get("parent"), fields)
+
+
+def _text(content: dict[str, Any], where: str) -> str:
+    if "parts" in content:
+        pieces = [_piece(piece) for piece in as_list(content["parts"], f"{where}.parts")]
+    else:
+        pieces = [str(content.get(name) or "") for name in ("title", "text", "result")]
+    text = text_of(pieces)
+    language = content.get("language")
+    if content.get("content_type") == "code" and text and language not in (None, "", "unknown", "json"):
+        return f"```{language}\n{text}\n```"
+    return text
+
+
+def _piece(piece: Any) -> str:
+    if isinstance(piece, str):
+        return piece
+    if not isinstance(piece, dict):
+        return ""
+    if isinstance(piece.get("text"), str):
+        return str(piece["text"])
+    kind = str(piece.get("content_type") or "")
+    if "image" in kind:
+        return _("[A picture, which was not imported]")
+    if "audio" in kind or "video" in kind:
+        return _("[A recording, which was not imported]")
+    return _("[Something else, which was not imported]")

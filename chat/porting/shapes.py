@@ -1,0 +1,221 @@
+"""What a file of ours holds, checked: the same columns that the export writes, in the same words.
+
+Columns that came later have a value for older files. Other programs' files are read into these shapes too.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from chat.memory.kinds import KINDS
+from chat.models import MAX_CONTENT, Category, EntityType, FactEventKind, MemoryMode, MessageState, Origin
+from chat.models import Role as SpokenBy
+from chat.models import Strategy as Manner
+from chat.models import TitledBy as Titler
+
+# What a column of whole numbers holds in every database.
+_LARGEST = 2**31 - 1
+
+Whole = Annotated[int, Field(ge=0, le=_LARGEST)]
+Share = Annotated[float, Field(ge=0, le=1)]
+JsonObject = dict[str, Any]
+
+
+def _one_of(values: Any) -> Any:
+    return Literal[tuple(values)]
+
+
+class Shape(BaseModel):
+    """An object of a file; members that are not known here are left alone."""
+
+    model_config = ConfigDict(extra="ignore", protected_namespaces=())
+
+
+class SettingsIn(Shape):
+    """What an owner chose; what this machine does not know is left out when it is taken over."""
+
+    time_zone: str = Field("", max_length=60)
+    language: str = Field("", max_length=10)
+    theme: str = Field("", max_length=10)
+    look_after: Whole | None = None
+    redact_secrets: bool = True
+    prune_after: Whole = 0
+    faded_through: date | None = None
+
+
+class AppMemoryIn(Shape):
+    """What an app remembers of a conversation."""
+
+    id: UUID
+    content: str = Field(min_length=1, max_length=MAX_CONTENT)
+    metadata: JsonObject = {}
+    edited: bool = False
+    source_conversation: UUID | None = None
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
+class AppIn(Shape):
+    """An app with its memories."""
+
+    id: UUID
+    slug: str = Field(min_length=1, max_length=60, pattern=r"^[-\w]+$")
+    name: str = Field(min_length=1, max_length=80)
+    persona: str = Field("", max_length=20_000)
+    strategy: _one_of(Manner.values) = Manner.HYBRID  # type: ignore[valid-type]
+    created_at: AwareDatetime
+    archived_at: AwareDatetime | None = None
+    memories: list[AppMemoryIn] = []
+
+
+class ReportIn(Shape):
+    """What a reply's prompt was made of."""
+
+    sections: JsonObject = {}
+    facts: list[Any] = []
+    left_out: list[Any] = []
+    cut_messages: Whole = 0
+    stage: Annotated[int, Field(ge=0, le=3)] = 0
+    shortened: bool = False
+    prompt_tokens: Whole = 0
+    cached_tokens: Whole = 0
+    completion_tokens: Whole = 0
+    window: Whole = 0
+    first_token_ms: Whole | None = None
+    created_at: AwareDatetime
+
+
+class MessageIn(Shape):
+    """One message; what it refers to lies in the same conversation."""
+
+    id: UUID
+    seq: Whole
+    role: _one_of(SpokenBy.values)  # type: ignore[valid-type]
+    content: str = ""
+    state: _one_of(MessageState.values) = MessageState.COMPLETE  # type: ignore[valid-type]
+    failure: str = Field("", max_length=300)
+    note: str = ""
+    flagged: bool = False
+    topic: UUID | None = None
+    replaced_by: UUID | None = None
+    tool_calls: Any = None
+    tool_call_id: str = Field("", max_length=120)
+    name: str = Field("", max_length=120)
+    created_at: AwareDatetime
+    report: ReportIn | None = None
+
+
+class TopicIn(Shape):
+    """A topic; its archives lie unpacked in the messages."""
+
+    id: UUID
+    title: str = Field("", max_length=80)
+    summary: str = ""
+    summarised_through: Whole = 0
+    importance: Share = 1.0
+    access_count: Whole = 0
+    message_count: Whole = 0
+    created_at: AwareDatetime
+    last_active_at: AwareDatetime
+    retired_at: AwareDatetime | None = None
+
+
+class ConversationIn(Shape):
+    """A conversation with its topics and messages; without a watermark all of it counts as read."""
+
+    id: UUID
+    # None stands in the owner's first app.
+    app: UUID | None = None
+    title: str = Field("", max_length=120)
+    titled_by: _one_of(Titler.values) = Titler.OPENING  # type: ignore[valid-type]
+    system_prompt: str = ""
+    strategy: _one_of(["", *Manner.values]) = ""  # type: ignore[valid-type]
+    metadata: JsonObject = {}
+    pinned: bool = False
+    memory_mode: _one_of(MemoryMode.values) = MemoryMode.ON  # type: ignore[valid-type]
+    summary: str = ""
+    summarised_through: Whole = 0
+    prompt_summary: str = ""
+    trimmed_through: Whole = 0
+    kept: list[Whole] = []
+    cuts: dict[str, Whole] = {}
+    cleared_through: Whole = 0
+    extracted_through: Whole | None = None
+    app_memory_after: Whole | None = None
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    ended_at: AwareDatetime | None = None
+    topics: list[TopicIn] = []
+    messages: list[MessageIn] = []
+
+
+class EventIn(Shape):
+    """One line of a fact's history; older files have no key of it."""
+
+    id: UUID | None = None
+    kind: _one_of(FactEventKind.values)  # type: ignore[valid-type]
+    before: JsonObject = {}
+    after: JsonObject = {}
+    actor: str = Field(max_length=20)
+    reason: str = Field("", max_length=200)
+    source_message: UUID | None = None
+    created_at: AwareDatetime
+
+
+class FactIn(Shape):
+    """A fact with its history."""
+
+    id: UUID
+    text: str = Field(min_length=1, max_length=300)
+    category: _one_of(Category.values)  # type: ignore[valid-type]
+    kind: _one_of(KINDS)  # type: ignore[valid-type]
+    subject: str = Field("", max_length=80)
+    confidence: Share
+    mention_count: Annotated[int, Field(ge=1, le=_LARGEST)] = 1
+    pinned: bool = False
+    origin: _one_of(Origin.values) = Origin.MANUAL  # type: ignore[valid-type]
+    quote: str = ""
+    language: str = Field("", max_length=8)
+    source_conversation: UUID | None = None
+    source_message: UUID | None = None
+    supersedes: UUID | None = None
+    first_seen: AwareDatetime
+    last_seen: AwareDatetime
+    last_used: AwareDatetime
+    idle_days: Whole = 0
+    superseded_at: AwareDatetime | None = None
+    archived_at: AwareDatetime | None = None
+    version: Annotated[int, Field(ge=1, le=_LARGEST)] = 1
+    history: list[EventIn] = []
+
+
+class EntityIn(Shape):
+    """Something that facts speak of."""
+
+    id: UUID
+    name: str = Field(min_length=1, max_length=120)
+    type: _one_of(EntityType.values)  # type: ignore[valid-type]
+    created_at: AwareDatetime
+
+
+class RelationshipIn(Shape):
+    """A tie between two entities, or the owner's to one."""
+
+    id: UUID
+    source: UUID | None = None
+    target: UUID
+    relation: str = Field(min_length=1, max_length=30)
+    valid: bool = True
+    source_fact: UUID
+    created_at: AwareDatetime
+
+
+class GraphIn(Shape):
+    """What facts tie together."""
+
+    entities: list[EntityIn] = []
+    relationships: list[RelationshipIn] = []

@@ -1,0 +1,186 @@
+"""A broken file changes nothing, and the sentence says where it is broken."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import pytest
+
+from chat.actions import importing
+from chat.models import Conversation, Deletion, Fact
+from chat.porting import files
+from chat.porting.problems import BadFile
+
+from .conftest import as_json, document, wipe
+from .worlds import build
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world(owner):
+    """An export of a world that is not here any more."""
+    build(owner)
+    found = as_json(owner)
+    wipe(owner)
+    return found
+
+
+def place(found, path):
+    *steps, last = path
+    for step in steps:
+        found = found[step]
+    return found, last
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "where"),
+    [
+        (("conversations", 0, "messages", 17, "role"), "robot", "conversations[0].messages[17].role"),
+        (("conversations", 0, "messages", 3, "id"), "17", "conversations[0].messages[3].id"),
+        (("conversations", 0, "messages", 3, "seq"), 3, "conversations[0].messages[3].seq"),
+        (("conversations", 0, "messages", 3, "created_at"), "soon",
+         "conversations[0].messages[3].created_at"),
+        (("conversations", 0, "messages", 3, "created_at"), "2026-01-01T00:00:00",
+         "conversations[0].messages[3].created_at"),
+        (("conversations", 0, "messages", 3, "content"), None, "conversations[0].messages[3].content"),
+        (("conversations", 0, "messages", 5, "topic"), "0d5f8c1e-7a44-4c0e-8f5d-9d3a2b1c4e6f",
+         "conversations[0].messages[5].topic"),
+        (("conversations", 0, "messages", 5, "replaced_by"), "0d5f8c1e-7a44-4c0e-8f5d-9d3a2b1c4e6f",
+         "conversations[0].messages[5].replaced_by"),
+        (("conversations", 0, "messages", 3, "report", "stage"), 9,
+         "conversations[0].messages[3].report.stage"),
+        (("conversations", 0, "title"), "x" * 121, "conversations[0].title"),
+        (("conversations", 0, "memory_mode"), "maybe", "conversations[0].memory_mode"),
+        (("conversations", 0, "topics", 1, "importance"), 2, "conversations[0].topics[1].importance"),
+        (("facts", 2, "confidence"), 7, "facts[2].confidence"),
+        (("facts", 2, "kind"), "weather", "facts[2].kind"),
+        (("facts", 2, "text"), "x" * 301, "facts[2].text"),
+        (("facts", 2, "history", 1, "kind"), "dance", "facts[2].history[1].kind"),
+        (("apps", 0, "slug"), "a b", "apps[0].slug"),
+        (("settings", "look_after"), -1, "settings.look_after"),
+        (("graph", "relationships", 0, "target"), None, "graph.relationships[0].target"),
+        (("version",), 2, "version"),
+        (("format",), "other", "format"),
+        (("conversations",), {}, "line 1, column "),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_told_with_its_path(owner, world, file, path, value, where):
+    holder, name = place(world, path)
+    holder[name] = value
+    before = document(owner)
+    for work in (importing.dry_run, importing.carry_out):
+        with pytest.raises(BadFile) as fault:
+            work(owner, file(world))
+        assert fault.value.where.startswith(where)
+        assert str(fault.value).startswith(where)
+    assert document(owner) == before
+    assert not Deletion.objects.filter(state="staged").exists()
+
+
+def test_a_missing_value_is_told_with_its_path(owner, world, file):
+    del world["conversations"][0]["messages"][17]["role"]
+    with pytest.raises(BadFile, match=r"^conversations\[0\]\.messages\[17\]\.role: is missing$"):
+        importing.carry_out(owner, file(world))
+
+
+def test_an_id_that_stands_there_twice_is_told(owner, world, file):
+    world["facts"][1]["id"] = world["facts"][0]["id"]
+    with pytest.raises(BadFile, match=r"^facts\[1\]\.id: "):
+        importing.carry_out(owner, file(world))
+
+
+@pytest.mark.parametrize("end", [1, 100, 5000, -2])
+def test_a_file_that_was_cut_off_changes_nothing(owner, world, file, end):
+    text = json.dumps(world).encode()
+    with pytest.raises(BadFile, match=r"line 1, column \d+: the file ends too early|line 1, column \d+: "):
+        importing.carry_out(owner, file(text[:end]))
+    assert not Conversation.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "not a JSON file"),
+        (b"\x89PNG\r\n", "not text in UTF-8"),
+        (b"hello", "not a JSON file"),
+        (b"[]", "nothing in this file"),
+        (b"{}", "none of the files"),
+        (b'{"a": 1}', "none of the files"),
+        (b"[1, 2]", "none of the files"),
+        (b'[{"x": 1}]', "none of the files"),
+        (b'{"format": "memoryapp"}', "version: is missing"),
+        (b'{"format": "memoryapp", "facts": []}', "version: is missing"),
+    ],
+)
+def test_what_is_no_export_is_refused_in_a_sentence(owner, file, content, sentence):
+    with pytest.raises(BadFile, match=sentence):
+        importing.carry_out(owner, file(content))
+
+
+def zipped(**members):
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return held.getvalue()
+
+
+class TestArchives:
+    def test_one_with_conversations_json_is_taken(self, owner, file):
+        chats = [{"uuid": "a", "name": "A", "created_at": "2026-01-01T10:00:00Z", "chat_messages": []}]
+        content = zipped(**{"data/conversations.json": json.dumps(chats), "users.json": "[]"})
+        assert importing.carry_out(owner, file(content)).conversations.added == 1
+
+    def test_chats_in_several_files_are_taken_together(self, owner, file):
+        chats = [
+            json.dumps(
+                [{"uuid": f"{n}", "name": "A", "created_at": "2026-01-01T10:00:00Z", "chat_messages": []}]
+            )
+            for n in range(2)
+        ]
+        content = zipped(**{"conversations-000.json": chats[0], "conversations-001.json": chats[1]})
+        assert importing.carry_out(owner, file(content)).conversations.added == 2
+
+    def test_our_own_export_may_be_packed(self, owner, world, file):
+        content = zipped(**{"memoryapp-export.json": json.dumps(world)})
+        assert importing.carry_out(owner, file(content)).conversations.added == 1
+
+    def test_one_without_chats_is_refused(self, owner, file):
+        with pytest.raises(BadFile, match=r"no conversations\.json"):
+            importing.carry_out(owner, file(zipped(**{"a.txt": "a"})))
+
+    def test_one_that_would_fill_the_disk_is_refused_unread(self, owner, file):
+        content = zipped(**{"conversations.json": b"[" + b" " * (64 << 20) + b"]"})
+        assert len(content) < 100_000
+        with pytest.raises(BadFile, match="too large"):
+            importing.carry_out(owner, file(content))
+
+    def test_one_that_claims_to_be_larger_than_the_bound_is_refused(self, owner, file, monkeypatch):
+        monkeypatch.setattr(files, "MOST_BYTES", 10)
+        with pytest.raises(BadFile, match="too large"):
+            importing.carry_out(owner, file(zipped(**{"conversations.json": "[" + "1," * 20 + "1]"})))
+
+    def test_a_damaged_one_is_refused(self, owner, file):
+        chats = [{"uuid": "a", "name": "A" * 500, "created_at": "2026-01-01T10:00:00Z", "chat_messages": []}]
+        content = bytearray(zipped(**{"conversations.json": json.dumps(chats)}))
+        content[60] ^= 0xFF
+        with pytest.raises(BadFile, match="damaged"):
+            importing.carry_out(owner, file(bytes(content)))
+        assert not Conversation.objects.exists()
+
+
+def test_a_plain_file_that_is_too_large_is_refused_unread(owner, file, monkeypatch):
+    monkeypatch.setattr(files, "MOST_BYTES", 10)
+    with pytest.raises(BadFile, match="too large"):
+        importing.carry_out(owner, file(b"[" + b" " * 20))
+
+
+def test_a_fault_at_the_very_end_leaves_no_fact_and_no_chat(owner, world, file):
+    world["graph"]["relationships"].append({"id": "x"})
+    with pytest.raises(BadFile, match=r"^graph\.relationships\[\d+\]\.id: must be a UUID"):
+        importing.carry_out(owner, file(world))
+    assert not Fact.objects.exists()
+    assert not Conversation.objects.exists()
