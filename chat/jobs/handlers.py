@@ -172,6 +172,7 @@ def sweep_deletions(payload: dict[str, Any]) -> None:
     """Forget what was pressed and whose own job was lost or failed, and remove what killed imports left."""
     deletions.finish_overdue(timezone.now())
     importing.remove_abandoned()
+    importing.remove_old()
 
 
 @handles("sweep_graph", quick=True, again=schedule.half_an_hour_later)

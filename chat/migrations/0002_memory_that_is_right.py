@@ -8,103 +8,184 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('chat', '0001_initial'),
+        ("chat", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='conversation',
-            name='ended_at',
+            model_name="conversation",
+            name="ended_at",
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='flushed_through',
+            model_name="conversation",
+            name="flushed_through",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='deletion',
-            name='everything',
+            model_name="deletion",
+            name="everything",
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
-            model_name='extractionrun',
-            name='read',
+            model_name="extractionrun",
+            name="read",
             field=models.BooleanField(default=True),
         ),
         migrations.AddField(
-            model_name='extractionrun',
-            name='ended',
+            model_name="extractionrun",
+            name="ended",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='fact',
-            name='archived_at',
+            model_name="fact",
+            name="archived_at",
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='fact',
-            name='idle_days',
+            model_name="fact",
+            name="idle_days",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='ownersettings',
-            name='faded_through',
+            model_name="ownersettings",
+            name="faded_through",
             field=models.DateField(blank=True, null=True),
         ),
         migrations.AlterField(
-            model_name='factevent',
-            name='kind',
-            field=models.CharField(choices=[('add', 'learned'), ('reinforce', 'said again'), ('update', 'updated'), ('supersede', 'replaced'), ('edit', 'edited'), ('pin', 'pinned'), ('unpin', 'unpinned'), ('delete', 'forgotten'), ('restore', 'brought back'), ('evict', 'made room for others'), ('expire', 'faded away'), ('decay', 'faded')], max_length=10),
+            model_name="factevent",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("add", "learned"),
+                    ("reinforce", "said again"),
+                    ("update", "updated"),
+                    ("supersede", "replaced"),
+                    ("edit", "edited"),
+                    ("pin", "pinned"),
+                    ("unpin", "unpinned"),
+                    ("delete", "forgotten"),
+                    ("restore", "brought back"),
+                    ("evict", "made room for others"),
+                    ("expire", "faded away"),
+                    ("decay", "faded"),
+                ],
+                max_length=10,
+            ),
         ),
         migrations.CreateModel(
-            name='Entity',
+            name="Entity",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=120)),
-                ('key', models.CharField(max_length=120)),
-                ('type', models.CharField(choices=[('person', 'person'), ('project', 'project'), ('concept', 'concept'), ('tool', 'tool'), ('place', 'place'), ('organisation', 'organisation')], max_length=12)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
+                ),
+                ("name", models.CharField(max_length=120)),
+                ("key", models.CharField(max_length=120)),
+                (
+                    "type",
+                    models.CharField(
+                        choices=[
+                            ("person", "person"),
+                            ("project", "project"),
+                            ("concept", "concept"),
+                            ("tool", "tool"),
+                            ("place", "place"),
+                            ("organisation", "organisation"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'entities',
+                "verbose_name_plural": "entities",
             },
         ),
         migrations.CreateModel(
-            name='Relationship',
+            name="Relationship",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('relation', models.CharField(max_length=30)),
-                ('valid', models.BooleanField(default=True)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('source', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='relations_from', to='chat.entity')),
-                ('source_fact', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='relationships', to='chat.fact')),
-                ('target', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='relations_to', to='chat.entity')),
+                (
+                    "id",
+                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
+                ),
+                ("relation", models.CharField(max_length=30)),
+                ("valid", models.BooleanField(default=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "source",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="relations_from",
+                        to="chat.entity",
+                    ),
+                ),
+                (
+                    "source_fact",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="relationships",
+                        to="chat.fact",
+                    ),
+                ),
+                (
+                    "target",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="relations_to",
+                        to="chat.entity",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['created_at', 'id'],
+                "ordering": ["created_at", "id"],
             },
         ),
         migrations.CreateModel(
-            name='Tombstone',
+            name="Tombstone",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('digest', models.CharField(max_length=64)),
-                ('pressed_at', models.DateTimeField()),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
+                ),
+                ("digest", models.CharField(max_length=64)),
+                ("pressed_at", models.DateTimeField()),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.AddConstraint(
-            model_name='entity',
-            constraint=models.UniqueConstraint(fields=('owner', 'key'), name='one_entity_a_name'),
+            model_name="entity",
+            constraint=models.UniqueConstraint(fields=("owner", "key"), name="one_entity_a_name"),
         ),
         migrations.AddConstraint(
-            model_name='tombstone',
-            constraint=models.UniqueConstraint(fields=('owner', 'digest'), name='one_tombstone_a_text'),
+            model_name="tombstone",
+            constraint=models.UniqueConstraint(fields=("owner", "digest"), name="one_tombstone_a_text"),
         ),
     ]

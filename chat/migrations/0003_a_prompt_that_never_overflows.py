@@ -8,9 +8,8 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('chat', '0002_memory_that_is_right'),
+        ("chat", "0002_memory_that_is_right"),
     ]
 
     operations = [
@@ -25,128 +24,188 @@ class Migration(migrations.Migration):
             field=models.JSONField(blank=True, default=dict),
         ),
         migrations.AddField(
-            model_name='app',
-            name='strategy',
-            field=models.CharField(choices=[('hybrid', 'summary, marked and newest messages'), ('summarization', 'summary and the last twenty messages'), ('simple', 'newest messages only'), ('topics', 'by topic')], default='hybrid', max_length=16),
+            model_name="app",
+            name="strategy",
+            field=models.CharField(
+                choices=[
+                    ("hybrid", "summary, marked and newest messages"),
+                    ("summarization", "summary and the last twenty messages"),
+                    ("simple", "newest messages only"),
+                    ("topics", "by topic"),
+                ],
+                default="hybrid",
+                max_length=16,
+            ),
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='metadata',
+            model_name="conversation",
+            name="metadata",
             field=models.JSONField(blank=True, default=dict),
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='pinned',
+            model_name="conversation",
+            name="pinned",
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='prepared',
+            model_name="conversation",
+            name="prepared",
             field=models.JSONField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='prompt_summary',
+            model_name="conversation",
+            name="prompt_summary",
             field=models.TextField(blank=True),
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='strategy',
-            field=models.CharField(blank=True, choices=[('hybrid', 'summary, marked and newest messages'), ('summarization', 'summary and the last twenty messages'), ('simple', 'newest messages only'), ('topics', 'by topic')], max_length=16),
+            model_name="conversation",
+            name="strategy",
+            field=models.CharField(
+                blank=True,
+                choices=[
+                    ("hybrid", "summary, marked and newest messages"),
+                    ("summarization", "summary and the last twenty messages"),
+                    ("simple", "newest messages only"),
+                    ("topics", "by topic"),
+                ],
+                max_length=16,
+            ),
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='summarised_through',
+            model_name="conversation",
+            name="summarised_through",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='summary',
+            model_name="conversation",
+            name="summary",
             field=models.TextField(blank=True),
         ),
         migrations.AddField(
-            model_name='message',
-            name='flagged',
+            model_name="message",
+            name="flagged",
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
-            model_name='message',
-            name='name',
+            model_name="message",
+            name="name",
             field=models.CharField(blank=True, max_length=120),
         ),
         migrations.AddField(
-            model_name='message',
-            name='tool_call_id',
+            model_name="message",
+            name="tool_call_id",
             field=models.CharField(blank=True, max_length=120),
         ),
         migrations.AddField(
-            model_name='message',
-            name='tool_calls',
+            model_name="message",
+            name="tool_calls",
             field=models.JSONField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='promptreport',
-            name='left_out',
+            model_name="promptreport",
+            name="left_out",
             field=models.JSONField(default=list),
         ),
         migrations.AddField(
-            model_name='promptreport',
-            name='shortened',
+            model_name="promptreport",
+            name="shortened",
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
-            model_name='promptreport',
-            name='stage',
+            model_name="promptreport",
+            name="stage",
             field=models.PositiveSmallIntegerField(default=0),
         ),
         migrations.CreateModel(
-            name='Topic',
+            name="Topic",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('title', models.CharField(max_length=80)),
-                ('summary', models.TextField(blank=True)),
-                ('summarised_through', models.PositiveIntegerField(default=0)),
-                ('embedding', models.BinaryField(blank=True, null=True)),
-                ('embedder', models.CharField(blank=True, max_length=60)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('last_active_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('importance', models.FloatField(default=1.0, validators=[django.core.validators.MinValueValidator(0.0), django.core.validators.MaxValueValidator(1.0)])),
-                ('access_count', models.PositiveIntegerField(default=0)),
-                ('message_count', models.PositiveIntegerField(default=0)),
-                ('retired_at', models.DateTimeField(blank=True, null=True)),
-                ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='topics', to='chat.conversation')),
+                (
+                    "id",
+                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
+                ),
+                ("title", models.CharField(max_length=80)),
+                ("summary", models.TextField(blank=True)),
+                ("summarised_through", models.PositiveIntegerField(default=0)),
+                ("embedding", models.BinaryField(blank=True, null=True)),
+                ("embedder", models.CharField(blank=True, max_length=60)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("last_active_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "importance",
+                    models.FloatField(
+                        default=1.0,
+                        validators=[
+                            django.core.validators.MinValueValidator(0.0),
+                            django.core.validators.MaxValueValidator(1.0),
+                        ],
+                    ),
+                ),
+                ("access_count", models.PositiveIntegerField(default=0)),
+                ("message_count", models.PositiveIntegerField(default=0)),
+                ("retired_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="topics",
+                        to="chat.conversation",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='message',
-            name='topic',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='messages', to='chat.topic'),
+            model_name="message",
+            name="topic",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="messages",
+                to="chat.topic",
+            ),
         ),
         migrations.CreateModel(
-            name='TopicArchive',
+            name="TopicArchive",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('data', models.BinaryField()),
-                ('count', models.PositiveIntegerField()),
-                ('sha256', models.CharField(max_length=64)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('topic', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='archives', to='chat.topic')),
+                (
+                    "id",
+                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
+                ),
+                ("data", models.BinaryField()),
+                ("count", models.PositiveIntegerField()),
+                ("sha256", models.CharField(max_length=64)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "topic",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="archives", to="chat.topic"
+                    ),
+                ),
             ],
             options={
-                'abstract': False,
+                "abstract": False,
             },
         ),
         migrations.AddField(
-            model_name='message',
-            name='archive',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='messages', to='chat.topicarchive'),
+            model_name="message",
+            name="archive",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.RESTRICT,
+                related_name="messages",
+                to="chat.topicarchive",
+            ),
         ),
         migrations.AddIndex(
-            model_name='topic',
-            index=models.Index(fields=['conversation', '-last_active_at'], name='topic_recent'),
+            model_name="topic",
+            index=models.Index(fields=["conversation", "-last_active_at"], name="topic_recent"),
         ),
         migrations.AddConstraint(
-            model_name='topic',
-            constraint=models.CheckConstraint(condition=models.Q(('importance__gte', 0), ('importance__lte', 1)), name='importance_is_a_share'),
+            model_name="topic",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("importance__gte", 0), ("importance__lte", 1)),
+                name="importance_is_a_share",
+            ),
         ),
     ]

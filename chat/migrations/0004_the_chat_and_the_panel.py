@@ -5,55 +5,68 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('chat', '0003_a_prompt_that_never_overflows'),
+        ("chat", "0003_a_prompt_that_never_overflows"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='conversation',
-            name='branch',
+            model_name="conversation",
+            name="branch",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='cleared_through',
+            model_name="conversation",
+            name="cleared_through",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='deletion',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='conversations', to='chat.deletion'),
+            model_name="conversation",
+            name="deletion",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="conversations",
+                to="chat.deletion",
+            ),
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='temporary',
+            model_name="conversation",
+            name="temporary",
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='titled_by',
-            field=models.CharField(choices=[('opening', 'its first words'), ('model', 'the model'), ('user', 'the user')], default='opening', max_length=10),
+            model_name="conversation",
+            name="titled_by",
+            field=models.CharField(
+                choices=[("opening", "its first words"), ("model", "the model"), ("user", "the user")],
+                default="opening",
+                max_length=10,
+            ),
         ),
         migrations.AddField(
-            model_name='deletion',
-            name='whole',
+            model_name="deletion",
+            name="whole",
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
-            model_name='ownersettings',
-            name='language',
+            model_name="ownersettings",
+            name="language",
             field=models.CharField(blank=True, max_length=10),
         ),
         migrations.AddField(
-            model_name='ownersettings',
-            name='look_after',
+            model_name="ownersettings",
+            name="look_after",
             field=models.PositiveIntegerField(default=2),
         ),
         migrations.AddField(
-            model_name='ownersettings',
-            name='theme',
-            field=models.CharField(blank=True, choices=[('', 'as the system has it'), ('light', 'light'), ('dark', 'dark')], max_length=10),
+            model_name="ownersettings",
+            name="theme",
+            field=models.CharField(
+                blank=True,
+                choices=[("", "as the system has it"), ("light", "light"), ("dark", "dark")],
+                max_length=10,
+            ),
         ),
     ]

@@ -8,72 +8,124 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('chat', '0004_the_chat_and_the_panel'),
+        ("chat", "0004_the_chat_and_the_panel"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Energy',
+            name="Energy",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('level', models.FloatField(default=180)),
-                ('measured_at', models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("level", models.FloatField(default=180)),
+                ("measured_at", models.DateTimeField(default=django.utils.timezone.now)),
             ],
             options={
-                'verbose_name_plural': 'energy',
+                "verbose_name_plural": "energy",
             },
         ),
         migrations.AddField(
-            model_name='app',
-            name='archived_at',
+            model_name="app",
+            name="archived_at",
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='app_memory_after',
+            model_name="conversation",
+            name="app_memory_after",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='deletion',
-            name='app',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='chat.app'),
+            model_name="deletion",
+            name="app",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="+",
+                to="chat.app",
+            ),
         ),
         migrations.AddField(
-            model_name='ownersettings',
-            name='prune_after',
+            model_name="ownersettings",
+            name="prune_after",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='usagerecord',
-            name='energy',
+            model_name="usagerecord",
+            name="energy",
             field=models.FloatField(default=0),
         ),
         migrations.AlterField(
-            model_name='fact',
-            name='origin',
-            field=models.CharField(choices=[('extracted', 'learned from a message'), ('told', 'you asked me to remember it'), ('manual', 'added by hand'), ('highlight', 'highlighted in a message')], default='extracted', max_length=10),
+            model_name="fact",
+            name="origin",
+            field=models.CharField(
+                choices=[
+                    ("extracted", "learned from a message"),
+                    ("told", "you asked me to remember it"),
+                    ("manual", "added by hand"),
+                    ("highlight", "highlighted in a message"),
+                ],
+                default="extracted",
+                max_length=10,
+            ),
         ),
         migrations.CreateModel(
-            name='AppMemory',
+            name="AppMemory",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('content', models.CharField(max_length=200)),
-                ('metadata', models.JSONField(blank=True, default=dict)),
-                ('edited', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('updated_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('app', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memories', to='chat.app')),
-                ('deletion', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='app_memories', to='chat.deletion')),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('source_conversation', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='app_memory', to='chat.conversation')),
+                (
+                    "id",
+                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
+                ),
+                ("content", models.CharField(max_length=200)),
+                ("metadata", models.JSONField(blank=True, default=dict)),
+                ("edited", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("updated_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "app",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="memories", to="chat.app"
+                    ),
+                ),
+                (
+                    "deletion",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="app_memories",
+                        to="chat.deletion",
+                    ),
+                ),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "source_conversation",
+                    models.OneToOneField(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="app_memory",
+                        to="chat.conversation",
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'app memories',
-                'ordering': ['-updated_at'],
-                'indexes': [models.Index(fields=['app', '-updated_at'], name='app_memory_recent')],
+                "verbose_name_plural": "app memories",
+                "ordering": ["-updated_at"],
+                "indexes": [models.Index(fields=["app", "-updated_at"], name="app_memory_recent")],
             },
         ),
     ]

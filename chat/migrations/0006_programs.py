@@ -8,31 +8,40 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('chat', '0005_apps_and_energy'),
+        ("chat", "0005_apps_and_energy"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='apitoken',
-            name='last_used_at',
+            model_name="apitoken",
+            name="last_used_at",
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.CreateModel(
-            name='IdempotentRequest',
+            name="IdempotentRequest",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('key', models.CharField(max_length=200)),
-                ('digest', models.CharField(max_length=64)),
-                ('status', models.PositiveSmallIntegerField(default=201)),
-                ('made', models.JSONField(default=list)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
+                ),
+                ("key", models.CharField(max_length=200)),
+                ("digest", models.CharField(max_length=64)),
+                ("status", models.PositiveSmallIntegerField(default=201)),
+                ("made", models.JSONField(default=list)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('owner', 'key'), name='one_request_a_key')],
+                "constraints": [models.UniqueConstraint(fields=("owner", "key"), name="one_request_a_key")],
             },
         ),
     ]

@@ -15,25 +15,50 @@ def count_those_there_are(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('chat', '0006_programs'),
+        ("chat", "0006_programs"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='AppMemoryEvent',
+            name="AppMemoryEvent",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('kind', models.CharField(choices=[('add', 'written'), ('update', 'written anew'), ('absorb', 'told by another'), ('evict', 'made room')], max_length=8)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('app', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='chat.app')),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("add", "written"),
+                            ("update", "written anew"),
+                            ("absorb", "told by another"),
+                            ("evict", "made room"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "app",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="chat.app"
+                    ),
+                ),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at'],
-                'indexes': [models.Index(fields=['owner', 'created_at'], name='app_memory_event_of_owner')],
+                "ordering": ["-created_at"],
+                "indexes": [models.Index(fields=["owner", "created_at"], name="app_memory_event_of_owner")],
             },
         ),
         migrations.RunPython(count_those_there_are, migrations.RunPython.noop, elidable=True),

@@ -35,7 +35,8 @@ class BadFile(Exception):
     """A file cannot be taken; the text is a sentence that says where and why. Nothing was changed."""
 
     def __init__(self, why: str, where: str = "") -> None:
-        super().__init__(f"{where}: {why}" if where else why)
+        sentence = f"{where}: {why}" if where else why
+        super().__init__(sentence if sentence.endswith(".") else f"{sentence}.")
         self.where = where
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from django.utils import timezone
 
 from chat.actions import deletions
 from chat.actions.facts import add_fact
+from chat.actions.importing import uploads
 from chat.actions.messages import finish_reply, send_message
 from chat.actions.topics import assign
 from chat.models import App, AppMemory, Conversation, Fact, Message, PromptReport, Topic
@@ -35,6 +37,7 @@ class Things:
     topic: Topic
     app: App
     told: AppMemory
+    upload: Any
 
     @classmethod
     def of(cls, user: Any, mark: str) -> Things:
@@ -50,7 +53,9 @@ class Things:
         app = App.objects.create(owner=user, slug=f"app-{user.pk}", name=f"App {mark}")
         told = AppMemory.objects.create(owner=user, app=app, content=f"Told {mark}")
         deletion = deletions.forget(user, [gone.pk])
-        return cls(asked.conversation, asked, reply, fact, deletion, away, topic, app, told)
+        sent = json.dumps([{"id": mark, "memory": f"Sent {mark}"}]).encode()
+        upload = uploads.keep(user, [sent], len(sent))
+        return cls(asked.conversation, asked, reply, fact, deletion, away, topic, app, told, upload)
 
 
 Address = Callable[[Things], str]
@@ -112,6 +117,11 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
         ("POST", lambda t: reverse("app_memory_edit", args=[t.told.pk]), {"text": "Something else"}),
     ],
     "app_memory_delete": [("POST", lambda t: reverse("app_memory_delete", args=[t.told.pk]), {})],
+    "import": [
+        ("GET", lambda t: reverse("import", args=[t.upload]), {}),
+        ("POST", lambda t: reverse("import", args=[t.upload]), {"do": "import"}),
+        ("POST", lambda t: reverse("import", args=[t.upload]), {"do": "cancel"}),
+    ],
     "send": [
         ("POST", lambda t: reverse("send"), {"text": "Hello", "conversation": "{conversation}"}),
         ("POST", lambda t: reverse("send"), {"text": "Hello", "app": "{app}"}),
@@ -119,10 +129,21 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
 }
 # Addresses that show or make only what belongs to whoever asks.
 OF_WHOEVER_ASKS = {"home", "memory", "memory_pill", "memory_health", "memory_graph", "archive", "clear"}
-OF_WHOEVER_ASKS |= {"fact_add", "settings", "erase", "model", "search", "statistics", "energy", "apps"}
+OF_WHOEVER_ASKS |= {
+    "export",
+    "upload",
+    "fact_add",
+    "settings",
+    "erase",
+    "model",
+    "search",
+    "statistics",
+    "energy",
+    "apps",
+}
 # These say nothing by a plain GET of what they hold.
 SILENT = {"fact_add", "erase", "model", "search", "memory_health", "memory_graph", "archive", "clear"}
-SILENT |= {"statistics", "energy"}
+SILENT |= {"statistics", "energy", "export", "upload"}
 # Addresses with a door of their own.
 OTHERWISE_GUARDED = {"login", "logout", "admin", "metrics", "rest"}
 

@@ -82,7 +82,7 @@ def test_a_wrong_value_is_told_with_its_path(owner, world, file, path, value, wh
 
 def test_a_missing_value_is_told_with_its_path(owner, world, file):
     del world["conversations"][0]["messages"][17]["role"]
-    with pytest.raises(BadFile, match=r"^conversations\[0\]\.messages\[17\]\.role: is missing$"):
+    with pytest.raises(BadFile, match=r"^conversations\[0\]\.messages\[17\]\.role: is missing\.$"):
         importing.carry_out(owner, file(world))
 
 

@@ -54,6 +54,7 @@ class TestChatGpt:
 
     def test_a_tool_s_call_and_its_result_go_together(self, outcome):
         call, result = Message.objects.filter(seq__in=(4, 5)).order_by("seq")
+        assert call.tool_calls is not None
         assert call.tool_calls[0]["function"] == {"name": "python", "arguments": "print(2)"}
         assert (result.tool_call_id, result.name) == (call.tool_calls[0]["id"], "python")
 

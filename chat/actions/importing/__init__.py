@@ -12,5 +12,6 @@ that is derived from it. The model is never called: what was imported is not rea
 from .outcome import Options, Outcome, Tally
 from .run import carry_out, dry_run
 from .staging import remove_abandoned
+from .uploads import remove_old
 
-__all__ = ["Options", "Outcome", "Tally", "carry_out", "dry_run", "remove_abandoned"]
+__all__ = ["Options", "Outcome", "Tally", "carry_out", "dry_run", "remove_abandoned", "remove_old"]

@@ -91,6 +91,7 @@ class Facts:
             return True
         if self._stones.knows(fact.text, fact.last_seen):
             self.forgotten.add(str(fact.id))
+            outcome.forgotten += 1
             outcome.refuse(outcome.facts, fact.text, _("You have forgotten this here."))
             return False
         if self._stones.leaving(fact.text):
@@ -114,6 +115,7 @@ class Facts:
         elif not ours <= theirs:
             outcome.refuse(outcome.facts, fact.text, _("It changed here and there. What is here stays."))
         elif self._stones.knows(fact.text, fact.last_seen):
+            outcome.forgotten += 1
             outcome.refuse(outcome.facts, fact.text, _("You have forgotten this here."))
         else:
             outcome.facts.changed += 1

@@ -32,7 +32,7 @@ class Tally:
 
 @dataclass(slots=True)
 class Outcome:
-    """All of it; `notes` are whole sentences, `persons` are those among whom the owner has to choose."""
+    """All of it; `notes` are whole sentences, `persons` those among whom the owner has to choose."""
 
     source: str = ""
     apps: Tally = field(default_factory=Tally)
@@ -44,6 +44,8 @@ class Outcome:
     refusals: list[Refusal] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     persons: list[str] = field(default_factory=list)
+    # Of what is not taken so much was forgotten here.
+    forgotten: int = 0
 
     def tallies(self) -> dict[str, Tally]:
         """Return the counts by the kind of thing."""

@@ -15,7 +15,7 @@ from chat.actions import app_memories
 from chat.actions.owners import redacts, settings_of
 from chat.actions.preferences import LOOK_AFTER_RANGE, PRUNE_AFTER, zones
 from chat.memory.secrets import redact
-from chat.models import App, AppMemory, Conversation, Deletion, OwnerSettings, Theme
+from chat.models import App, AppMemory, AppMemoryEvent, Conversation, Deletion, OwnerSettings, Theme
 from chat.porting.shapes import AppIn, AppMemoryIn, SettingsIn
 
 from .chats import Chats
@@ -85,7 +85,7 @@ class Rooms:
                 self._move(local, key)
 
     def _move(self, local: App, key: UUID) -> None:
-        for rows in (Conversation.objects, AppMemory.objects, Deletion.objects):
+        for rows in (Conversation.objects, AppMemory.objects, AppMemoryEvent.objects, Deletion.objects):
             rows.filter(owner=self._owner, app=local).update(app=key)
         local.delete()
 
@@ -162,7 +162,10 @@ class Told:
         through = memory.metadata.get("through")
         if self._options.forgotten or source in self._chats.added or not isinstance(through, int):
             return ""
-        return _("You have forgotten this here.") if self._told.get(source, 0) >= through else ""
+        if self._told.get(source, 0) < through:
+            return ""
+        self._outcome.forgotten += 1
+        return _("You have forgotten this here.")
 
     def _source(self, memory: AppMemoryIn) -> UUID | None:
         source = memory.source_conversation

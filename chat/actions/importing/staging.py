@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from chat.actions import keeping
-from chat.actions.messages import Refused
+from chat.actions.messages import Busy, Refused
 from chat.models import Conversation, Deletion, DeletionState
 
 logger = logging.getLogger(__name__)
@@ -26,14 +26,14 @@ _SILENCE = timedelta(minutes=2)
 def staged(owner: Any) -> Iterator[Deletion]:
     """Open a batch for an owner's import, and remove what is behind it where the import fails.
 
-    Raises Refused while another import of theirs is at work.
+    Raises Busy while another import of theirs is at work.
     """
     remove_abandoned(owner)
     with transaction.atomic():
         # One at a time also on PostgreSQL: whoever comes second sees the first one's row.
         type(owner).objects.select_for_update().get(pk=owner.pk)
         if Deletion.objects.for_owner(owner).filter(state=DeletionState.STAGED).exists():
-            raise Refused(_("Another import is at work. Wait until it is done."))
+            raise Busy(_("Another import is at work. Wait until it is done."))
         now = timezone.now()
         batch = Deletion.objects.create(
             owner=owner, pressed_at=now, expires_at=now + _SILENCE, state=DeletionState.STAGED

@@ -17,6 +17,11 @@ class Row:
     what: str
     counts: list[tuple[str, int]]
 
+    @property
+    def told(self) -> list[tuple[str, int]]:
+        """The counts that are worth a word."""
+        return [(word, count) for word, count in self.counts if count]
+
 
 def title_of(source: str) -> str:
     """Return what a file is."""

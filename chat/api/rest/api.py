@@ -31,6 +31,7 @@ from . import (
     facts,
     figures,
     graph,
+    porting,
     replies,
     settings,
     topics,
@@ -109,6 +110,7 @@ api.add_router("/apps", app_memories.router)
 api.add_router("/metrics", figures.router)
 api.add_router("/settings", settings.router)
 api.add_router("/deletions", deletions.router)
+api.add_router("", porting.router)
 
 
 @api.exception_handler(Problem)

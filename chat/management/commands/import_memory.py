@@ -53,8 +53,8 @@ class Command(BaseCommand):
             raise CommandError(f"{options['file']} cannot be read: {error.strerror}.") from error
         self.stdout.write(f"{options['file'].name}: {title_of(outcome.source)}")
         for row in rows_of(outcome):
-            counts = ", ".join(f"{count} {word}" for word, count in row.counts if count)
-            self.stdout.write(f"{row.what}: {counts or 'none'}")
+            counts = ", ".join(f"{count} {word}" for word, count in row.told)
+            self.stdout.write(f"{row.what}: {counts}")
         for note in outcome.notes:
             self.stdout.write(note)
         for refusal in outcome.refusals[:_MOST_REFUSALS]:
