@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from chat.actions import keeping
 from chat.actions.messages import Busy, Refused
+from chat.actions.owners import hold_memory
 from chat.models import Conversation, Deletion, DeletionState
 
 logger = logging.getLogger(__name__)
@@ -30,8 +31,8 @@ def staged(owner: Any) -> Iterator[Deletion]:
     """
     remove_abandoned(owner)
     with transaction.atomic():
-        # One at a time also on PostgreSQL: whoever comes second sees the first one's row.
-        type(owner).objects.select_for_update().get(pk=owner.pk)
+        # One at a time: whoever comes second sees the first one's row.
+        hold_memory(owner.pk)
         if Deletion.objects.for_owner(owner).filter(state=DeletionState.STAGED).exists():
             raise Busy(_("Another import is at work. Wait until it is done."))
         now = timezone.now()

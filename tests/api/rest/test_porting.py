@@ -13,6 +13,8 @@ from chat.models import Conversation, Fact
 from tests.porting.conftest import SAMPLES, document, wipe
 from tests.porting.worlds import build
 
+from .conftest import Program
+
 pytestmark = pytest.mark.django_db
 
 
@@ -102,6 +104,7 @@ def test_everybody_gets_their_own_and_strangers_nothing(owner, other, program, t
     for who in (revoked, stranger):
         assert who("GET", "export").status_code == 401
         assert send(who, sample("mem0.json")).status_code == 401
+    assert send(Program(origin="http://evil.example"), sample("mem0.json")).status_code == 403
     send(theirs, sample("mem0.json"))
     assert Fact.objects.filter(owner=other).count() == 2
     assert not Fact.objects.filter(owner=owner, text="Likes green tea").exists()
