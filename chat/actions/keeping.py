@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from chat.models import Conversation, Job, Message, MessageState, Strategy
 
 from . import events, jobs
-from .messages import Refused
-from .owners import default_app
+from .messages import Refused, not_put_away
+from .owners import default_app, hold_memory
 
 # Work that waits for one conversation, by its dedupe key.
 _KINDS = ("extract", "end_idle", "title", "warm", "prepare", "app_memory")
@@ -22,9 +22,14 @@ _KINDS = ("extract", "end_idle", "title", "warm", "prepare", "app_memory")
 def begin(owner: Any, key: Any = None, **fields: Any) -> Conversation:
     """Make an empty conversation in the owner's first app; `fields` are columns of its own.
 
-    With a key that a conversation of this owner has already, that one is returned as it is.
+    With a key that a conversation of this owner has already, that one is returned as it is. Raises Refused
+    for an app that has been put away.
     """
     fields = {"app": default_app(owner), **fields}
+    known = None if key is None else Conversation.objects.filter(pk=key, owner=owner).first()
+    if known is not None:
+        return known
+    not_put_away(fields["app"])
     if key is None:
         return Conversation.objects.create(owner=owner, **fields)
     return Conversation.objects.get_or_create(pk=key, owner=owner, defaults=fields)[0]
@@ -64,6 +69,7 @@ def prune(owner: Any, before: datetime) -> int:
     count = 0
     for key in list(old.values_list("pk", flat=True)):
         with transaction.atomic():
+            hold_memory(owner.pk)
             # Somebody may have written in it, or flagged something, since the list was made.
             if (conversation := old.select_for_update().filter(pk=key).first()) is not None:
                 remove(conversation)
@@ -73,6 +79,9 @@ def prune(owner: Any, before: datetime) -> int:
 
 def remove(conversation: Conversation) -> None:
     """Do what `delete` says in the caller's transaction."""
+    # In the order in which whoever writes here takes them: the conversation's row, then its jobs'.
+    hold_memory(conversation.owner_id)
+    Conversation.objects.select_for_update().filter(pk=conversation.pk).first()
     key = str(conversation.pk)
     Job.objects.filter(dedupe_key__in=[f"{kind}:{key}" for kind in _KINDS]).delete()
     Conversation.objects.filter(pk=conversation.pk).delete()

@@ -46,11 +46,11 @@ def record_look(
     model call, so a process killed at any moment repeats the look and stores nothing twice.
     """
     with transaction.atomic():
+        hold_memory(message.conversation.owner_id)
         there = Conversation.objects.select_for_update().kept().filter(pk=message.conversation_id)
         conversation = there.first()
         if conversation is None or conversation.read_through >= message.seq:
             return None
-        hold_memory(conversation.owner_id)
         if not may_read(conversation.owner, message.created_at):
             extraction = Extraction(refused=[Refusal("", _("You cleared all memory after you wrote this."))])
             vectors, opinions, endings = [], (), ()

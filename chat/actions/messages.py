@@ -46,7 +46,7 @@ def send_message(
     """Save the user's message and an empty reply for it, and return both.
 
     Without a conversation one begins, in `app` or else in the owner's first. A `temporary` one has no memory,
-    stands in no list and is gone once its page is closed.
+    stands in no list and is gone once its page is closed. Raises Refused for an app that has been put away.
     """
     text = sendable(text)
     try:
@@ -121,7 +121,8 @@ def ask_for_look(conversation: Conversation) -> None:
     backlog = Message.objects.backlog(conversation.owner)
     if backlog.count() >= BACKLOG:
         for key in backlog.order_by().values_list("conversation", flat=True).distinct():
-            flush(key)
+            # Whoever writes there sees to it, and might be waiting for this conversation.
+            flush(key, patient=key == conversation.pk)
         return
     fresh = Conversation.objects.only("flushed_through", "extracted_through", "imported_through").get(
         pk=conversation.pk
@@ -130,13 +131,17 @@ def ask_for_look(conversation: Conversation) -> None:
     _look_at(fresh.pk, timedelta(seconds=pause))
 
 
-def flush(conversation_id: Any, *, urgent: bool = False) -> int:
+def flush(conversation_id: Any, *, urgent: bool = False, patient: bool = True) -> int:
     """Have memory read all that waits here now, though the model is busy; returns how many messages wait.
 
-    With `urgent` before what waits in other conversations.
+    With `urgent` before what waits in other conversations. Who is not `patient` leaves a conversation alone
+    in which something is being written at this moment.
     """
     with transaction.atomic():
-        conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
+        held = Conversation.objects.select_for_update(skip_locked=not patient)
+        conversation = held.filter(pk=conversation_id).first()
+        if conversation is None:
+            return 0
         waiting = list(Message.objects.unread_by_memory(conversation).values_list("seq", flat=True))
         if conversation.memory_mode != MemoryMode.ON or not waiting:
             return 0
@@ -194,7 +199,14 @@ def title_of(text: str) -> str:
     return first_line if len(first_line) <= 60 else first_line[:59].rsplit(" ", 1)[0] + "…"
 
 
+def not_put_away(app: App) -> None:
+    """Refuse an app that is not in use any more; it may have been put away since its page was opened."""
+    if not App.objects.filter(pk=app.pk).active().exists():
+        raise Refused(_("“%(app)s” has been put away. Bring it back first.") % {"app": app})
+
+
 def _new_conversation(owner: Any, app: App, text: str, temporary: bool) -> Conversation:
+    not_put_away(app)
     if temporary:
         off = {"temporary": True, "memory_mode": MemoryMode.OFF}
         return Conversation.objects.create(owner=owner, app=app, **off)

@@ -14,6 +14,7 @@ from chat.context.prompt import DEFAULT_PERSONA
 from chat.models import App, Conversation, OwnerSettings, Strategy, Theme
 
 from .messages import Refused
+from .owners import hold_memory
 
 # Seconds between what was said and memory's look; beyond ten minutes the conversation has ended anyway.
 LOOK_AFTER_RANGE = (2, 600)
@@ -101,6 +102,7 @@ def _save(owner: Any, **values: Any) -> None:
 
 def _change(app: App, **values: Any) -> None:
     with transaction.atomic():
+        hold_memory(app.owner_id)
         App.objects.filter(pk=app.pk).update(**values)
         # What was made ready for their next compaction was made with the old choice.
         Conversation.objects.filter(app=app, prepared__isnull=False).update(prepared=None)

@@ -15,7 +15,7 @@ from chat.llm.types import Usage
 from chat.models import Conversation, Fact, MemoryMode, Message, PromptReport
 
 from . import jobs
-from .owners import zone_of
+from .owners import hold_memory, zone_of
 
 if TYPE_CHECKING:
     from chat.context.prepared import Prepared
@@ -32,6 +32,7 @@ def record_prompt(
 ) -> None:
     """Keep block, note and trimming word for word, the report, and which facts were used today."""
     with transaction.atomic():
+        hold_memory(conversation.owner_id)
         _keep_block(conversation, prompt)
         Conversation.objects.filter(pk=conversation.pk).update(
             trimmed_through=prompt.shape.trimmed_through,

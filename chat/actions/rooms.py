@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from chat.models import App, Conversation, TitledBy
 
 from . import app_memories, events
-from .messages import Refused
+from .messages import Refused, not_put_away
 from .owners import hold_memory
 
 LONGEST_TITLE = 120  # characters; the column's length
@@ -30,10 +30,12 @@ def set_pinned(conversation: Conversation, pinned: bool) -> None:
 def move(conversation: Conversation, app: App) -> None:
     """Put a conversation into another app of its owner; from then on it has that one's persona.
 
-    What is remembered of it goes with it: its old app is told of it no more.
+    What is remembered of it goes with it: its old app is told of it no more. Raises Refused for an app that
+    has been put away.
     """
     with transaction.atomic():
         hold_memory(conversation.owner_id)
+        not_put_away(app)
         app_memories.move_along(conversation, app)
         # What its prompt begins with is the app's, so what was built or prepared of it is of no use any more.
         _change(conversation, app=app, memory_block=None, memory_block_facts={}, prepared=None)

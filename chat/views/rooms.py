@@ -64,7 +64,10 @@ def pin(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 def move(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Put a conversation into another app."""
     found = _own_room(request, pk)
-    actions.move(found, own_app(request, uuid_or_404(request.POST.get("app", ""))))
+    try:
+        actions.move(found, own_app(request, uuid_or_404(request.POST.get("app", ""))))
+    except Refused as problem:
+        return refused(request, str(problem), 422, reverse("room", args=[found.pk]))
     return _changed(request, found)
 
 

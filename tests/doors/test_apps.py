@@ -108,6 +108,18 @@ class TestThePages:
         ours.post("/send/", {"text": "Hello", "app": str(work.pk)})
         assert Conversation.objects.get().app == work
 
+    @pytest.mark.parametrize("temporary", ["", "1"])
+    def test_no_chat_begins_in_one_that_was_put_away_meanwhile(self, ours, scripted, work, temporary):
+        ours.post(at("app_archive", work))
+        before = Conversation.objects.count()
+        answer = ours.post("/send/", {"text": "Hello", "app": str(work.pk), "temporary": temporary})
+        assert answer.status_code == 422
+        page = answer.content.decode()
+        assert "“Work” has been put away. Bring it back first." in page
+        assert "Hello" in page
+        assert Conversation.objects.count() == before
+        assert scripted.calls == []
+
     def test_what_cannot_be_sent_keeps_the_chosen_app(self, ours, scripted, work):
         answer = ours.post("/send/", {"text": " ", "app": str(work.pk)})
         assert f'name="app" value="{work.pk}"' in answer.content.decode()

@@ -7,10 +7,10 @@ import json
 import pytest
 from django.test import Client
 
-from chat.actions import rooms
+from chat.actions import apps, deletions, rooms
 from chat.actions.messages import Refused, finish_reply
 from chat.actions.owners import default_app
-from chat.models import App, Conversation, Deletion
+from chat.models import App, AppMemory, Conversation, Deletion
 
 pytestmark = pytest.mark.django_db
 
@@ -28,6 +28,17 @@ def work(owner):
     """A second app."""
     default_app(owner)
     return App.objects.create(owner=owner, slug="work", name="Work")
+
+
+@pytest.fixture
+def full_of(owner):
+    """Returns a maker of as many memories as an app has room for."""
+
+    def make(app: App) -> None:
+        rows = [AppMemory(owner=owner, app=app, content=f"The user said {n}.") for n in range(10)]
+        AppMemory.objects.bulk_create(rows)
+
+    return make
 
 
 def shown(client: Client, page: str = "http://testserver/") -> str:
@@ -129,6 +140,25 @@ class TestMoving:
     @pytest.mark.parametrize("named", ["", "work", "00000000-0000-0000-0000-000000000000"])
     def test_an_app_that_is_not_there_is_none(self, ours, boats, named):
         assert ours.post(f"/c/{boats.pk}/move/", {"app": named}).status_code == 404
+
+    def test_an_app_that_was_put_away_meanwhile_is_refused(self, ours, ours_htmx, boats, work):
+        apps.archive(work)
+        sentence = "“Work” has been put away. Bring it back first."
+        answer = ours_htmx.post(f"/c/{boats.pk}/move/", {"app": work.pk})
+        assert (answer.status_code, sentence in answer.content.decode()) == (422, True)
+        page = ours.post(f"/c/{boats.pk}/move/", {"app": work.pk}, follow=True)
+        assert sentence in page.content.decode()
+        assert Conversation.objects.get().app_id == boats.app_id
+
+    def test_an_app_that_is_forgetting_all_it_remembers_is_refused(self, ours, owner, boats, work, full_of):
+        AppMemory.objects.create(
+            owner=owner, app=boats.app, content="The user has a boat.", source_conversation=boats
+        )
+        full_of(work)
+        deletions.forget_app_memories(work)
+        page = ours.post(f"/c/{boats.pk}/move/", {"app": work.pk}, follow=True)
+        assert "This app is forgetting what it remembers." in page.content.decode()
+        assert Conversation.objects.get().app_id == boats.app_id
 
     def test_another_persons_app_is_none(self, ours, boats, other):
         assert ours.post(f"/c/{boats.pk}/move/", {"app": default_app(other).pk}).status_code == 404

@@ -205,3 +205,16 @@ def test_memory_stays_off_in_a_temporary_chat(program):
     begun = program("POST", "conversations", {"temporary": True, "memory_mode": "on"}).json()
     answer = program("PATCH", f"conversations/{begun['id']}", {"memory_mode": "on"})
     assert (answer.status_code, Conversation.objects.get().memory_mode) == (422, MemoryMode.OFF)
+
+
+def test_none_begins_in_an_app_that_was_put_away_and_none_moves_there(program, owner):
+    work = apps.create(owner, "Work")
+    apps.create(owner, "Recipes")
+    apps.archive(work)
+    answer = program("POST", "conversations", {"app": "work"})
+    assert (answer.status_code, Conversation.objects.count()) == (422, 0)
+    assert "“Work” has been put away. Bring it back first." in str(answer.json())
+    begun = program("POST", "conversations", {}).json()
+    where = f"conversations/{begun['id']}"
+    assert program("PATCH", where, {"app": str(work.pk)}, if_match="*").status_code == 422
+    assert program("GET", where).json() == begun
