@@ -178,9 +178,10 @@ def checkpoint(reply_id: Any, text: str) -> None:
 def finish_reply(reply: Message, text: str, state: MessageState, failure: str = "") -> None:
     """Save a reply's last text and how it ended; memory looks once it has been quiet since."""
     with transaction.atomic():
+        # The conversation's row first, as whoever deletes it takes them.
+        touch(reply.conversation)
         Message.objects.filter(pk=reply.pk).update(content=text, state=state, failure=failure[:300])
         topics.join(reply)
-        touch(reply.conversation)
         if Message.objects.unread_by_memory(reply.conversation).exists():
             ask_for_look(reply.conversation)
         titles.ask_for_title(reply)

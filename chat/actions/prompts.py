@@ -30,9 +30,15 @@ _RECENT, _AT_ONCE = timedelta(days=7), 20
 def record_prompt(
     conversation: Conversation, asked: Message, reply: Message, prompt: Prompt, window: int
 ) -> None:
-    """Keep block, note and trimming word for word, the report, and which facts were used today."""
+    """Keep block, note and trimming word for word, the report, and which facts were used today.
+
+    Nothing where the reply has been deleted meanwhile.
+    """
     with transaction.atomic():
         hold_memory(conversation.owner_id)
+        if not Message.objects.filter(pk=reply.pk).exists():
+            # Its conversation was deleted while the prompt was built.
+            return
         _keep_block(conversation, prompt)
         Conversation.objects.filter(pk=conversation.pk).update(
             trimmed_through=prompt.shape.trimmed_through,

@@ -30,7 +30,7 @@ from chat.actions.facts import add_fact
 from chat.context.prompt import build
 from chat.llm.scripted import ScriptedProvider
 from chat.memory.extract import Extraction
-from chat.models import App, Conversation, Message
+from chat.models import App, Conversation, Message, PromptReport
 
 pytestmark = pytest.mark.django_db
 HELD = "chat_ownersettings"
@@ -122,6 +122,19 @@ def test_the_owners_row_comes_first(owner, chat, taken, name):
 def test_a_chat_that_goes_takes_its_own_row_before_its_jobs_as_who_writes_in_it_does(owner, chat, taken):
     order = taken(lambda: keeping.delete(chat))
     assert order.index("chat_conversation") < order.index("chat_job")
+
+
+def test_who_ends_a_reply_takes_its_chat_before_it_as_who_deletes_that_does(talk, taken):
+    _asked, reply = talk("I love hiking.")
+    order = taken(lambda: messages.finish_reply(reply, "Nice.", "complete"))
+    assert order.index("chat_conversation") < order.index("chat_message")
+
+
+def test_no_report_is_kept_of_a_reply_that_was_deleted_meanwhile(owner, chat):
+    write = write_prompt(owner, chat)
+    keeping.delete(chat)
+    write()
+    assert not PromptReport.objects.exists()
 
 
 def test_who_writes_in_one_chat_does_not_wait_for_another_that_is_being_written_in(
