@@ -25,6 +25,7 @@ from chat.views import (
     search,
     settings,
     statistics,
+    tokens,
     topics,
 )
 
@@ -84,6 +85,8 @@ urlpatterns = [
     path("settings/export/", porting.export, name="export"),
     path("settings/import/", porting.upload, name="upload"),
     path("settings/import/<uuid:pk>/", porting.import_file, name="import"),
+    path("settings/tokens/", tokens.create, name="token_create"),
+    path("settings/tokens/<uuid:pk>/revoke/", tokens.revoke, name="token_revoke"),
     path("statistics/", statistics.page, name="statistics"),
     path("statistics/energy/", statistics.energy_now, name="energy"),
     path("metrics", metrics.metrics, name="metrics"),

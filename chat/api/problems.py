@@ -83,7 +83,7 @@ class Problem(Exception):
         }
         if self.errors is not None:
             body["errors"] = [error.model_dump() for error in self.errors]
-        answer = HttpResponse(json.dumps(body), status=status, content_type=MEDIA_TYPE)
+        answer = HttpResponse(json.dumps(body, ensure_ascii=False), status=status, content_type=MEDIA_TYPE)
         for name, value in {**_expected(status), **(self.headers or {})}.items():
             answer.headers[name] = value
         return answer

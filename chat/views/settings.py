@@ -21,11 +21,11 @@ from django_htmx.http import (
     trigger_client_event,
 )
 
-from chat.actions import deletions, preferences
+from chat.actions import deletions, preferences, tokens
 from chat.actions.messages import Refused
 from chat.actions.owners import redacts, settings_of
 from chat.generation import run as generation
-from chat.models import Message, MessageState, Theme
+from chat.models import ApiToken, Message, MessageState, Theme
 
 from . import house
 from .answers import refused, toast
@@ -48,7 +48,7 @@ _OF_OWNER: dict[str, Callable[[Any, str], None]] = {
 def page(request: HtmxHttpRequest) -> HttpResponse:
     """Show all settings, or save the one that is posted."""
     if request.method == "GET":
-        return render(request, "settings/page.html", {**_choices(request), **house.rooms(request.user)})
+        return whole(request)
     name = next((n for n in _OF_OWNER if n in request.POST), "")
     try:
         if not name:
@@ -58,6 +58,18 @@ def page(request: HtmxHttpRequest) -> HttpResponse:
         answer = refused(request, str(problem), 422, "settings")
         return reswap(answer, "none") if request.htmx else answer
     return _saved(request, name)
+
+
+def whole(request: HtmxHttpRequest, status: int = 200, **more: Any) -> HttpResponse:
+    """Show all settings, and what else there is to say on their page."""
+    context = {**_choices(request), **house.rooms(request.user), **programs(request.user), **more}
+    return render(request, "settings/page.html", context, status=status)
+
+
+def programs(owner: Any) -> dict[str, Any]:
+    """Return what the section of API tokens is made of."""
+    standing = ApiToken.objects.for_owner(owner).standing()
+    return {"tokens": standing, "most_tokens": tokens.MOST, "longest_name": tokens.LONGEST_NAME}
 
 
 @require_GET

@@ -17,8 +17,9 @@ from chat.actions import deletions
 from chat.actions.facts import add_fact
 from chat.actions.importing import uploads
 from chat.actions.messages import finish_reply, send_message
+from chat.actions.tokens import create_token
 from chat.actions.topics import assign
-from chat.models import App, AppMemory, Conversation, Fact, Message, PromptReport, Topic
+from chat.models import ApiToken, App, AppMemory, Conversation, Fact, Message, PromptReport, Topic
 from memoryapp.urls import urlpatterns
 
 ORIGIN = "http://testserver"
@@ -38,6 +39,7 @@ class Things:
     app: App
     told: AppMemory
     upload: Any
+    token: ApiToken
 
     @classmethod
     def of(cls, user: Any, mark: str) -> Things:
@@ -55,7 +57,9 @@ class Things:
         deletion = deletions.forget(user, [gone.pk])
         sent = json.dumps([{"id": mark, "memory": f"Sent {mark}"}]).encode()
         upload = uploads.keep(user, [sent], len(sent))
-        return cls(asked.conversation, asked, reply, fact, deletion, away, topic, app, told, upload)
+        create_token(user, f"Token {mark}")
+        token = ApiToken.objects.get(owner=user, name=f"Token {mark}")
+        return cls(asked.conversation, asked, reply, fact, deletion, away, topic, app, told, upload, token)
 
 
 Address = Callable[[Things], str]
@@ -122,6 +126,7 @@ OF_AN_OBJECT: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
         ("POST", lambda t: reverse("import", args=[t.upload]), {"do": "import"}),
         ("POST", lambda t: reverse("import", args=[t.upload]), {"do": "cancel"}),
     ],
+    "token_revoke": [("POST", lambda t: reverse("token_revoke", args=[t.token.pk]), {})],
     "send": [
         ("POST", lambda t: reverse("send"), {"text": "Hello", "conversation": "{conversation}"}),
         ("POST", lambda t: reverse("send"), {"text": "Hello", "app": "{app}"}),
@@ -132,6 +137,7 @@ OF_WHOEVER_ASKS = {"home", "memory", "memory_pill", "memory_health", "memory_gra
 OF_WHOEVER_ASKS |= {
     "export",
     "upload",
+    "token_create",
     "fact_add",
     "settings",
     "erase",
@@ -142,7 +148,17 @@ OF_WHOEVER_ASKS |= {
     "apps",
 }
 # These say nothing by a plain GET of what they hold.
-SILENT = {"fact_add", "erase", "model", "search", "memory_health", "memory_graph", "archive", "clear"}
+SILENT = {
+    "token_create",
+    "fact_add",
+    "erase",
+    "model",
+    "search",
+    "memory_health",
+    "memory_graph",
+    "archive",
+    "clear",
+}
 SILENT |= {"statistics", "energy", "export", "upload"}
 # Addresses with a door of their own.
 OTHERWISE_GUARDED = {"login", "logout", "admin", "metrics", "rest"}
@@ -185,6 +201,7 @@ def state() -> list[Any]:
         list(Topic.objects.order_by("pk").values()),
         list(App.objects.order_by("pk").values()),
         list(AppMemory.objects.order_by("pk").values()),
+        list(ApiToken.objects.order_by("pk").values("name", "revoked_at")),
     ]
 
 

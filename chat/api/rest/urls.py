@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.urls import URLPattern, path, re_path
+from django.shortcuts import redirect, render
+from django.urls import URLPattern, path, re_path, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET
 
 from chat.api.auth import authenticate
-from chat.api.problems import Problem, not_found
+from chat.api.problems import KINDS, Problem, not_found
 from chat.views.scope import HtmxHttpRequest, asked_by_owner
 
 from .api import api, opened
+from .reference import Reference
 
 
 @login_not_required
@@ -23,6 +25,27 @@ def openapi(request: HtmxHttpRequest) -> HttpResponse:
     if not asked_by_owner(request):
         return Problem("unauthorised", _("Send a token: “Authorization: Bearer …”.")).response()
     return JsonResponse(api.described())
+
+
+@require_GET
+def docs(request: HtmxHttpRequest) -> HttpResponse:
+    """Show what the document says as a page of our own: ninja's needs scripts that our policy forbids."""
+    told = Reference(api.described())
+    ours = f"{request.scheme}://{request.get_host()}"
+    context = {
+        "version": api.version,
+        "example": f'curl -H "Authorization: Bearer mem_…" {ours}{reverse("rest:list_facts")}',
+        "sections": told.sections(),
+        "shapes": told.shapes(),
+        "problems": [(kind, *known) for kind, known in KINDS.items()],
+    }
+    return render(request, "api/reference.html", context)
+
+
+@require_GET
+def root(request: HtmxHttpRequest) -> HttpResponse:
+    """Lead to the reference."""
+    return redirect("rest:docs")
 
 
 @login_not_required
@@ -45,6 +68,8 @@ def _mounted() -> list[URLPattern]:
 
 app_name = "rest"
 urlpatterns = [
+    path("", root, name="root"),
+    path("docs", docs, name="docs"),
     path("openapi.json", openapi, name="openapi"),
     *_mounted(),
     re_path("", nowhere, name="nowhere"),

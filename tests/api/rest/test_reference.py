@@ -1,0 +1,71 @@
+"""The reference page: everything in the document, without a script or a server of somebody else's."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chat.api.problems import KINDS
+from chat.api.rest.api import VERSION, api
+from chat.api.rest.reference import Reference
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def page(ours, owner) -> str:
+    return ours.get("/api/docs").content.decode()
+
+
+def test_every_operation_is_on_it(page):
+    for path, methods in api.described()["paths"].items():
+        assert f"<code>{path}</code>" in page
+        assert all(f'id="{told["operationId"]}"' in page for told in methods.values())
+
+
+def test_every_kind_of_problem_is_where_its_type_leads(page, program):
+    for kind in KINDS:
+        assert f'id="problem-{kind}"' in page
+    told = program("GET", "facts/nothing").json()["type"]
+    assert told.startswith("/api/docs#")
+    assert f'id="{told.partition("#")[2]}"' in page
+
+
+def test_it_needs_nothing_from_anywhere_else_and_says_its_version(page):
+    assert not re.search(r'(src|href)="(https?:)?//', page)
+    assert VERSION in page
+
+
+def test_what_is_between_backticks_is_code_and_the_rest_is_text():
+    document = {
+        "components": {"schemas": {"Thing": {"properties": {}, "description": "Has `a<b` and <i>."}}},
+        "paths": {},
+    }
+    [shape] = Reference(document).shapes()
+    assert shape.note == "Has <code>a&lt;b</code> and &lt;i&gt;."
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"type": "string"}, "text"),
+        ({"type": "string", "format": "uuid"}, "uuid"),
+        ({"type": "string", "maxLength": 20000}, "text of at most 20,000 characters"),
+        ({"type": "integer", "minimum": 1, "maximum": 100}, "integer from 1 to 100"),
+        ({"anyOf": [{"type": "boolean"}, {"type": "null"}]}, "boolean or null"),
+        ({"type": "array", "items": {"$ref": "#/components/schemas/Thing"}}, "list of Thing"),
+        ({"$ref": "#/components/schemas/Colour"}, "“red”, “blue”"),
+        ({"$ref": "#/components/schemas/Page_Thing_"}, "page of Thing"),
+        ({}, "anything"),
+    ],
+)
+def test_types_are_told_in_words(schema, words):
+    schemas = {"Thing": {"properties": {}}, "Colour": {"enum": ["red", "blue"]}, "Page_Thing_": {}}
+    assert Reference({"components": {"schemas": schemas}}).type_of(schema) == words
+
+
+def test_a_server_shows_it_to_whoever_is_logged_in(server_mode, client, ours, other, logged_in):
+    assert client.get("/api/docs").status_code == 302
+    assert logged_in(other).get("/api/docs").status_code == 200
+    assert logged_in(other).get("/api/").url == "/api/docs"
