@@ -90,7 +90,7 @@ class SameOrigin:
         elif (
             request.method not in _SAFE
             and not same_origin(request.headers.get("Origin"), request.scheme or "", host)
-            and not request.path.startswith(OWN_DOORS)
+            and not request.path_info.startswith(OWN_DOORS)
         ):
             return HttpResponseForbidden(OTHER_ORIGIN, content_type="text/plain; charset=utf-8")
         return self.get_response(request)

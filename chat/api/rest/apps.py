@@ -29,6 +29,7 @@ from .common import (
     app_or_404,
     create,
     deletion_out,
+    located,
     page,
     responses,
     seen,
@@ -126,6 +127,7 @@ def make_app(
 
     made = create(request, response, idempotency_key, make)
     app = still_there(App.objects.for_owner(request.auth).filter(pk__in=made.ids))
+    located(response, "get_app", app.slug)
     tagged(response, app_mark(app))
     return app_out(app)
 

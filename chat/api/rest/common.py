@@ -125,6 +125,11 @@ def tagged(response: HttpResponse, mark: str) -> None:
     response.headers["ETag"] = f'"{mark}"'
 
 
+def located(response: HttpResponse, name: str, *keys: Any) -> None:
+    """Say where what was made, or is being made, can be read: the name is the reading operation's."""
+    response.headers["Location"] = reverse(f"rest:{name}", args=keys)
+
+
 def create(request: Request, response: HttpResponse, key: str | None, make: Callable[[], Made]) -> Made:
     """Make something once for each Idempotency-Key; the answer's header says where it was made before."""
     asked = f"{request.method} {request.get_full_path()}\n".encode() + request.body

@@ -33,6 +33,7 @@ from .common import (
     app_or_404,
     create,
     deletion_out,
+    located,
     page,
     responses,
     seen,
@@ -165,6 +166,7 @@ def begin_conversation(
 
     made = create(request, response, idempotency_key, make)
     found = still_there(_mine(request).filter(pk__in=made.ids))
+    located(response, "get_conversation", found.pk)
     tagged(response, conversation_mark(found))
     return conversation_out(found)
 

@@ -34,6 +34,7 @@ from .common import (
     Request,
     create,
     deletion_out,
+    located,
     page,
     responses,
     seen,
@@ -172,6 +173,7 @@ def add_fact(
 
     made = create(request, response, idempotency_key, make)
     fact = still_there(_told(request).filter(pk__in=made.ids, deletion=None))
+    located(response, "get_fact", fact.pk)
     tagged(response, fact_mark(fact))
     return Status(made.status, fact_out(fact))
 

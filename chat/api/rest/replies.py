@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.urls import reverse
 from ninja import Schema
 from ninja.responses import Status
 from pydantic import Field, model_validator
@@ -23,7 +22,7 @@ from chat.topics.contents import with_contents
 from chat.views import spoken
 from chat.views.scope import own_conversation, own_message
 
-from .common import Body, Flag, IdempotencyKey, Request, create, responses, still_there
+from .common import Body, Flag, IdempotencyKey, Request, create, located, responses, still_there
 from .messages import MessageOut, Wait, message_out, of_conversation, router
 
 __all__ = ["of_conversation", "router"]
@@ -160,6 +159,7 @@ def _exchange(request: Request, response: HttpResponse, made: Made, wait: int) -
     """Begin the reply that was made just now and tell both, the reply as far as it is after a while."""
     mine = _mine(request)
     *_asked, last = made.ids
+    located(response, "get_message", last)
     if len(made.ids) == 1:
         return Status(201, ExchangeOut(message=_told(mine, last), reply=None))
     if not made.again:
@@ -168,7 +168,6 @@ def _exchange(request: Request, response: HttpResponse, made: Made, wait: int) -
     generation.settle()
     exchange = ExchangeOut(message=_told(mine, made.ids[0]), reply=_told(mine, last))
     if exchange.reply is not None and exchange.reply.state == MessageState.STREAMING:
-        response.headers["Location"] = reverse("rest:get_message", args=[last])
         return Status(202, exchange)
     return Status(201, exchange)
 
