@@ -109,6 +109,23 @@ def test_a_look_cut_off_by_a_kill_runs_to_its_end_once(start, environment):
     assert len(texts) == len(set(texts))
 
 
+def test_a_look_during_which_the_server_is_told_to_end_is_put_back_and_read_at_the_next_start(
+    start, environment
+):
+    process, page = start()
+    page.begin("I live in Oslo and I work as a carpenter. Answer with one word.")
+    until(lambda: rows(environment, "SELECT 1 FROM chat_job WHERE kind='extract' AND lease_until > ''"))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) in (0, -signal.SIGTERM)
+    state = "SELECT lease_until, attempts, last_error FROM chat_job WHERE kind='extract'"
+    if rows(environment, "SELECT extracted_through FROM chat_conversation") == [(0,)]:
+        assert rows(environment, state) == [(None, 0, "")]
+        rows(environment, "UPDATE chat_job SET run_after = datetime('now') WHERE kind='extract'")
+
+    start()
+    until(lambda: rows(environment, "SELECT 1 FROM chat_conversation WHERE extracted_through = 1"))
+
+
 def test_a_forgotten_fact_is_gone_after_a_kill_inside_its_undo_window(start, environment):
     process, page = start()
     page.post("/memory/add/", text="User collects stamps")
