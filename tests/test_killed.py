@@ -116,7 +116,7 @@ def test_a_look_during_which_the_server_is_told_to_end_is_put_back_and_read_at_t
     page.begin("I live in Oslo and I work as a carpenter. Answer with one word.")
     until(lambda: rows(environment, "SELECT 1 FROM chat_job WHERE kind='extract' AND lease_until > ''"))
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) in (0, -signal.SIGTERM)
+    assert process.wait(30) == 0
     state = "SELECT lease_until, attempts, last_error FROM chat_job WHERE kind='extract'"
     if rows(environment, "SELECT extracted_through FROM chat_conversation") == [(0,)]:
         assert rows(environment, state) == [(None, 0, "")]

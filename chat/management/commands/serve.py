@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import os
+import signal
 import socket
 import sys
 import threading
@@ -76,6 +77,8 @@ class Command(BaseCommand):
         self.stdout.write(f"memoryapp is at {address}  (Ctrl-C stops it)")
         if not options["no_browser"] and _has_display():
             threading.Timer(0.5, webbrowser.open, args=(address,)).start()
+        # uvicorn hands the signal on once it has stopped; by default that would end the process right there.
+        signal.signal(signal.SIGTERM, _end)
         try:
             _serve(listener)
         finally:
@@ -114,6 +117,10 @@ def _recover() -> None:
 
 def _announce(_status: Status) -> None:
     events.send_now(events.EVERYONE, {"type": "model"})
+
+
+def _end(_number: int, _frame: Any) -> None:
+    raise SystemExit(0)
 
 
 def _has_display() -> bool:
