@@ -93,5 +93,6 @@ urlpatterns = [
     path("login/", auth.LoginView.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),
+    path("v1/", include("chat.api.openai.views")),
     path("api/", include("chat.api.rest.urls")),
 ]

@@ -69,10 +69,12 @@ def sendable(text: str) -> str:
     text = text.replace("\x00", "").strip()
     if not text:
         raise Refused(_("Write something first."))
-    return _short_enough(text)
+    return keepable(text)
 
 
-def _short_enough(text: str) -> str:
+def keepable(text: str) -> str:
+    """Return what another program exchanged as it can be kept; raises Refused where it is too long."""
+    text = text.replace("\x00", "")
     if len(text) > MAX_CHARACTERS:
         sentence = _("This message is longer than %s characters. Send it in parts.")
         raise Refused(sentence % number_format(MAX_CHARACTERS, force_grouping=True))
@@ -85,7 +87,7 @@ def add_message(conversation: Conversation, role: str, text: str, **fields: Any)
     `fields` are `tool_calls`, `tool_call_id`, `name` and `created_at` (aware). Memory reads what the user
     said here as it does on the page.
     """
-    text = _short_enough(text.replace("\x00", ""))
+    text = keepable(text)
     with transaction.atomic():
         message = append(conversation, Role(role), text, **fields)
         if message.role == Role.USER and text.strip():

@@ -14,12 +14,13 @@ from django.utils.translation import gettext_noop
 from chat.actions import accounts, messages, prompts
 from chat.context.prompt import Prompt, build
 from chat.llm.registry import registry
-from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Stream, Usage
+from chat.llm.types import Finish, Lane, Provider, ProviderError, StopFlag, Stream, Usage
 from chat.models import Conversation, Message, MessageState, Role
 from memoryapp import logs
 
 from .hub import hub
 from .markdown import BlockStream
+from .options import AS_USUAL, Options, UntilStop
 from .placing import place
 
 logger = logging.getLogger(__name__)
@@ -35,20 +36,21 @@ _BROKEN = gettext_noop("Something went wrong while this was being written. Your 
 _TRIES, _PAUSE_SECONDS = 4, 0.25
 
 _lock = threading.Lock()
-_running: dict[str, _Run] = {}
+_running: dict[str, Run] = {}
 _unsaved: dict[str, tuple[Message, str, MessageState, str]] = {}
 
 
-def start(reply: Message) -> None:
+def start(reply: Message, options: Options = AS_USUAL) -> Run:
     """Begin to write a reply; returns at once. Call it after the transaction that made the row."""
-    run = _Run(str(reply.pk), str(reply.conversation_id))
+    run = Run(str(reply.pk), str(reply.conversation_id), options)
     with _lock:
-        if run.reply in _running:
-            return
+        if (begun := _running.get(run.reply)) is not None:
+            return begun
         _running[run.reply] = run
     hub.open(run.conversation, run.reply)
     run.thread = threading.Thread(target=run.main, name=f"reply-{run.reply[:8]}", daemon=True)
     run.thread.start()
+    return run
 
 
 def stop(reply_id: Any, patience: float = 0.0) -> bool:
@@ -129,11 +131,17 @@ def wait(timeout: float = 10.0) -> None:
 
 
 @dataclass
-class _Run:
-    """A reply on its way."""
+class Run:
+    """A reply on its way; `state`, `failure`, `usage` and `finish` are final once it is `over`."""
 
     reply: str
     conversation: str
+    options: Options = AS_USUAL
+    state: MessageState = MessageState.STREAMING
+    failure: str = ""
+    usage: Usage = field(default_factory=Usage)
+    finish: Finish = "stop"
+    over: bool = False
     stop: StopFlag = field(default_factory=StopFlag)
     thread: threading.Thread | None = None
     stream: BlockStream = field(default_factory=BlockStream)
@@ -163,6 +171,7 @@ class _Run:
             logger.exception("a reply failed")
         finally:
             logger.info("the reply ended: %s", state)
+            self.state, self.failure = state, failure
             self._finish(row, state, failure)
 
     def text(self) -> str:
@@ -176,6 +185,7 @@ class _Run:
                 with _lock:
                     _unsaved[self.reply] = end
         finally:
+            self.over = True
             with _lock:
                 _running.pop(self.reply, None)
             hub.close(self.conversation, self.reply)
@@ -206,17 +216,21 @@ class _Run:
         prompt = build(conversation, asked, provider)
         prompts.record_prompt(conversation, asked, row, prompt, provider.context_window)
         stream = self._stream(provider, prompt)
+        self.usage, pieces = stream.usage, UntilStop(stream, self.options.stop)
         outcome = "failed"
         try:
-            for piece in stream:
+            for piece in pieces:
                 self._take(piece)
-            outcome = stream.finish
+            if pieces.met:
+                # Nobody wants the rest.
+                self.stop.set()
+            outcome = self.finish = "stop" if pieces.met else stream.finish
         finally:
             self._flush()
             self._account(row, stream.usage, outcome)
             spent = prompt.tokens + stream.usage.completion_tokens
             prompts.ask_to_prepare(row.conversation_id, spent, provider.context_window)
-        if stream.finish == "cancelled":
+        if self.finish == "cancelled":
             return MessageState.STOPPED, _STOPPED
         return MessageState.COMPLETE, ""
 
@@ -229,8 +243,15 @@ class _Run:
         return None if self.stop.is_set() else registry.provider()
 
     def _stream(self, provider: Provider, prompt: Prompt) -> Stream:
+        asked = self.options
+        sampling = {} if asked.temperature is None else {"temperature": asked.temperature}
         return provider.stream(
-            prompt.turns, slot=self.conversation, lane=Lane.CHAT, max_tokens=prompt.max_tokens, stop=self.stop
+            prompt.turns,
+            slot=self.conversation,
+            lane=Lane.CHAT,
+            max_tokens=min(prompt.max_tokens, asked.max_tokens or prompt.max_tokens),
+            stop=self.stop,
+            **sampling,
         )
 
     def _take(self, piece: str) -> None:

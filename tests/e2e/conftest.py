@@ -13,16 +13,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import uvicorn
 from django.core.management import call_command
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from chat.actions.messages import finish_reply
-from chat.generation import run as generation
-from chat.jobs.runner import JobRunner
 from chat.llm.scripted import ScriptedProvider
 from chat.models import Conversation
-from tests.page_client import free_port
+from tests.serving import served
 
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -58,29 +55,8 @@ def static_files() -> None:
 @pytest.fixture
 def live(static_files: None, transactional_db: None, scripted: ScriptedProvider) -> Iterator[str]:
     """The address of a running server, its job threads beside it."""
-    from memoryapp.asgi import application
-
-    port = free_port()
-    config = uvicorn.Config(
-        application,
-        port=port,
-        log_level="warning",
-        lifespan="off",
-        ws="websockets-sansio",
-        proxy_headers=False,
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    runner = JobRunner()
-    runner.start()
-    while not server.started:
-        thread.join(0.02)
-    yield f"http://127.0.0.1:{port}"
-    generation.drain()
-    runner.stop()
-    server.should_exit = True
-    thread.join(10)
+    with served() as address:
+        yield address
 
 
 @pytest.fixture

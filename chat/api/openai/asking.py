@@ -1,0 +1,127 @@
+"""From a request at `/v1` to a reply in the making: which conversation it means, and what is said in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+from pydantic import ValidationError
+
+from chat.actions import borrowed, messages
+from chat.actions.owners import default_app
+from chat.api.problems import Problem, invalid, not_found
+from chat.generation import run as generation
+from chat.generation.run import Run
+from chat.llm.registry import ModelState, registry
+from chat.models import App, Conversation, MemoryMode
+from chat.views import spoken
+from chat.views.scope import HtmxHttpRequest
+
+from .schema import ChatRequest
+
+# Each may be said in `metadata` or in a header; the header wins, for not every program lets its user near the
+# body.
+CHOICES = ("conversation", "app", "memory")
+HEADER = "X-Memoryapp-"
+NEW = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A reply that has begun, and what the program wanted to know of it."""
+
+    run: Run
+    conversation: Conversation
+    model: str
+    stream: bool
+    with_usage: bool
+
+
+def read(body: bytes) -> ChatRequest:
+    """Return what a program asks for; raises Problem with the place of a fault."""
+    try:
+        return ChatRequest.model_validate_json(body)
+    except ValidationError as error:
+        # Of a text that may also be parts, what is wrong with the part says more.
+        worst = max(error.errors(include_url=False), key=lambda one: len(one["loc"]))
+        if worst["type"] == "json_invalid":
+            raise Problem("malformed", _("The body is not JSON.")) from error
+        raise invalid(str(worst["msg"]).removeprefix("Value error, "), *worst["loc"]) from error
+
+
+def begin(request: HtmxHttpRequest, owner: Any, asked: ChatRequest) -> Asked:
+    """Save what is said and begin its reply; not in an event loop.
+
+    Raises Problem, and Refused with a sentence where this cannot be said now.
+    """
+    _need_model()
+    try:
+        system, history, text = asked.said()
+    except ValueError as reason:
+        raise invalid(str(reason), "messages") from reason
+    text = messages.sendable(text)
+    chosen = {name: _chosen(request, asked, name) for name in CHOICES}
+    generation.settle()
+    found = _conversation(owner, chosen, system, history, text)
+    _said, reply = messages.send_message(owner, text, found)
+    run = generation.start(reply, asked.options)
+    with_usage = bool(asked.stream_options and asked.stream_options.include_usage)
+    return Asked(run, found, registry.status().name, asked.stream, with_usage)
+
+
+def _chosen(request: HtmxHttpRequest, asked: ChatRequest, name: str) -> str:
+    return (request.headers.get(HEADER + name) or asked.metadata.get(name) or "").strip()
+
+
+def _need_model() -> None:
+    status = registry.status()
+    if status.state in (ModelState.MISSING, ModelState.FAILED):
+        raise Problem("no-model", spoken.said(status.sentence))
+
+
+def _conversation(
+    owner: Any, chosen: dict[str, str], system: str, history: borrowed.History, text: str
+) -> Conversation:
+    wanted, memory = chosen["conversation"], chosen["memory"]
+    if memory and memory not in MemoryMode.values:
+        raise invalid(_("Memory is “on”, “read_only” or “off”."), "metadata", "memory")
+    if wanted and wanted != NEW:
+        return _own(owner, wanted)
+    app = _app(owner, chosen["app"])
+    if wanted == NEW:
+        title = messages.title_of(history[0][1] if history else text)
+        mode = memory or MemoryMode.ON
+        return borrowed.begin(owner, app, history, title=title, system_prompt=system, memory_mode=mode)
+    if memory == MemoryMode.ON:
+        sentence = _("Memory learns only where a conversation stays: send “conversation: new”.")
+        raise invalid(sentence, "metadata", "memory")
+    mode = memory or MemoryMode.OFF
+    found = borrowed.continued(owner, app, mode, system, history)
+    return found or borrowed.begin(owner, app, history, system_prompt=system, memory_mode=mode)
+
+
+def _own(owner: Any, key: str) -> Conversation:
+    try:
+        mine = Conversation.objects.for_owner(owner).kept().filter(pk=UUID(key))
+    except ValueError:
+        raise not_found() from None
+    found = mine.select_related("app", "owner").first()
+    if found is None:
+        raise not_found()
+    return found
+
+
+def _app(owner: Any, slug: str) -> App:
+    if not slug:
+        return default_app(owner)
+    found = App.objects.for_owner(owner).select_related("owner").filter(slug=slug).first()
+    if found is None:
+        raise not_found()
+    return found
+
+
+def refusal(reason: messages.Refused) -> Problem:
+    """Return the problem that says why something cannot be said now."""
+    return Problem("conflict" if isinstance(reason, messages.Busy) else "invalid", str(reason))
