@@ -161,7 +161,7 @@ SILENT = {
 }
 SILENT |= {"statistics", "energy", "export", "upload"}
 # Addresses with a door of their own.
-OTHERWISE_GUARDED = {"login", "logout", "admin", "metrics", "rest"}
+OTHERWISE_GUARDED = {"openai", "login", "logout", "admin", "metrics", "rest"}
 
 CASES = [
     pytest.param(method, address, data, htmx, id=f"{name}-{method}{'-htmx' if htmx else ''}")
