@@ -8,6 +8,8 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -117,6 +119,35 @@ def data_dir() -> Path:
 def database_path() -> Path:
     """The default database file."""
     return data_path() / "memoryapp.sqlite3"
+
+
+def postgresql(url: str) -> dict[str, Any]:
+    """What Django needs to know to reach the database of a `postgresql://user:password@host:port/name` URL.
+
+    Parameters behind a question mark go to libpq as they are (`sslmode`); `host` there may be a socket's
+    folder. Never says the URL, which may hold a password.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise BadValue(
+            "DATABASE_URL cannot be read: is everything in the password percent-encoded?"
+        ) from None
+    options = dict(parse_qsl(parts.query))
+    if parts.scheme not in ("postgres", "postgresql"):
+        raise BadValue("DATABASE_URL must begin with postgresql://; without it memoryapp uses SQLite.")
+    if not (name := unquote(parts.path.strip("/"))):
+        raise BadValue("DATABASE_URL must end with the name of a database.")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", unquote(parts.hostname or "")),
+        "PORT": options.pop("port", str(port or "")),
+        "OPTIONS": options,
+    }
 
 
 def static_root() -> Path:

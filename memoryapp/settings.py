@@ -103,7 +103,8 @@ _SQLITE: dict[str, Any] = {
     },
     "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
 }
-DATABASES: dict[str, Any] = {"default": _SQLITE}
+_DATABASE_URL = env.envstr("DATABASE_URL").strip()
+DATABASES: dict[str, Any] = {"default": env.postgresql(_DATABASE_URL) if _DATABASE_URL else _SQLITE}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # In one process; several need Redis. It carries control events only (traps C4).

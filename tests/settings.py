@@ -12,6 +12,10 @@ os.environ["TIME_ZONE"] = "UTC"
 for _name in ("MODE", "MODEL", "MODEL_PATH", "WINDOW", "ALLOWED_HOSTS", "SECRET_KEY", "DATABASE_URL"):
     os.environ.pop(_name, None)
 
+# The suite runs on PostgreSQL where this says so.
+if _url := os.environ.get("TEST_DATABASE_URL"):
+    os.environ["DATABASE_URL"] = _url
+
 from memoryapp.settings import *  # noqa: E402, F403 - the environment comes first
 
 # Hashing a password slowly protects people, not tests.

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from chat.models import Conversation, Message, MessageState, Role, TitledBy
 from chat.models.message import MessageQuerySet
 
-from . import events, topics
+from . import events, indexing, topics
 from .messages import Busy, Refused, append, create, heard, next_place, sendable, title_of, touch
 
 # What prompts and summaries have made of a conversation, as it is before anything was left out.
@@ -66,7 +66,8 @@ def resend(message: Message, text: str) -> tuple[Message, Message]:
             _replace(conversation, message.seq, asked, Message.objects.all())
             if not Message.objects.filter(conversation=conversation, seq__lt=asked.seq).shown().exists():
                 opened = Conversation.objects.filter(pk=conversation.pk, titled_by=TitledBy.OPENING)
-                opened.update(title=title_of(text))
+                if opened.update(title=title_of(text)):
+                    indexing.titled(conversation.pk)
             heard(conversation, asked)
             events.tell(conversation.owner_id, "messages", conversation=str(conversation.pk))
     except IntegrityError as error:

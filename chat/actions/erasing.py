@@ -23,7 +23,7 @@ from chat.models import (
 )
 from chat.models.app import FIRST
 
-from . import app_memories, events, graph, jobs, traces
+from . import app_memories, events, graph, indexing, jobs, traces
 from .messages import ask_for_look, end_when_idle
 
 _KEPT_SETTINGS = {"owner", "faded_through"}
@@ -64,6 +64,7 @@ def wipe(deletion: Deletion) -> None:
     keys = [str(key) for key in gone.values_list("pk", flat=True)]
     Job.objects.filter(payload__conversation__in=keys).delete()
     gone.delete()
+    indexing.ask_to_tidy(at_once=True)
     # What the model has read of them is in its caches still.
     jobs.enqueue("free_caches", {"conversations": keys})
     graph.drop_orphans(owner)

@@ -24,7 +24,7 @@ FARTHEST = timedelta(hours=26)
 # What the user has asked for and waits for goes before everything else.
 URGENT, USUAL = 1, 5
 # What these do was promised when something was deleted: nothing may stay behind.
-PROMISED = frozenset({"finish_deletion", "free_caches", "discard"})
+PROMISED = frozenset({"finish_deletion", "free_caches", "discard", "tidy_index"})
 
 _listeners: list[Callable[[], None]] = []
 

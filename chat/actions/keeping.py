@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from chat.models import Conversation, Job, Message, MessageState, Strategy
 
-from . import events, jobs
+from . import events, indexing, jobs
 from .messages import Refused, not_put_away
 from .owners import default_app, hold_memory
 
@@ -30,9 +30,14 @@ def begin(owner: Any, key: Any = None, **fields: Any) -> Conversation:
     if known is not None:
         return known
     not_put_away(fields["app"])
-    if key is None:
-        return Conversation.objects.create(owner=owner, **fields)
-    return Conversation.objects.get_or_create(pk=key, owner=owner, defaults=fields)[0]
+    with transaction.atomic():
+        if key is None:
+            made = Conversation.objects.create(owner=owner, **fields)
+        else:
+            made = Conversation.objects.get_or_create(pk=key, owner=owner, defaults=fields)[0]
+        if made.title:
+            indexing.titled(made.pk)
+    return made
 
 
 def set_strategy(conversation: Conversation, strategy: str) -> None:
@@ -85,5 +90,6 @@ def remove(conversation: Conversation) -> None:
     key = str(conversation.pk)
     Job.objects.filter(dedupe_key__in=[f"{kind}:{key}" for kind in _KINDS]).delete()
     Conversation.objects.filter(pk=conversation.pk).delete()
+    indexing.ask_to_tidy()
     # What the model has read of it is in its caches still.
     jobs.enqueue("free_caches", {"conversations": [key]})

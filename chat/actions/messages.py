@@ -15,7 +15,7 @@ from django.utils.translation import gettext_noop
 from chat.memory import told
 from chat.models import App, Conversation, MemoryMode, Message, MessageState, Role
 
-from . import events, jobs, titles, topics
+from . import events, indexing, jobs, titles, topics
 from .owners import default_app, settings_of
 
 MAX_CHARACTERS = 200_000
@@ -91,7 +91,8 @@ def add_message(conversation: Conversation, role: str, text: str, **fields: Any)
     with transaction.atomic():
         message = append(conversation, Role(role), text, **fields)
         if message.role == Role.USER and text.strip():
-            Conversation.objects.filter(pk=conversation.pk, title="").update(title=title_of(text))
+            if Conversation.objects.filter(pk=conversation.pk, title="").update(title=title_of(text)):
+                indexing.titled(conversation.pk)
             heard(conversation, message)
         else:
             topics.join(message)
@@ -182,7 +183,9 @@ def finish_reply(reply: Message, text: str, state: MessageState, failure: str = 
     with transaction.atomic():
         # The conversation's row first, as whoever deletes it takes them.
         touch(reply.conversation)
-        Message.objects.filter(pk=reply.pk).update(content=text, state=state, failure=failure[:300])
+        ended = {"content": text, "state": state, "failure": failure[:300]}
+        if Message.objects.filter(pk=reply.pk).update(**ended):
+            indexing.said([Message(pk=reply.pk, conversation=reply.conversation, role=reply.role, **ended)])
         topics.join(reply)
         if Message.objects.unread_by_memory(reply.conversation).exists():
             ask_for_look(reply.conversation)
@@ -191,9 +194,13 @@ def finish_reply(reply: Message, text: str, state: MessageState, failure: str = 
 
 def stop_stale_replies() -> int:
     """Mark replies that a killed process left behind as stopped; run before any reply starts."""
-    return Message.objects.filter(state=MessageState.STREAMING).update(
-        state=MessageState.STOPPED, failure=CLOSED
-    )
+    with transaction.atomic():
+        stale = list(Message.objects.filter(state=MessageState.STREAMING).select_related("conversation"))
+        for reply in stale:
+            reply.state, reply.failure = MessageState.STOPPED, CLOSED
+        Message.objects.bulk_update(stale, ["state", "failure"])
+        indexing.said(stale)
+    return len(stale)
 
 
 def title_of(text: str) -> str:
@@ -213,7 +220,9 @@ def _new_conversation(owner: Any, app: App, text: str, temporary: bool) -> Conve
     if temporary:
         off = {"temporary": True, "memory_mode": MemoryMode.OFF}
         return Conversation.objects.create(owner=owner, app=app, **off)
-    return Conversation.objects.create(owner=owner, app=app, title=title_of(text))
+    made = Conversation.objects.create(owner=owner, app=app, title=title_of(text))
+    indexing.titled(made.pk)
+    return made
 
 
 def append(conversation: Conversation, role: Role, content: str, **fields: Any) -> Message:
@@ -233,7 +242,9 @@ def next_place(conversation: Conversation) -> int:
 
 def create(conversation: Conversation, seq: int, role: Role, content: str, **fields: Any) -> Message:
     """Put a message in a place that `next_place` gave; in the same transaction."""
-    return Message.objects.create(conversation=conversation, seq=seq, role=role, content=content, **fields)
+    made = Message.objects.create(conversation=conversation, seq=seq, role=role, content=content, **fields)
+    indexing.said([made])
+    return made
 
 
 def touch(conversation: Conversation, **also: Any) -> None:

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from chat.models import App, Conversation, TitledBy
 
-from . import app_memories, events
+from . import app_memories, events, indexing
 from .messages import Refused, not_put_away
 from .owners import hold_memory
 
@@ -44,4 +44,6 @@ def move(conversation: Conversation, app: App) -> None:
 def _change(conversation: Conversation, **fields: object) -> None:
     with transaction.atomic():
         Conversation.objects.filter(pk=conversation.pk).update(**fields)
+        if "title" in fields:
+            indexing.titled(conversation.pk)
         events.tell(conversation.owner_id, "rooms")

@@ -11,7 +11,7 @@ from django.utils import timezone
 from chat.memory.small_talk import is_small_talk
 from chat.models import Conversation, Message, MessageState, Role, TitledBy
 
-from . import events, jobs
+from . import events, indexing, jobs
 
 # What was said is remembered first: a title can wait.
 AFTER_MEMORY = timedelta(seconds=4)
@@ -51,5 +51,6 @@ def give_title(conversation_id: Any, title: str) -> bool:
         given = waiting().filter(pk=conversation_id)
         if not given.update(title=title, titled_by=TitledBy.MODEL):
             return False
+        indexing.titled(conversation_id)
         events.tell(found.owner_id, "rooms")
     return True

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 
-from chat.models import Conversation, Message, PromptReport, Topic, TopicArchive
+from chat.models import Conversation, Message, PromptReport, SearchEntry, Topic, TopicArchive
 from chat.topics.contents import with_contents
 
 from .base import ReadOnly, shortened
@@ -79,6 +79,24 @@ class PromptReportAdmin(ReadOnly):
     def memories(self, report: PromptReport) -> int:
         """Return how many facts stood in the prompt."""
         return len(report.facts)
+
+
+@admin.register(SearchEntry)
+class SearchEntryAdmin(ReadOnly):
+    """What the index of words holds of each message and title."""
+
+    list_display = ("id", "beginning", "conversation", "message", "owner")
+    list_filter = (("message", admin.EmptyFieldListFilter), "owner")
+    search_fields = ("words", "conversation__title")
+    search_help_text = "By words in the one form that the index has: without case and accents."
+    list_select_related = ("conversation", "message", "owner")
+    date_hierarchy = "conversation__updated_at"
+    ordering = ("-id",)
+
+    @admin.display(description="words")
+    def beginning(self, entry: SearchEntry) -> str:
+        """Return the first of its words."""
+        return shortened(entry.words)
 
 
 @admin.register(Topic)

@@ -20,7 +20,15 @@ from chat.llm.types import ModelNotReady, Unfinished
 from chat.models import Job
 from memoryapp import logs
 
-from . import app_memories, clock, handlers, leases, packing, titles  # noqa: F401 - importing registers
+from . import (  # noqa: F401 - importing registers
+    app_memories,
+    clock,
+    handlers,
+    indexing,
+    leases,
+    packing,
+    titles,
+)
 from .registry import HANDLERS, MODEL, PERIODIC, QUICK, SLOW, Postpone
 
 logger = logging.getLogger(__name__)

@@ -12,6 +12,7 @@ from .idempotency import IdempotentRequest
 from .job import Energy, Job, UsageRecord
 from .message import Message, MessageState, PromptReport, Role
 from .owner import ApiToken, OwnerSettings, Theme
+from .search import SearchEntry
 from .topic import Topic, TopicArchive
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "PromptReport",
     "Relationship",
     "Role",
+    "SearchEntry",
     "Strategy",
     "Theme",
     "TitledBy",

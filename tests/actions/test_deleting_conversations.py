@@ -61,9 +61,10 @@ def test_what_was_learned_stays_with_from_a_deleted_conversation(chat, make_fact
 
 def test_no_work_waits_for_it_any_more_and_its_cache_is_freed(chat):
     keeping.delete(chat)
-    assert [(job.kind, job.payload) for job in Job.objects.all()] == [
-        ("free_caches", {"conversations": [str(chat.pk)]})
-    ]
+    assert {job.kind: job.payload for job in Job.objects.all()} == {
+        "free_caches": {"conversations": [str(chat.pk)]},
+        "tidy_index": {},
+    }
 
 
 def test_a_reply_in_the_making_ends_without_harm(talk):

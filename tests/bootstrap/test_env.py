@@ -74,3 +74,42 @@ def test_nonsense_names_the_variable(read: object, monkeypatch: pytest.MonkeyPat
     assert callable(read)
     with pytest.raises(env.BadValue, match=r"SOME_VALUE must be .*'banana'"):
         read()
+
+
+class TestDatabaseUrl:
+    """A URL switches to PostgreSQL; what is wrong with one is said without what may be secret in it."""
+
+    @pytest.mark.parametrize(
+        ("url", "expected"),
+        [
+            (
+                "postgresql://maya:s%40crt%2F@db.example:5433/memory",
+                ("memory", "maya", "s@crt/", "db.example", "5433"),
+            ),
+            ("postgres://db.example/memory", ("memory", "", "", "db.example", "")),
+            ("postgresql:///memory?host=/run/postgresql", ("memory", "", "", "/run/postgresql", "")),
+            ("postgresql://[::1]:5432/my%20memory/", ("my memory", "", "", "::1", "5432")),
+        ],
+    )
+    def test_its_parts(self, url: str, expected: tuple[str, ...]) -> None:
+        found = env.postgresql(url)
+        assert tuple(found[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")) == expected
+        assert found["ENGINE"] == "django.db.backends.postgresql"
+        assert found["OPTIONS"] == {}
+
+    def test_parameters_go_to_libpq(self) -> None:
+        url = "postgresql://db.example/memory?sslmode=verify-full&connect_timeout=5"
+        assert env.postgresql(url)["OPTIONS"] == {"sslmode": "verify-full", "connect_timeout": "5"}
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "mysql://maya:s3cr3t@db/memory",
+            "postgresql://maya:s3cr3t@db",
+            "postgresql://maya:s3cr3t@db:x/memory",
+        ],
+    )
+    def test_a_wrong_one_is_refused_without_its_password(self, url: str) -> None:
+        with pytest.raises(env.BadValue, match="DATABASE_URL") as refused:
+            env.postgresql(url)
+        assert "s3cr3t" not in str(refused.value)

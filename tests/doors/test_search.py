@@ -1,15 +1,12 @@
-"""Searching: titles first, then what was said, never what is deleted, temporary, replaced or another's."""
+"""The search box and the search page: what they show, where it leads, and whose it is."""
 
 from __future__ import annotations
 
 import pytest
-from django.utils import timezone
 
-from chat.actions import deletions
-from chat.actions.messages import finish_reply, send_message
-from chat.actions.owners import default_app
+from chat.actions.messages import finish_reply
 from chat.models import Conversation, Message
-from chat.views.search import MOST, found, snippet
+from chat.views.search import A_PAGE
 
 pytestmark = pytest.mark.django_db
 
@@ -26,10 +23,6 @@ def say(talk):
     return exchange
 
 
-def texts(owner, query: str) -> list[str]:
-    return [str(hit.snippet or hit.title) for hit in found(owner, query)]
-
-
 def test_titles_come_first_and_lead_to_the_chat_messages_to_their_place(ours_htmx, say):
     say("Weather", "A boat needs wind.")
     say("My boat")
@@ -41,18 +34,11 @@ def test_titles_come_first_and_lead_to_the_chat_messages_to_their_place(ours_htm
     assert "3 results" in page
 
 
-def test_it_finds_words_in_any_case_and_order_and_all_of_them(owner, say):
-    say("Weather", "Wind und Über-Segel, ÄRGER am Boot.")
-    for query in ("WIND boot", "boot wind", "über", "ÜBER-SEGEL", "ärger"):
-        assert len(texts(owner, query)) == 1, query
-    assert texts(owner, "wind mast") == []
-
-
-def test_what_stands_for_anything_elsewhere_stands_for_itself(owner, say):
-    say("Weather", "100 % sure, snake_case and a \\ too")
-    assert texts(owner, "%") == ["100 <mark>%</mark> sure, snake_case and a \\ too"]
-    assert texts(owner, "e_c") == ["100 % sure, snak<mark>e_c</mark>ase and a \\ too"]
-    assert texts(owner, "x%y") == []
+def test_a_memory_stands_among_them_and_leads_to_its_card(ours_htmx, make_fact):
+    fact = make_fact("User owns a boat")
+    page = ours_htmx.get("/search/", {"q": "boat"}).content.decode()
+    assert "Owns a <mark>boat</mark>" in page
+    assert f'href="/memory/?found={fact.pk}#fact-{fact.pk}" data-fact="{fact.pk}"' in page
 
 
 def test_what_was_said_is_text_and_no_markup(ours_htmx, say):
@@ -61,69 +47,74 @@ def test_what_was_said_is_text_and_no_markup(ours_htmx, say):
     assert "&lt;script&gt;<mark>alert</mark>(1)&lt;/script&gt; &amp; bold code" in page
 
 
-def test_a_snippet_is_the_piece_around_the_word():
-    text = "word " * 100 + "needle " + "word " * 100
-    piece = str(snippet(text, ["needle"]))
-    assert piece.startswith("…word")
-    assert piece.endswith("…")
-    assert "<mark>needle</mark>" in piece
-    assert len(piece) < 170
+def test_what_is_typed_is_text_and_no_markup(ours):
+    page = ours.get("/search/", {"q": '"><script>alert(1)</script>'}).content.decode()
+    assert "<script>alert" not in page
 
 
-class TestWhatIsNotFound:
-    """Only what its owner sees in a list is found."""
-
-    def test_nothing_of_a_deleted_or_temporary_chat(self, owner, say):
-        deletions.delete_conversation(say("My boat"))
-        send_message(owner, "A boat again", temporary=True)
-        assert texts(owner, "boat") == []
-
-    def test_nothing_of_somebody_else(self, other, say):
-        say("My boat")
-        assert texts(other, "boat") == []
-
-    def test_no_replaced_message(self, owner, say):
-        chat = say("Weather", "A boat")
-        new = Message.objects.create(conversation=chat, seq=9, role="assistant", content="A raft")
-        Message.objects.filter(content="A boat").update(replaced_by=new)
-        assert texts(owner, "boat") == []
-        assert texts(owner, "raft") == ["A <mark>raft</mark>"]
-
-    def test_nothing_at_all_says_so(self, ours_htmx, owner):
-        assert "Nothing was found." in ours_htmx.get("/search/", {"q": "boat"}).content.decode()
+def test_nothing_at_all_says_so(ours_htmx, owner):
+    assert "Nothing was found." in ours_htmx.get("/search/", {"q": "boat"}).content.decode()
 
 
-class TestTheDoor:
-    """In the place of the list, or as a page."""
+def test_without_words_it_is_the_list(ours_htmx, say):
+    say("My boat")
+    page = ours_htmx.get("/search/", {"q": "  "}).content.decode()
+    assert "My boat" in page
+    assert "<mark>" not in page
 
-    def test_without_words_it_is_the_list(self, ours_htmx, say):
-        say("My boat")
-        page = ours_htmx.get("/search/", {"q": "  "}).content.decode()
-        assert "My boat" in page
-        assert "<mark>" not in page
 
-    def test_without_scripts_it_is_a_page_with_what_was_looked_for_in_its_box(self, ours, say):
+class TestThePage:
+    """The page of its own, for those without scripts and for more than a list has room for."""
+
+    def test_what_was_looked_for_is_in_its_box(self, ours, say):
         say("Weather", "A boat needs wind.")
         page = ours.get("/search/", {"q": "boat"}).content.decode()
         assert "A <mark>boat</mark> needs wind." in page
         assert 'name="q" value="boat"' in page
         assert "Write in the search box" in ours.get("/search/").content.decode()
 
-    def test_among_a_thousand_messages_it_is_two_queries_and_thirty_results(
-        self, owner, django_assert_num_queries
-    ):
-        chats = [
-            Conversation.objects.create(owner=owner, app=default_app(owner), title=f"Chat {n}")
-            for n in range(10)
-        ]
-        now = timezone.now()
-        Message.objects.bulk_create(
-            Message(conversation=chat, seq=n, role="user", content=f"A boat, number {n}", created_at=now)
-            for chat in chats
-            for n in range(1, 101)
-        )
-        with django_assert_num_queries(2):
-            hits = found(owner, "boat number")
-        assert len(hits) == MOST
-        with django_assert_num_queries(2):
-            assert len(found(owner, "chat boat")) == 0
+    def test_its_sidebar_keeps_the_list_and_is_not_asked_for_results(self, ours, say):
+        say("Trains")
+        say("Weather", "A boat needs wind.")
+        page = ours.get("/search/", {"q": "boat"}).content.decode()
+        side = page[page.index('id="rooms"') : page.index('id="room"')]
+        assert "Trains" in side
+        assert "<mark>" not in side
+        assert "hx-include" not in side
+        assert 'hx-target="#found"' in page
+
+    def test_typing_there_shows_the_results_alone(self, ours_htmx, say):
+        say("My boat")
+        page = ours_htmx.get("/search/", {"q": "boat"}, headers={"hx-target": "found"}).content.decode()
+        assert "My <mark>boat</mark>" in page
+        assert "<title>" not in page
+        empty = ours_htmx.get("/search/", {"q": ""}, headers={"hx-target": "found"}).content.decode()
+        assert "Write in the search box" in empty
+
+    def test_many_results_come_in_pages_that_lead_to_each_other(self, ours, ours_htmx, say):
+        chat = say("Weather")
+        for n in range(A_PAGE):
+            say(f"A boat, number {n}", chat=chat)
+        first = ours.get("/search/", {"q": "boat"}).content.decode()
+        assert f"{A_PAGE} results" in first
+        say("One boat more", chat=chat)
+        first = ours.get("/search/", {"q": "boat"}).content.decode()
+        assert f"/search/?q=boat&amp;from={A_PAGE}" in first
+        second = ours.get("/search/", {"q": "boat", "from": A_PAGE}).content.decode()
+        assert f"{A_PAGE + 1}–{A_PAGE + 1}" in second
+        assert "/search/?q=boat&amp;from=0" in second
+        assert "All results" in ours_htmx.get("/search/", {"q": "boat"}).content.decode()
+
+    @pytest.mark.parametrize("place", ["-1", "x", "٣", "99999999999999999999", "500"])
+    def test_a_place_that_is_none_is_no_error(self, ours, say, place):
+        say("My boat")
+        assert ours.get("/search/", {"q": "boat", "from": place}).status_code == 200
+
+
+def test_another_user_finds_nothing_of_it_and_a_stranger_has_to_log_in(
+    server_mode, logged_in, owner, other, say, client
+):
+    say("My boat")
+    assert "My <mark>boat" in logged_in(owner).get("/search/", {"q": "boat"}).content.decode()
+    assert "<mark>" not in logged_in(other).get("/search/", {"q": "boat"}).content.decode()
+    assert client.get("/search/", {"q": "boat"}).status_code == 302

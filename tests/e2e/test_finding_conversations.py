@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from chat.models import Conversation, Message
+from chat.actions.messages import add_message
+from chat.models import Conversation
 
 from .hands import findings, reply, say
 from .rooms import row, titles
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 def test_what_is_typed_is_found_in_titles_and_messages_and_leads_there(open_page, made, talk, scripted):
     [boats] = made("Boats and sails")
-    Message.objects.filter(role="assistant").update(content="The wind is **good** today.")
+    add_message(boats, "assistant", "The wind is **good** today.")
     made("Trains")
     page = open_page()
     box = page.get_by_role("searchbox", name="Search your chats")

@@ -134,7 +134,7 @@ class TestConversations:
         assert not Message.objects.backlog(owner).exists()
         assert not Message.objects.unread_by_memory(chat).exists()
         assert chat.told_through == 2
-        assert {job.kind for job in Job.objects.all()} == {"reindex"}
+        assert {job.kind for job in Job.objects.all()} == {"reindex", "sweep_index"}
 
     def test_with_a_tick_memory_reads_it(self, owner, spoken, taken):
         spoken("I live in Oslo")

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from chat.actions import indexing
 from chat.actions.messages import CLOSED
 from chat.actions.owners import default_app, redacts
 from chat.memory.secrets import redact
@@ -99,6 +100,7 @@ class Chats:
             here.branch += 1
             here.save()
             self._write([(chat, chat.missing)])
+            indexing.titled(here.pk)
             self._mark(chat)
 
     # -- deciding --------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chat.actions import events, jobs, messages
+from chat.actions import events, indexing, jobs, messages
 from chat.actions.messages import Refused
 from chat.actions.owners import hold_memory, settings_of
 from chat.models import Conversation, MemoryMode, Message, OwnerSettings
@@ -91,6 +91,7 @@ def carry_out(owner: Any, path: Path, options: Options | None = None) -> Outcome
             if taken:
                 OwnerSettings.objects.update_or_create(owner=owner, defaults=taken)
             jobs.enqueue("reindex", {}, key="reindex")
+            indexing.ask_to_fill()
             events.tell(owner.pk, "rooms")
             events.tell(owner.pk, "facts")
     if options.learn:

@@ -33,6 +33,7 @@ from . import (
     graph,
     porting,
     replies,
+    search,
     settings,
     topics,
 )
@@ -110,6 +111,7 @@ api.add_router("/apps", app_memories.router)
 api.add_router("/metrics", figures.router)
 api.add_router("/settings", settings.router)
 api.add_router("/deletions", deletions.router)
+api.add_router("/search", search.router)
 api.add_router("", porting.router)
 
 

@@ -1,0 +1,1 @@
+"""Finding what was said and what is known, by words and where there are vectors by meaning."""

@@ -1,0 +1,185 @@
+"""How quick a search is among 100,000 messages: `python -m tests.benchmarks.search [messages]`.
+
+Sentences of a real conversation, words as rare and as common as in real text, German and Chinese among them,
+and a second owner who says the same. Prints a table and exits with 1 when the bar is missed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="memoryapp-benchmark-")
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
+
+import django
+
+django.setup()
+
+from django.core.management import call_command  # noqa: E402
+from django.db import connection  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from chat.actions import indexing  # noqa: E402
+from chat.actions.owners import default_app, ensure_owner, local_owner  # noqa: E402
+from chat.jobs.indexing import sweep_index  # noqa: E402
+from chat.models import Conversation, Fact, Message, Role, SearchEntry  # noqa: E402
+from chat.search.finding import find  # noqa: E402
+from tests.benchmarks.more_talk import MORE  # noqa: E402
+from tests.benchmarks.talk import TALK  # noqa: E402
+from tests.benchmarks.timings import Row, printed  # noqa: E402
+
+MESSAGES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+# What another owner of the same database has said.
+OTHERS = MESSAGES // 4
+A_CHAT, ROUNDS = 40, 15
+BAR = 50  # ms
+VOCABULARY = 20_000
+
+GERMAN = (
+    "Für die Übergabe der Wohnung in München brauche ich noch Schlüssel und Protokoll.",
+    "Die Straße ist gesperrt, also fahren wir über Köln und grüßen die Großeltern.",
+    "Könntest du mir erklären, wie die Prüfung läuft und was ich üben muss?",
+    "Am Dienstag möchte ich früher gehen, weil die Ärztin nur vormittags Zeit hat.",
+)
+CHINESE = (
+    "我住在上海，每天骑自行车去上班，周末喜欢做饭和看电影。",
+    "请帮我写一封邮件给老师，说明下星期不能参加会议的原因。",
+    "这个数据库的索引太大了，我想知道怎么才能让搜索更快一些。",
+    "明天去北京出差，需要预订火车票和酒店，预算是两千元。",
+)
+# What is asked, by what makes it hard.
+ASKED = {
+    "a very common word": ("the", "and", "you"),
+    "common words": ("the slot", "members and bookings", "database table"),
+    "a rare word": ("zanzibar", "quetzal", "xylophone"),
+    "rare and common": ("the zanzibar", "you quetzal", "a xylophone and the"),
+    "several words": ("calendar slot member", "migration column table", "email address duplicate"),
+    "while typing": ("c", "ca", "cal", "the cal", "boo", "slot m"),
+    "words that meet nowhere": ("zanzibar quetzal", "xylophone zanzibar"),
+    "a phrase": ('"the whole calendar"', '"unique constraint"', '"the and"'),
+    "German": ("straße", "prüfung üben", "munchen", "großeltern"),
+    "Chinese": ("上海", "自行车", "电影", "数据库 索引", "火"),
+    "nothing": ("qqqqq", "wwwww the"),
+}
+
+
+def sentences() -> list[str]:
+    """Return the sentences of the real conversation."""
+    said = (text for exchange in (*TALK, *MORE) for text in exchange)
+    return [s for text in said for s in re.split(r"(?<=[.?!])\s+", text) if len(s) > 20]
+
+
+def texts(seed: int) -> Iterator[str]:
+    """Yield messages without end: some sentences each, made-up words among them, one in a thousand rare."""
+    chance = random.Random(seed)
+    real = sentences()
+    letters = "etaoinshrdlucmfwypvbgk"
+    vocabulary = ["".join(chance.choices(letters, k=chance.randint(3, 9))) for _ in range(VOCABULARY)]
+    # Zipf's law: the word in place n is said 1/n as often as the first.
+    weights = [1 / (n + 10) for n in range(VOCABULARY)]
+    while True:
+        kind = chance.random()
+        if kind < 0.08:
+            yield " ".join(chance.choices(GERMAN, k=chance.randint(1, 3)))
+        elif kind < 0.16:
+            yield "".join(chance.choices(CHINESE, k=chance.randint(1, 3)))
+        else:
+            parts = chance.choices(real, k=chance.randint(1, 5))
+            parts.append(" ".join(chance.choices(vocabulary, weights, k=chance.randint(4, 25))) + ".")
+            if chance.random() < 0.001:
+                parts.append(f"It was about {chance.choice(('Zanzibar', 'a quetzal', 'the xylophone'))}.")
+            chance.shuffle(parts)
+            yield " ".join(parts)
+
+
+def plant(owner: Any, count: int, seed: int) -> None:
+    """Give an owner so many messages in chats of forty, the newest now."""
+    said = texts(seed)
+    app = default_app(owner)
+    moment = timezone.now() - timedelta(minutes=count)
+    for start in range(0, count, A_CHAT):
+        chat = Conversation.objects.create(owner=owner, app=app, title=next(said)[:60], updated_at=moment)
+        rows = []
+        for n in range(min(A_CHAT, count - start)):
+            moment += timedelta(minutes=1)
+            role = Role.ASSISTANT if n % 2 else Role.USER
+            rows.append(
+                Message(conversation=chat, seq=n + 1, role=role, content=next(said), created_at=moment)
+            )
+        Message.objects.bulk_create(rows)
+
+
+def plant_facts(owner: Any, count: int = 150) -> None:
+    """Give an owner as many facts as there can be."""
+    said = sentences()
+    Fact.objects.bulk_create(
+        Fact(owner=owner, text=said[n % len(said)][:300], category="project", kind="goal", confidence=0.75)
+        for n in range(count)
+    )
+
+
+def filled() -> tuple[float, float]:
+    """Fill the index as the background does; returns the longest transaction and the whole, in seconds."""
+    held: list[float] = []
+    put = indexing._put_below
+
+    def watched(entries: list[SearchEntry]) -> None:
+        start = time.perf_counter()
+        put(entries)
+        held.append(time.perf_counter() - start)
+
+    indexing._put_below = watched
+    began = time.perf_counter()
+    sweep_index({})
+    indexing._put_below = put
+    return max(held), time.perf_counter() - began
+
+
+def timed(owner: Any, queries: tuple[str, ...]) -> list[float]:
+    """Return how long each search took, in ms."""
+    took = []
+    for _ in range(ROUNDS):
+        for query in queries:
+            began = time.perf_counter()
+            find(owner, query)
+            took.append((time.perf_counter() - began) * 1000)
+    return took
+
+
+def main() -> int:
+    """Plant, measure and print; returns the exit code."""
+    call_command("migrate", verbosity=0)
+    owner, other = local_owner(), ensure_owner("somebody-else")
+    half = OTHERS // 2
+    # Another owner's messages lie before, among and after.
+    for user, count, seed in ((other, half, 1), (owner, MESSAGES, 2), (other, OTHERS - half, 3)):
+        plant(user, count, seed)
+    plant_facts(owner)
+    before = size()
+    print(f"{MESSAGES:,} messages of the owner, {OTHERS:,} of another; the database has {before:.0f} MB")
+    longest, seconds = filled()
+    print(f"the index was filled in {seconds:.0f} s and has {size() - before:.0f} MB", end="; ")
+    print(f"its longest transaction took {longest * 1000:.0f} ms")
+    rows = [Row(what, timed(owner, queries), BAR) for what, queries in ASKED.items()]
+    everything = [ms for row in rows for ms in row.milliseconds]
+    return printed([*rows, Row("all of them", everything, BAR)])
+
+
+def size() -> float:
+    """Return what the database file takes, in MB."""
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return Path(connection.settings_dict["NAME"]).stat().st_size / 1e6
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
