@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -172,3 +173,36 @@ def test_a_cleared_memory_comes_back_by_undo_after_a_kill_inside_its_window(star
     page.post(f"/memory/undo/{UUID(pk)}/")
     assert rows(environment, "SELECT text, deletion_id FROM chat_fact") == [("User collects stamps", None)]
     assert "Collects stamps" in page.get("/memory/")
+
+
+def test_what_a_program_sent_with_a_key_before_a_kill_is_sent_once(start, environment):
+    process, page = start()
+    _, html = page.post("/settings/tokens/", name="a program")
+    token = re.findall(r"mem_[\w-]{43}", html)[0]
+    begun = ask(page.base, token, "/api/conversations", {"title": "Sea"}, key="chat-1")
+    story = {"content": "Write a very long story about a lighthouse keeper and the sea."}
+    sending = (token, f"/api/conversations/{begun['id']}/messages?wait=0", story)
+    sent = ask(page.base, *sending, key="story-1")
+    assert sent["reply"]["state"] == "streaming"
+    process.send_signal(signal.SIGKILL)
+    process.wait(10)
+
+    _, page = start()
+    again = ask(page.base, *sending, key="story-1")
+    assert (again["message"], again["reply"]["id"]) == (sent["message"], sent["reply"]["id"])
+    assert again["reply"]["state"] == "stopped"
+    assert ask(page.base, token, "/api/conversations", {"title": "Sea"}, key="chat-1")["id"] == begun["id"]
+    assert rows(environment, "SELECT count(*) FROM chat_message") == [(2,)]
+    assert rows(environment, "SELECT count(*) FROM chat_conversation") == [(1,)]
+
+
+def ask(base: str, token: str, path: str, body: Any, *, key: str) -> Any:
+    """Send a program's creating request and return what it answers."""
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+        "Idempotency-Key": key,
+    }
+    request = urllib.request.Request(base + path, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)

@@ -58,8 +58,10 @@ def keys(owner, scripted) -> dict[str, str]:
 @settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_the_document_holds(case, headers, keys):
     for name, given in (case.path_parameters or {}).items():
-        if name in keys and is_key(given):
+        if name in keys and is_key(name, given):
             case.path_parameters[name] = keys[name]
+    if len(case.headers.get("If-Match", "")) % 2:
+        case.headers["If-Match"] = "*"
     case.call_and_validate(headers=headers, checks=[c for c in CHECKS if applies(c, case)])
 
 
@@ -69,8 +71,10 @@ def applies(check: object, case: schemathesis.Case) -> bool:
     return check is not checks.negative_data_rejection or known >= (case.query or {}).keys()
 
 
-def is_key(given: object) -> bool:
+def is_key(name: str, given: object) -> bool:
     """Tell whether a key is a proper one; every fourth stays one that is nobody's."""
+    if name == "app_id":
+        return len(str(given)) % 4 > 0
     try:
         return UUID(str(given)).int % 4 > 0
     except ValueError:
