@@ -16,7 +16,7 @@ FORMS = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data
 
 
 @pytest.fixture
-def page(owner):
+def own_page(owner):
     """Our own page: it has the cookie, and its token in a header."""
     ours = Program(origin=ORIGIN)
     ours.client.get("/")
@@ -42,41 +42,41 @@ def test_local_mode_wants_a_token_also_to_read(owner, stranger, method):
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_another_page_is_refused(owner, page, method):
+def test_another_page_is_refused(owner, own_page, method):
     for headers in ({"origin": "http://evil.example"}, {"origin": "null"}, {"sec_fetch_site": "cross-site"}):
-        problem(page(method, "facts", {"text": "I was never here."}, **headers), 403)
+        problem(own_page(method, "facts", {"text": "I was never here."}, **headers), 403)
     assert not Fact.objects.exists()
 
 
-def test_our_page_comes_in_with_its_csrf_token(page):
-    assert page("GET", "facts").status_code == 200
-    assert page("POST", "facts", {"text": "I come from the page."}).status_code == 201
+def test_our_page_comes_in_with_its_csrf_token(own_page):
+    assert own_page("GET", "facts").status_code == 200
+    assert own_page("POST", "facts", {"text": "I come from the page."}).status_code == 201
 
 
-def test_a_browser_sends_no_origin_with_a_read(page):
-    del page.headers["origin"]
-    assert page("GET", "facts", sec_fetch_site="same-origin").status_code == 200
-    problem(page("GET", "facts", sec_fetch_site="none"), 401)
-    problem(page("POST", "facts", {"text": "I was never here."}, sec_fetch_site="same-origin"), 401)
+def test_a_browser_sends_no_origin_with_a_read(own_page):
+    del own_page.headers["origin"]
+    assert own_page("GET", "facts", sec_fetch_site="same-origin").status_code == 200
+    problem(own_page("GET", "facts", sec_fetch_site="none"), 401)
+    problem(own_page("POST", "facts", {"text": "I was never here."}, sec_fetch_site="same-origin"), 401)
 
 
 @pytest.mark.parametrize("token", ["", "x" * 32, "y" * 64])
-def test_our_page_needs_its_csrf_token_also_to_read(page, token):
-    page.headers["x-csrftoken"] = token
-    problem(page("GET", "facts"), 403)
-    problem(page("POST", "facts", {"text": "I was never here."}), 403)
+def test_our_page_needs_its_csrf_token_also_to_read(own_page, token):
+    own_page.headers["x-csrftoken"] = token
+    problem(own_page("GET", "facts"), 403)
+    problem(own_page("POST", "facts", {"text": "I was never here."}), 403)
 
 
 @pytest.mark.parametrize("kind", FORMS)
-def test_what_a_form_of_another_page_could_send_is_no_json(page, program, kind):
-    for caller in (page, program):
+def test_what_a_form_of_another_page_could_send_is_no_json(own_page, program, kind):
+    for caller in (own_page, program):
         problem(caller("POST", "facts", {"text": "I was never here."}, content_type=kind), 415)
     assert not Fact.objects.exists()
 
 
-def test_a_wrong_token_is_no_reason_to_look_for_another_way_in(page, revoked):
-    problem(page("GET", "facts", authorization="Bearer mem_wrong"), 401)
-    problem(page("GET", "facts", authorization="Basic b3duZXI6"), 401)
+def test_a_wrong_token_is_no_reason_to_look_for_another_way_in(own_page, revoked):
+    problem(own_page("GET", "facts", authorization="Bearer mem_wrong"), 401)
+    problem(own_page("GET", "facts", authorization="Basic b3duZXI6"), 401)
     problem(revoked("GET", "facts"), 401)
 
 
@@ -135,7 +135,7 @@ def test_the_sentence_is_in_the_owners_language(owner, program):
     assert program("GET", "nothing").json()["title"] == "Das gibt es nicht"
 
 
-def test_the_document_is_for_whoever_may_use_it(program, stranger, page):
+def test_the_document_is_for_whoever_may_use_it(program, stranger, own_page):
     assert program("GET", "openapi.json").json()["info"]["version"] == "1.0.0"
     assert stranger("GET", "openapi.json").status_code == 401
     assert Client(headers={"sec-fetch-site": "none"}).get("/api/openapi.json").status_code == 200
@@ -152,3 +152,22 @@ def test_an_owner_with_two_programs_revokes_one(owner):
     one, two = with_token(owner, "one"), with_token(owner, "two")
     revoke_token(ApiToken.objects.get(name="one"))
     assert (one("GET", "facts").status_code, two("GET", "facts").status_code) == (401, 200)
+
+
+def test_what_breaks_here_is_in_the_log_and_tells_nothing_of_itself(program, monkeypatch, caplog):
+    def break_down(*args: object) -> None:
+        raise RuntimeError("the words of somebody")
+
+    monkeypatch.setattr("chat.actions.facts.add_fact", break_down)
+    told = problem(program("POST", "facts", {"text": "I bake rye."}), 500)
+    assert "somebody" not in str(told)
+    assert "a request to the API failed" in caplog.text
+
+
+def test_a_page_of_a_server_reads_with_its_login_and_its_csrf_token(own_page, server_mode, other):
+    add_fact(other, "I bake sourdough on Sundays.")
+    problem(own_page("GET", "facts"), 401)
+    own_page.client.force_login(other)
+    own_page.client.get("/")
+    own_page.headers["x-csrftoken"] = own_page.client.cookies["csrftoken"].value
+    assert own_page("GET", "facts").json()["total"] == 1

@@ -14,27 +14,27 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def page(ours, owner) -> str:
+def html(ours, owner) -> str:
     return ours.get("/api/docs").content.decode()
 
 
-def test_every_operation_is_on_it(page):
+def test_every_operation_is_on_it(html):
     for path, methods in api.described()["paths"].items():
-        assert f"<code>{path}</code>" in page
-        assert all(f'id="{told["operationId"]}"' in page for told in methods.values())
+        assert f"<code>{path}</code>" in html
+        assert all(f'id="{told["operationId"]}"' in html for told in methods.values())
 
 
-def test_every_kind_of_problem_is_where_its_type_leads(page, program):
+def test_every_kind_of_problem_is_where_its_type_leads(html, program):
     for kind in KINDS:
-        assert f'id="problem-{kind}"' in page
+        assert f'id="problem-{kind}"' in html
     told = program("GET", "facts/nothing").json()["type"]
     assert told.startswith("/api/docs#")
-    assert f'id="{told.partition("#")[2]}"' in page
+    assert f'id="{told.partition("#")[2]}"' in html
 
 
-def test_it_needs_nothing_from_anywhere_else_and_says_its_version(page):
-    assert not re.search(r'(src|href)="(https?:)?//', page)
-    assert VERSION in page
+def test_it_needs_nothing_from_anywhere_else_and_says_its_version(html):
+    assert not re.search(r'(src|href)="(https?:)?//', html)
+    assert VERSION in html
 
 
 def test_what_is_between_backticks_is_code_and_the_rest_is_text():
@@ -56,7 +56,7 @@ def test_what_is_between_backticks_is_code_and_the_rest_is_text():
         ({"anyOf": [{"type": "boolean"}, {"type": "null"}]}, "boolean or null"),
         ({"type": "array", "items": {"$ref": "#/components/schemas/Thing"}}, "list of Thing"),
         ({"$ref": "#/components/schemas/Colour"}, "“red”, “blue”"),
-        ({"$ref": "#/components/schemas/Page_Thing_"}, "page of Thing"),
+        ({"$ref": "#/components/schemas/Page_Thing_"}, "html of Thing"),
         ({}, "anything"),
     ],
 )
