@@ -56,7 +56,7 @@ def test_what_is_between_backticks_is_code_and_the_rest_is_text():
         ({"anyOf": [{"type": "boolean"}, {"type": "null"}]}, "boolean or null"),
         ({"type": "array", "items": {"$ref": "#/components/schemas/Thing"}}, "list of Thing"),
         ({"$ref": "#/components/schemas/Colour"}, "“red”, “blue”"),
-        ({"$ref": "#/components/schemas/Page_Thing_"}, "html of Thing"),
+        ({"$ref": "#/components/schemas/Page_Thing_"}, "page of Thing"),
         ({}, "anything"),
     ],
 )
