@@ -73,6 +73,7 @@ OF_WHOEVER_ASKS: list[Case] = [
     ("GET", "settings", None),
     ("PATCH", "settings", {"theme": "dark"}),
     ("GET", "export", None),
+    ("GET", "search?q=owner", None),
 ]
 # Takes a file, which these cases do not send: held to the same in `test_porting`.
 OF_A_FILE = {("POST", "import")}

@@ -23,7 +23,6 @@ CHECKS = [
     checks.response_schema_conformance,
     checks.response_headers_conformance,
     checks.negative_data_rejection,
-    checks.ignored_auth,
     checks.unsupported_method,
     checks.missing_required_header,
 ]
