@@ -46,6 +46,7 @@ class ExtractionRun(models.Model):
 
     class Meta:
         ordering: ClassVar = ["-created_at"]
+        indexes: ClassVar = [models.Index(fields=["created_at"], name="extraction_run_time")]
 
     def __str__(self) -> str:
         return f"{self.stored} learned, {self.reinforced} known"

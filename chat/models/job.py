@@ -75,6 +75,7 @@ class UsageRecord(models.Model):
 
     class Meta:
         ordering: ClassVar = ["-created_at"]
+        indexes: ClassVar = [models.Index(fields=["owner", "created_at"], name="usage_record_of_owner")]
 
     def __str__(self) -> str:
         return f"{self.purpose}: {self.outcome}"

@@ -174,6 +174,9 @@ class PromptReport(models.Model):
 
     objects = PromptReportQuerySet.as_manager()
 
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["created_at"], name="prompt_report_time")]
+
     def __str__(self) -> str:
         return f"{self.prompt_tokens} tokens, {self.cached_tokens} cached"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC
 from typing import Any
 
 from django.db.models import (
+    Case,
     Count,
     F,
     Func,
@@ -17,8 +17,9 @@ from django.db.models import (
     QuerySet,
     Subquery,
     Sum,
+    When,
 )
-from django.db.models.functions import Coalesce, TruncDate, TruncHour
+from django.db.models.functions import Coalesce
 
 from chat.llm.types import Lane
 from chat.models import (
@@ -32,6 +33,7 @@ from chat.models import (
     PromptReport,
     UsageRecord,
 )
+from chat.models.base import OwnedQuerySet
 
 from .shares import percentile
 from .span import Span
@@ -135,7 +137,7 @@ def count(owner: Any, span: Span) -> Figures:
     found = Figures(
         span,
         _spread(span, _parts(span, Fact.objects.for_owner(owner), "first_seen").annotate(n=Count("pk"))),
-        [0] * len(span.keys),
+        [0] * len(span.parts),
     )
     rooms = _rooms(owner)
     found.rooms = list(rooms.values())
@@ -146,20 +148,32 @@ def count(owner: Any, span: Span) -> Figures:
     return found
 
 
+def _by_time(owner: Any, rows: OwnedQuerySet[Any]) -> QuerySet[Any]:
+    """Return the owner's rows so that the database goes by their time, and not through all chats there are.
+
+    An expression has no index, so that it begins with the other condition.
+    """
+    return rows.alias(whose=Coalesce(rows.owner_path, 0)).filter(whose=owner.pk)
+
+
 def _recent(span: Span, rows: QuerySet[Any], moment: str = "created_at") -> QuerySet[Any]:
     return rows.filter(**{f"{moment}__gte": span.begin, f"{moment}__lte": span.now}).order_by()
 
 
 def _parts(span: Span, rows: QuerySet[Any], moment: str = "created_at") -> Any:
-    """Return rows of the span by its parts, for an aggregate to be taken of each."""
-    part = TruncHour(moment, tzinfo=UTC) if span.hourly else TruncDate(moment, tzinfo=span.zone)
+    """Return rows of the span by its parts, for an aggregate to be taken of each; a part is its number.
+
+    By comparing: what Django truncates a time with in SQLite is a function in Python, called for each row.
+    """
+    before = [When(**{f"{moment}__lt": end}, then=n) for n, end in enumerate(span.starts[1:])]
+    part = Case(*before, default=len(before), output_field=IntegerField())
     return _recent(span, rows, moment).annotate(part=part).values("part")
 
 
 def _spread(span: Span, rows: Iterable[Any]) -> list[int]:
     """Return one number a part, 0 where the database has none."""
     found = {row["part"]: row["n"] for row in rows}
-    return [found.get(key, 0) for key in span.keys]
+    return [found.get(part, 0) for part in span.parts]
 
 
 def _rooms(owner: Any) -> dict[Any, Room]:
@@ -172,10 +186,9 @@ def _rooms(owner: Any) -> dict[Any, Room]:
 def _count_app_memories(owner: Any, found: Figures, rooms: Mapping[Any, Room]) -> None:
     """Count what happened to them: of those that were written, an app keeps ten."""
     happened = _parts(found.span, AppMemoryEvent.objects.for_owner(owner))
-    place = {key: i for i, key in enumerate(found.span.keys)}
     for row in happened.values("part", "app", "kind").annotate(n=Count("pk")):
         if row["kind"] in _NEW:
-            found.app_memories[place[row["part"]]] += row["n"]
+            found.app_memories[row["part"]] += row["n"]
         if row["kind"] in COMPACTIONS:
             found.condensed += row["n"]
             if room := rooms.get(row["app"]):
@@ -183,7 +196,7 @@ def _count_app_memories(owner: Any, found: Figures, rooms: Mapping[Any, Room]) -
 
 
 def _count_replies(owner: Any, found: Figures, rooms: Mapping[Any, Room]) -> None:
-    reports = _recent(found.span, PromptReport.objects.for_owner(owner))
+    reports = _recent(found.span, _by_time(owner, PromptReport.objects.all()))
     chat = "reply__conversation"
     # A conversation is in one app, so that those of all apps are all of them.
     by_room = reports.values(room=F(f"{chat}__app")).annotate(
@@ -199,11 +212,12 @@ def _count_replies(owner: Any, found: Figures, rooms: Mapping[Any, Room]) -> Non
         for name, value in row.items():
             setattr(found, name, getattr(found, name) + value)
     # Percentiles are not to be had of every database, and a month has a few thousand replies.
-    begun = _parts(found.span, PromptReport.objects.for_owner(owner)).filter(first_token_ms__isnull=False)
-    waits: dict[Hashable, list[int]] = {}
+    begun = _parts(found.span, _by_time(owner, PromptReport.objects.all())).filter(
+        first_token_ms__isnull=False
+    )
+    found.first_words = [[] for _ in found.span.parts]
     for part, ms in begun.values_list("part", "first_token_ms"):
-        waits.setdefault(part, []).append(ms)
-    found.first_words = [waits.get(key, []) for key in found.span.keys]
+        found.first_words[part].append(ms)
 
 
 def _count_usage(owner: Any, found: Figures) -> None:
@@ -219,12 +233,12 @@ def _count_usage(owner: Any, found: Figures) -> None:
             units=Sum("energy"),
         )
     )
-    place = {key: i for i, key in enumerate(found.span.keys)}
-    found.cached, found.read, found.written = ([0] * len(place) for _ in range(3))
-    found.background = [0.0] * len(place)
+    parts = len(found.span.parts)
+    found.cached, found.read, found.written = ([0] * parts for _ in range(3))
+    found.background = [0.0] * parts
     work: dict[str, Work] = {}
     for row in rows:
-        i = place[row["part"]]
+        i = row["part"]
         found.cached[i] += row["known"]
         found.read[i] += max(0, row["prompt"] - row["known"])
         found.written[i] += row["said"]
@@ -237,7 +251,7 @@ def _count_usage(owner: Any, found: Figures) -> None:
 
 
 def _looks(owner: Any, span: Span) -> dict[str, int]:
-    runs = _recent(span, ExtractionRun.objects.for_owner(owner)).annotate(refusals=_Entries("refused"))
+    runs = _recent(span, _by_time(owner, ExtractionRun.objects.all())).annotate(refusals=_Entries("refused"))
     found = runs.aggregate(
         looks=Count("pk"),
         **{name: Sum(name, default=0) for name in ("stored", "reinforced", "ended")},

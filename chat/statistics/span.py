@@ -6,7 +6,6 @@ shows one of them twice in the night when summer ends.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Literal
@@ -52,6 +51,6 @@ class Span:
         return max(passed.total_seconds() / 3600, 1 / 60)
 
     @property
-    def keys(self) -> list[Hashable]:
-        """What the database calls its parts: a moment in UTC, or a date."""
-        return [start.astimezone(UTC) if self.hourly else start.date() for start in self.starts]
+    def parts(self) -> range:
+        """The numbers of its parts, the oldest is 0."""
+        return range(HOURS if self.hourly else DAYS)
