@@ -32,6 +32,9 @@ COMMANDS = (
     Command("history", lazy("Let the model see all of it again")),
     Command("forget", lazy("Delete this chat, with undo")),
     Command("sessions", lazy("Search your chats")),
+    Command("load", lazy("Go on with another chat"), lazy("words from it")),
+    Command("save", lazy("Keep this temporary chat")),
+    Command("undo", lazy("Take the last deletion back")),
     Command("help", lazy("Keyboard shortcuts")),
 )
 _NAMED = {command.name: command for command in COMMANDS}

@@ -10,10 +10,10 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chat.models import Conversation, Job, MemoryMode, Message
+from chat.models import Conversation, Job, MemoryMode, Message, Role
 
 from . import app_memories, events, jobs, keeping
-from .messages import IDLE_END, Refused, end_when_idle, flush
+from .messages import IDLE_END, Refused, end_when_idle, flush, title_of
 
 # Pages whose server was away come back within 15 s (static/js/socket.js).
 PAGES_RETURN = timedelta(seconds=20)
@@ -68,6 +68,23 @@ def set_memory_mode(conversation: Conversation, mode: str) -> None:
             ]
         )
         events.tell(fresh.owner_id, "chat", conversation=str(fresh.pk))
+
+
+def keep(conversation: Conversation) -> bool:
+    """Make a temporary conversation one that stays; False where it stays already.
+
+    Memory reads what is said in it from now on, and nothing of before.
+    """
+    with transaction.atomic():
+        fresh = Conversation.objects.select_for_update().get(pk=conversation.pk)
+        if not fresh.temporary:
+            return False
+        first = Message.objects.filter(conversation=fresh, role=Role.USER).exclude(content="").first()
+        fresh.temporary, fresh.title = False, title_of(first.content) if first else ""
+        fresh.save(update_fields=["temporary", "title"])
+        set_memory_mode(fresh, MemoryMode.ON)
+        events.tell(fresh.owner_id, "rooms")
+    return True
 
 
 def end_if_idle(conversation_id: Any, now: datetime) -> datetime | None:

@@ -12,16 +12,17 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
-from chat.actions import branches, deletions
+from chat.actions import branches, conversations, deletions
 from chat.actions.facts import add_fact
 from chat.actions.messages import Refused
 from chat.commands import COMMANDS
 from chat.llm.registry import registry
 from chat.memory.nearest import cosines, nearest
 from chat.memory.shown import shown
-from chat.models import Conversation, Fact, Message, Origin
+from chat.models import Conversation, Deletion, Fact, Message, Origin
+from chat.search.finding import Kind, find
 
-from . import rooms
+from . import forgetting, rooms
 from .answers import changed, toast
 from .articles import articles
 from .forgetting import SHOWN_CHARACTERS, told
@@ -100,6 +101,32 @@ def _forget(request: HtmxHttpRequest, conversation: Conversation | None, rest: s
     return rooms.delete(request, conversation.pk)
 
 
+def _load(request: HtmxHttpRequest, conversation: Conversation | None, rest: str) -> HttpResponse:
+    hits = find(request.user, rest, kinds=[Kind.CONVERSATION, Kind.MESSAGE], limit=1).hits
+    if not hits or hits[0].conversation is None:
+        raise Refused(_("No chat holds this."))
+    address = hits[0].conversation.get_absolute_url()
+    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+
+
+def _save(request: HtmxHttpRequest, conversation: Conversation | None, rest: str) -> HttpResponse:
+    if conversation is None:
+        raise Refused(_("Nothing has been said here yet."))
+    if not conversations.keep(conversation):
+        return _said(request, conversation, _("Everything here is saved already."))
+    notices.info(request, _("This chat stays from now on."))
+    # All of the page says otherwise: its header, its field, its place in the list.
+    address = conversation.get_absolute_url()
+    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+
+
+def _undo(request: HtmxHttpRequest, conversation: Conversation | None, rest: str) -> HttpResponse:
+    newest = Deletion.objects.for_owner(request.user).pending().last()
+    if newest is None:
+        raise Refused(_("There is nothing to undo."))
+    return forgetting.undo(request, newest.pk)
+
+
 def _on_the_page(name: str, elsewhere: Doer) -> Doer:
     """Return what a script of the page does, and what happens without it."""
 
@@ -143,6 +170,9 @@ _DOERS: dict[str, Doer] = {
     "unlearn": _unlearn,
     "clear": _clear,
     "history": _history,
+    "load": _load,
+    "save": _save,
+    "undo": _undo,
     "sessions": _on_the_page("sessions", _leads_to("home")),
     "help": _on_the_page("help", _listed),
 }

@@ -105,6 +105,12 @@ class EndedOut(Schema):
     ended: bool
 
 
+class KeptOut(Schema):
+    """Whether a temporary conversation stays from now on; false where it stayed already."""
+
+    kept: bool
+
+
 def conversation_mark(found: Conversation) -> str:
     """Return what changes with everything of a conversation that can be edited."""
     return guard.mark(found.pk, found.app_id, found.title, found.strategy, found.memory_mode, found.pinned)
@@ -235,6 +241,12 @@ def end_conversation(request: Request, conversation_id: UUID) -> EndedOut:
     if found.temporary:
         generation.stop_in(found.pk, patience=_STOPPING_SECONDS)
     return EndedOut(ended=conversations.end(found))
+
+
+@router.post("/{conversation_id}/keep", response=KeptOut)
+def keep_conversation(request: Request, conversation_id: UUID) -> KeptOut:
+    """Make a temporary conversation one that stays; memory reads what is said in it from now on."""
+    return KeptOut(kept=conversations.keep(own_conversation(request, conversation_id)))
 
 
 @router.post("/{conversation_id}/clear", response=ConversationOut, openapi_extra=responses(409))

@@ -59,6 +59,7 @@ class Command(BaseCommand):
             )
         lock = lock_engine(settings.DATA_DIR, "serve")
         listener = _listen(host, port)
+        port = listener.getsockname()[1]
         address = (
             f"http://[{host.strip('[]')}]:{port}/" if ":" in host.strip("[]") else f"http://{host}:{port}/"
         )

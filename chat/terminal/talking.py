@@ -1,0 +1,91 @@
+"""The conversation at a terminal: a line is read, a reply is written, what was learned is said."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from chat.commands import NoCommand, parse
+
+from .client import Gone, Said
+from .commands import Talk, obey
+from .screen import Lines
+
+_PROMPT = "› "
+
+
+def talk_until_end(talk: Talk, lines: Lines) -> bool:
+    """Read lines until there are none left; False where something went wrong with one from a pipe."""
+    well = True
+    known = _known(talk) if lines.by_hand else set()
+    while True:
+        try:
+            line = lines.read(_PROMPT)
+        except EOFError:
+            return well
+        except KeyboardInterrupt:
+            # As in a shell: the line is thrown away.
+            continue
+        if line.strip():
+            well = _answer(talk, line.rstrip("\n")) and well
+        if lines.by_hand:
+            known = _tell_what_was_learned(talk, known)
+
+
+def _answer(talk: Talk, line: str) -> bool:
+    try:
+        command = parse(line)
+        if command is None:
+            _reply(talk, line.strip())
+        else:
+            obey(talk, *command)
+    except (Said, NoCommand) as reason:
+        talk.screen.line(str(reason), "bad")
+        return False
+    except KeyboardInterrupt:
+        talk.screen.line()
+        talk.screen.line(_("Stopped."), "faint")
+    return True
+
+
+def _reply(talk: Talk, text: str) -> None:
+    try:
+        _stream(talk, text)
+    except Gone:
+        if not talk.temporary:
+            raise
+        talk.conversation = ""
+        talk.screen.line(_("This temporary chat was gone already; a new one has begun."), "faint")
+        _stream(talk, text)
+
+
+def _stream(talk: Talk, text: str) -> None:
+    where = talk.where()
+    if talk.screen.coloured:
+        talk.screen.write("…", "faint")
+    begun = False
+    pieces = talk.client.ask(text, where)
+    try:
+        for talk.conversation, piece in pieces:
+            if piece and not begun:
+                talk.screen.erase_line()
+                begun = True
+            talk.screen.write(piece)
+    finally:
+        pieces.close()
+        if not begun:
+            talk.screen.erase_line()
+    talk.screen.line()
+
+
+def _known(talk: Talk) -> set[str]:
+    try:
+        return {fact["text"] for fact in talk.everything("facts")}
+    except Said:
+        return set()
+
+
+def _tell_what_was_learned(talk: Talk, before: set[str]) -> set[str]:
+    now = _known(talk)
+    for text in sorted(now - before):
+        talk.screen.line(_("Remembered: %s") % text, "faint")
+    return now | before
