@@ -22,7 +22,7 @@ _PAGE = 100
 
 @dataclass
 class Talk:
-    """Where the terminal is: which app, which conversation, and what was listed last."""
+    """Where the terminal is: which app, which conversation, what was listed last and what is known so far."""
 
     client: Client
     screen: Screen
@@ -31,6 +31,7 @@ class Talk:
     temporary: bool = False
     listed: list[str] = field(default_factory=list)
     last_deletion: str = ""
+    known: set[str] = field(default_factory=set)
 
     def leave(self) -> None:
         """Go to no conversation; a temporary one is gone with that."""
@@ -157,6 +158,7 @@ def _save(talk: Talk, rest: str) -> None:
 
 def _remember(talk: Talk, rest: str) -> None:
     fact = talk.client.post("facts", text=rest)
+    talk.known.add(fact["text"])
     sentence = _("Already remembered.") if fact["mention_count"] > 1 else _("Remembered.")
     talk.screen.line(sentence, "faint")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management import call_command
@@ -65,6 +67,16 @@ def _running() -> str | None:
     return None
 
 
+def _listens(address: str) -> bool:
+    """Return whether a server answers there: it says where it will listen before it does."""
+    there = urlsplit(address)
+    try:
+        socket.create_connection((there.hostname, there.port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
 def _started(model: str) -> subprocess.Popen[str]:
     command = [sys.executable, str(ROOT / "manage.py"), "serve", "--no-browser", "--port", "0"]
     environment = dict(os.environ) | ({"MODEL": model} if model else {})
@@ -89,7 +101,7 @@ def _awaited(process: subprocess.Popen[str]) -> str:
             said = (process.stderr.read() if process.stderr else "").strip().splitlines()
             raise CommandError(said[-1] if said else _("The server ended at once."))
         try:
-            if (address := _running()) is not None:
+            if (address := _running()) is not None and _listens(address):
                 return address
         except EngineTaken:
             # It has the lock and has not said yet where it listens.

@@ -16,7 +16,7 @@ _PROMPT = "› "
 def talk_until_end(talk: Talk, lines: Lines) -> bool:
     """Read lines until there are none left; False where something went wrong with one from a pipe."""
     well = True
-    known = _known(talk) if lines.by_hand else set()
+    talk.known = _known(talk) if lines.by_hand else set()
     while True:
         try:
             line = lines.read(_PROMPT)
@@ -28,7 +28,7 @@ def talk_until_end(talk: Talk, lines: Lines) -> bool:
         if line.strip():
             well = _answer(talk, line.rstrip("\n")) and well
         if lines.by_hand:
-            known = _tell_what_was_learned(talk, known)
+            _tell_what_was_learned(talk)
 
 
 def _answer(talk: Talk, line: str) -> bool:
@@ -84,8 +84,8 @@ def _known(talk: Talk) -> set[str]:
         return set()
 
 
-def _tell_what_was_learned(talk: Talk, before: set[str]) -> set[str]:
+def _tell_what_was_learned(talk: Talk) -> None:
     now = _known(talk)
-    for text in sorted(now - before):
+    for text in sorted(now - talk.known):
         talk.screen.line(_("Remembered: %s") % text, "faint")
-    return now | before
+    talk.known |= now

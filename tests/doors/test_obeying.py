@@ -6,8 +6,10 @@ import json
 
 import pytest
 
-from chat.actions.messages import finish_reply
+from chat.actions import deletions
+from chat.actions.messages import finish_reply, send_message
 from chat.models import Conversation, Fact, Message, Origin
+from tests.conftest import ORIGIN
 
 pytestmark = pytest.mark.django_db
 
@@ -41,6 +43,53 @@ def test_no_command_becomes_a_message(ours_htmx, chat):
     ):
         send(ours_htmx, text, chat)
     assert Message.objects.count() == 2
+
+
+class TestOtherChats:
+    """Another chat is gone on with, a temporary one is kept."""
+
+    def test_words_lead_to_the_chat_that_holds_them(self, ours, ours_htmx, chat):
+        address = f"/c/{chat.pk}/"
+        assert send(ours, "/load hello").url == address
+        assert send(ours_htmx, "/load hel").headers["HX-Redirect"] == address
+        assert "No chat holds this." in events(send(ours_htmx, "/load trains"))["toast"]["text"]
+
+    def test_nobody_is_led_to_another_users_chat(self, logged_in, other, server_mode, chat):
+        answer = send(logged_in(other), "/load hello", headers={"origin": ORIGIN})
+        assert answer.status_code == 422
+
+    def test_a_temporary_one_stays_from_now_on(self, ours_htmx, owner):
+        asked, reply = send_message(owner, "Hello there", temporary=True)
+        finish_reply(reply, "Hi.", "complete")
+        kept = asked.conversation
+        assert send(ours_htmx, "/save", kept).headers["HX-Redirect"] == f"/c/{kept.pk}/"
+        kept.refresh_from_db()
+        assert (kept.temporary, kept.title, kept.memory_mode) == (False, "Hello there", "on")
+        assert not Message.objects.unread_by_memory(kept).exists()
+        assert "saved already" in events(send(ours_htmx, "/save", kept))["toast"]["text"]
+
+    def test_before_anything_was_said_there_is_nothing_to_keep(self, ours_htmx, db):
+        assert "Nothing has been said" in events(send(ours_htmx, "/save"))["toast"]["text"]
+
+
+class TestUndo:
+    """The last deletion is taken back, whatever it was of."""
+
+    def test_it_brings_the_last_one_back(self, ours_htmx, chat, make_fact, owner):
+        first, second = make_fact("User likes tea"), make_fact("User likes rye")
+        for fact in (first, second):
+            deletions.forget(owner, [fact.pk])
+        send(ours_htmx, "/undo", chat)
+        assert {fact.text for fact in Fact.objects.live()} == {"User likes rye"}
+
+    def test_there_may_be_nothing_to_undo(self, ours_htmx, chat):
+        assert "nothing to undo" in events(send(ours_htmx, "/undo", chat))["toast"]["text"]
+
+    def test_nobody_undoes_what_another_user_deleted(self, ours_htmx, chat, other, make_fact):
+        mine = make_fact("Somebody likes tea", owner=other)
+        deletions.forget(other, [mine.pk])
+        assert send(ours_htmx, "/undo", chat).status_code == 422
+        assert not Fact.objects.live().exists()
 
 
 def test_a_path_is_sent_as_a_message(ours_htmx, chat, scripted):
