@@ -12,6 +12,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from chat.commands import COMMANDS
+from chat.models import Category
 
 from .client import Client, Said
 from .screen import Screen
@@ -183,7 +184,7 @@ def _memories(talk: Talk, rest: str) -> None:
     for fact in facts:
         if fact["category"] != before:
             before = fact["category"]
-            talk.screen.line(before.capitalize(), "name")
+            talk.screen.line(str(Category(before).label), "name")
         talk.screen.line(f"  {fact['text']}" + ("  ★" if fact["pinned"] else ""))
 
 

@@ -7,8 +7,10 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.utils import translation
 from django.utils.translation import gettext as _
 
+from chat.actions.owners import settings_of
 from chat.api.setup import owner_of
 from chat.commands import COMMANDS
 from chat.terminal.client import Client, Said
@@ -40,6 +42,8 @@ class Command(BaseCommand):
                 owner = owner_of(options["owner"])
             except ValueError as reason:
                 raise CommandError(str(reason)) from reason
+            if language := settings_of(owner.pk).language:
+                translation.activate(language)
             with token(owner) as secret:
                 client = Client(address, secret)
                 try:
