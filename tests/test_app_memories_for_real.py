@@ -16,11 +16,10 @@ from chat.actions.messages import add_message
 from chat.actions.owners import default_app
 from chat.context.prompt import build
 from chat.jobs.runner import run_due
-from chat.llm import weights
-from chat.llm.llama import LlamaProvider, default_threads
+from chat.llm.llama import LlamaProvider
 from chat.llm.registry import registry
 from chat.models import App, AppMemory, Conversation, Job, Message
-from tests.weights_here import needed
+from tests.weights_here import small_model
 
 pytestmark = [pytest.mark.django_db, pytest.mark.model]
 
@@ -32,14 +31,8 @@ TOLD = ("bread", "recipe", "move")
 @pytest.fixture(scope="module")
 def small() -> Iterator[LlamaProvider]:
     """SmolLM2-135M in this process."""
-    entry = needed("smollm2-135m")
-    errors: list[Any] = []
-    path = weights.path_of(entry, entry.files[0])
-    provider = LlamaProvider(entry.name, path, window=2048, threads=default_threads(), on_error=errors.append)
-    provider.engine.start()
-    assert provider.engine.ready.wait(120), errors
-    yield provider
-    provider.close()
+    with small_model(2048) as provider:
+        yield provider
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 
 from chat.llm import weights
 from chat.llm.embedder import Embedder
-from chat.llm.llama import LlamaProvider, default_threads
+from chat.llm.llama import LlamaProvider
 from chat.llm.registry import registry
 from tests.context import recall
-from tests.weights_here import needed
+from tests.weights_here import needed, small_model
 
 pytestmark = pytest.mark.django_db
 
@@ -34,14 +34,8 @@ def embedder() -> Embedder:
 @pytest.fixture(scope="session")
 def tokenizer() -> Iterator[LlamaProvider]:
     """A real tokenizer and template; skipped only where the file is missing."""
-    entry = needed("smollm2-135m")
-    errors: list[Exception] = []
-    path = weights.path_of(entry, entry.files[0])
-    provider = LlamaProvider(entry.name, path, window=4096, threads=default_threads(), on_error=errors.append)
-    provider.engine.start()
-    assert provider.engine.ready.wait(120), errors
-    yield provider
-    provider.close()
+    with small_model(4096) as provider:
+        yield provider
 
 
 @pytest.mark.parametrize("case", OWN, ids=[c["id"] for c in OWN])

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from chat.llm import weights
-from chat.llm.llama import LlamaProvider, default_threads
 from chat.llm.registry import registry
 from chat.models import Message, OwnerSettings
-from tests.weights_here import needed
+from tests.weights_here import small_model
 
 from .hands import reply, say
 
@@ -19,16 +17,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.model]
 @pytest.fixture
 def smollm(live, owner):
     """SmolLM2-135M behind the running server; what it would read for memory afterwards is left for later."""
-    entry = needed("smollm2-135m")
     OwnerSettings.objects.filter(owner=owner).update(look_after=3600)
-    errors = []
-    path = weights.path_of(entry, entry.files[0])
-    provider = LlamaProvider(entry.name, path, window=2048, threads=default_threads(), on_error=errors.append)
-    provider.engine.start()
-    assert provider.engine.ready.wait(120), errors
-    registry.use(provider, label=entry.title)
-    yield provider
-    provider.close()
+    with small_model(2048) as provider:
+        registry.use(provider, label="SmolLM2 135M")
+        yield provider
 
 
 def test_a_reply_of_a_real_model_reaches_the_page_whole(open_page, smollm):

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from chat.llm import weights
-from chat.llm.llama import LlamaProvider, default_threads
+from chat.llm.llama import LlamaProvider
 from chat.llm.parking import ParkingLot
 from chat.llm.remote.address import parse
 from chat.llm.remote.provider import RemoteProvider
 from tests.llm.remote.served import LlamaServer
-from tests.weights_here import needed
+from tests.weights_here import needed, small_model
 
 # Small, so that a test can fill all cells in seconds.
 WINDOW = 512
@@ -21,20 +21,8 @@ WINDOW = 512
 @pytest.fixture(scope="session")
 def llama() -> Iterator[LlamaProvider]:
     """SmolLM2-135M in this process; skipped only where its file is missing."""
-    entry = needed("smollm2-135m")
-    errors: list[Exception] = []
-    provider = LlamaProvider(
-        entry.name,
-        weights.path_of(entry, entry.files[0]),
-        window=WINDOW,
-        threads=default_threads(),
-        on_error=errors.append,
-        lot=ParkingLot(64 * 1024**2),
-    )
-    provider.engine.start()
-    assert provider.engine.ready.wait(120), errors
-    yield provider
-    provider.close()
+    with small_model(WINDOW, lot=ParkingLot(64 * 1024**2)) as provider:
+        yield provider
 
 
 @pytest.fixture(scope="session")

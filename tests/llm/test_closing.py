@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chat.llm import weights
-from chat.llm.llama import LlamaProvider
 from chat.llm.types import ModelNotReady, Turn
-from tests.weights_here import needed
+from tests.weights_here import small_model
 
 pytestmark = pytest.mark.model
 
@@ -15,14 +13,8 @@ pytestmark = pytest.mark.model
 @pytest.fixture
 def closed():
     """SmolLM2-135M, loaded and closed again."""
-    entry = needed("smollm2-135m")
-    errors: list[Exception] = []
-    path = weights.path_of(entry, entry.files[0])
-    provider = LlamaProvider(entry.name, path, window=512, threads=1, on_error=errors.append)
-    provider.engine.start()
-    assert provider.engine.ready.wait(120), errors
-    assert provider.count_text("Hello there") > 0
-    provider.close()
+    with small_model(512, threads=1) as provider:
+        assert provider.count_text("Hello there") > 0
     return provider
 
 
