@@ -123,7 +123,8 @@ class Accounted:
         try:
             yield
         except ProviderError as problem:
-            if problem.usage is not None:
+            # One that was refused before it began is no call.
+            if problem.usage is not None and (problem.usage.prompt_tokens or problem.usage.worked):
                 outcome = _CANCELLED if isinstance(problem, Unfinished) else _FAILED
                 self._note(purpose, lane, problem.usage, outcome)
             raise
