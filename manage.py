@@ -40,19 +40,25 @@ def main():
 
             return subprocess.call(arguments)
         os.execv(venv, arguments)
-    return django()
+    return django(command)
 
 
-def django():
-    # type: () -> int
-    """Runs one of Django's commands."""
+def django(command):
+    # type: (str) -> int
+    """Runs one of Django's commands, or the one that does without Django."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
     try:
-        from django.core.management import execute_from_command_line
+        if command == "mcp":
+            # Another program waits for the first answer, and Django would double the time until then.
+            from chat.mcp.cli import main as mcp
+        else:
+            from django.core.management import execute_from_command_line
     except ImportError:
         sys.stderr.write("Nothing is installed yet. Run this first: python3 manage.py start\n")
         return 1
     try:
+        if command == "mcp":
+            return mcp(sys.argv[2:])
         execute_from_command_line(sys.argv)
     except KeyboardInterrupt:
         # Ctrl-C is how a person ends these; a traceback would look like a failure.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import secrets
 from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from chat.models import ApiToken
@@ -34,13 +36,35 @@ def create_token(owner: Any, name: str) -> str:
     secret = f"mem_{secrets.token_urlsafe(32)}"
     with transaction.atomic():
         hold_memory(owner.pk)
-        standing = list(ApiToken.objects.for_owner(owner).standing().values_list("name", flat=True))
-        if name in standing:
-            raise Refused(_("There is a token with this name already."))
-        if len(standing) >= MOST:
-            raise Refused(_("There are %(most)d tokens, and that is the most.") % {"most": MOST})
-        ApiToken.objects.create(owner=owner, name=name, digest=ApiToken.digest_of(secret))
+        _keep(owner, name, secret)
     return secret
+
+
+def own_token(owner: Any, name: str) -> str:
+    """Return the secret of a token that programs of this installation share, made where there is none.
+
+    It follows from the installation's secret key, so that it need be written down nowhere. Once revoked it
+    stays so: raises Refused then, and where another token has the name or there are `MOST` already.
+    """
+    derived = salted_hmac("chat.actions.tokens.own_token", f"{owner.pk} {name}", algorithm="sha256").digest()
+    secret = f"mem_{base64.urlsafe_b64encode(derived).rstrip(b'=').decode()}"
+    with transaction.atomic():
+        hold_memory(owner.pk)
+        known = ApiToken.objects.for_owner(owner).filter(digest=ApiToken.digest_of(secret)).first()
+        if known is None:
+            _keep(owner, name, secret)
+        elif known.revoked_at is not None:
+            raise Refused(_("The token “%(name)s” was revoked in the settings.") % {"name": name})
+    return secret
+
+
+def _keep(owner: Any, name: str, secret: str) -> None:
+    standing = list(ApiToken.objects.for_owner(owner).standing().values_list("name", flat=True))
+    if name in standing:
+        raise Refused(_("There is a token with this name already."))
+    if len(standing) >= MOST:
+        raise Refused(_("There are %(most)d tokens, and that is the most.") % {"most": MOST})
+    ApiToken.objects.create(owner=owner, name=name, digest=ApiToken.digest_of(secret))
 
 
 def revoke_token(token: ApiToken) -> None:

@@ -118,3 +118,32 @@ def test_the_page_says_when_it_was_used(ours, owner):
 def test_a_name_is_shown_as_text(ours, owner):
     ours.post("/settings/tokens/", {"name": "<b>Terminal</b>"})
     assert "&lt;b&gt;Terminal&lt;/b&gt;" in ours.get("/settings/").content.decode()
+
+
+def test_the_installations_own_token_is_the_same_each_time_and_opens_the_door(owner):
+    secret = tokens.own_token(owner, "MCP")
+    assert tokens.own_token(owner, "MCP") == secret
+    assert works(secret)
+    assert ApiToken.objects.get().name == "MCP"
+
+
+def test_the_installations_own_token_depends_on_its_key_its_name_and_its_owner(owner, other, settings):
+    made = {tokens.own_token(owner, "MCP"), tokens.own_token(owner, "Else"), tokens.own_token(other, "MCP")}
+    ApiToken.objects.all().delete()
+    settings.SECRET_KEY = "another installation's"
+    made.add(tokens.own_token(owner, "MCP"))
+    assert len(made) == 4
+
+
+def test_the_installations_own_token_stays_revoked(owner):
+    secret = tokens.own_token(owner, "MCP")
+    tokens.revoke_token(ApiToken.objects.get())
+    with pytest.raises(Refused, match="was revoked"):
+        tokens.own_token(owner, "MCP")
+    assert not works(secret)
+
+
+def test_the_installations_own_token_takes_nobody_elses_name(owner):
+    create_token(owner, "MCP")
+    with pytest.raises(Refused, match="already"):
+        tokens.own_token(owner, "MCP")

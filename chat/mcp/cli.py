@@ -1,0 +1,63 @@
+"""`manage.py mcp`: an assistant starts it and speaks with it over standard input and output.
+
+Standard output belongs to the protocol, so whatever else there is to say goes to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from memoryapp import env
+
+from .access import Access
+
+_HOW_TO = (
+    "There is no token. Make one under “Programs” in memoryapp's settings, and put it into the environment "
+    "of this command as MEMORYAPP_TOKEN."
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until standard input is closed; returns the exit code, 1 without what is needed to begin."""
+    url = _parser().parse_args(arguments).url or env.envstr("MEMORYAPP_URL")
+    # Not as an argument: everybody on a machine can read those in its list of processes.
+    token = env.envstr("MEMORYAPP_TOKEN").strip()
+    if url and not _is_address(url):
+        return _fail(f"{url} is no address; it looks like http://127.0.0.1:8000")
+    if not token and (url or env.envstr("MODE", "local") != "local"):
+        return _fail(_HOW_TO)
+    if not token.isascii() or not token.isprintable():
+        return _fail("MEMORYAPP_TOKEN holds characters that no token has.")
+    # Most of the start is these two; nobody who gets an error or --help should wait for them.
+    import anyio
+
+    from .server import serve
+
+    anyio.run(serve, Access(url, token))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="manage.py mcp",
+        description="Give another assistant the memories of the running memoryapp, as tools (MCP, stdio).",
+        epilog=f"Environment: MEMORYAPP_TOKEN, MEMORYAPP_URL, DATA_DIR (here {env.data_path()}).",
+    )
+    parser.add_argument("--url", default="", help="where memoryapp runs, if not on this machine")
+    return parser
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _fail(sentence: str) -> int:
+    print(sentence, file=sys.stderr)
+    return 1
