@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from chat.actions.messages import add_message
+from chat.actions.messages import finish_reply
 from chat.models import Conversation
 
 from .hands import findings, reply, say
@@ -15,8 +15,9 @@ pytestmark = pytest.mark.browser
 
 
 def test_what_is_typed_is_found_in_titles_and_messages_and_leads_there(open_page, made, talk, scripted):
-    [boats] = made("Boats and sails")
-    add_message(boats, "assistant", "The wind is **good** today.")
+    asked, answer = talk("Boats and sails")
+    finish_reply(answer, "The wind is **good** today.", "complete")
+    boats = asked.conversation
     made("Trains")
     page = open_page()
     box = page.get_by_role("searchbox", name="Search your chats")
@@ -31,6 +32,30 @@ def test_what_is_typed_is_found_in_titles_and_messages_and_leads_there(open_page
     expect(page.get_by_text("Nothing was found.")).to_be_visible()
     box.fill("")
     expect(row(page, "Trains")).to_be_visible()
+
+
+def test_the_search_page_shows_results_once_and_goes_on_as_one_types(open_page, made, scripted):
+    made("Boats", "Trains")
+    page = open_page("/search/?q=boat")
+    results = page.get_by_role("region", name="Results")
+    expect(results.locator("mark")).to_have_count(2)
+    # The list beside it stays the list, also once the page has heard of a change.
+    made("Ships")
+    expect(row(page, "Ships")).to_be_visible()
+    expect(page.locator("#rooms mark")).to_have_count(0)
+    page.get_by_role("searchbox").fill("train")
+    expect(results.locator("mark").first).to_have_text("Train")
+    page.wait_for_url("**/search/?q=train")
+    page.get_by_role("searchbox").fill("")
+    expect(results.get_by_text("Write in the search box")).to_be_visible()
+
+
+def test_a_memory_that_was_found_opens_at_its_card(open_page, make_fact, scripted):
+    make_fact("User owns a boat")
+    page = open_page()
+    page.get_by_role("searchbox").fill("boat")
+    page.locator("#rooms .hit").click()
+    expect(page.get_by_role("dialog", name="Memory").locator(".card.found")).to_contain_text("Owns a boat")
 
 
 def test_results_stay_while_the_list_changes_elsewhere(open_page, made, scripted):
