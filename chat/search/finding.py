@@ -25,7 +25,7 @@ from .words import words
 
 # A search looks at so many of the newest messages that hold all words, and at so many titles. Where there are
 # more, those with the words side by side are looked for among the next `_FURTHER` times as many.
-WINDOW, TITLES = 200, 60
+WINDOW, TITLES = 120, 40
 _FURTHER = 100
 # Of long messages the beginning decides how well they answer; all of them is found.
 _LOOKED_AT = 20_000  # characters
@@ -102,9 +102,10 @@ def find(
         there += said
     there.sort(key=lambda one: (one.level + _LEADS[one.kind], one.when), reverse=True)
     rankings = [there, meant] if meant else [there]
-    scores = fused(*rankings)
-    ranked = sorted(scores, key=lambda one: -scores[one])
-    page = ranked[offset : offset + limit]
+    scores = fused(*([one.id for one in ranking] for ranking in rankings))
+    known = {one.id: one for ranking in rankings for one in ranking}
+    ranked = sorted(scores, key=lambda key: -scores[key])
+    page = [known[key] for key in ranked[offset : offset + limit]]
     return Found(_hits(owner, page, scores, query), len(ranked), many)
 
 
@@ -166,7 +167,7 @@ def _facts(owner: Any, text: str, query: Query) -> tuple[list[_Candidate], list[
     return said, [by_id[key] for key in near_by]
 
 
-def _hits(owner: Any, page: list[_Candidate], scores: dict[_Candidate, float], query: Query) -> list[Hit]:
+def _hits(owner: Any, page: list[_Candidate], scores: dict[UUID, float], query: Query) -> list[Hit]:
     """Read the page's rows and make their snippets; what was deleted since it was found is left out."""
     # By the entries, whose keys are at hand: from the owner on, SQLite would walk through all their messages.
     rows = SearchEntry.objects.for_owner(owner).select_related("conversation", "message").only(*_SHOWN)
@@ -175,9 +176,9 @@ def _hits(owner: Any, page: list[_Candidate], scores: dict[_Candidate, float], q
     hits = []
     for one in page:
         if one.kind == Kind.FACT:
-            hits.append(Hit(one.kind, one.id, marked(shown(one.text), query), scores[one], one.when))
+            hits.append(Hit(one.kind, one.id, marked(shown(one.text), query), scores[one.id], one.when))
         elif (entry := entries.get(one.entry)) is not None:
             chat, message = entry.conversation, entry.message
             pieces = snippet(message.content, query) if message else marked(str(chat), query)
-            hits.append(Hit(one.kind, one.id, pieces, scores[one], one.when, chat, message))
+            hits.append(Hit(one.kind, one.id, pieces, scores[one.id], one.when, chat, message))
     return hits

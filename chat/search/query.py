@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from .words import words
 
@@ -49,7 +50,7 @@ class Part:
         return 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Query:
     """Parts that must all be there, in any order."""
 
@@ -58,12 +59,12 @@ class Query:
     def __bool__(self) -> bool:
         return bool(self.parts)
 
-    @property
+    @cached_property
     def closed(self) -> Query:
         """The same of whole words alone."""
         return Query(tuple(Part(part.spellings) for part in self.parts))
 
-    @property
+    @cached_property
     def as_phrase(self) -> Query:
         """All parts side by side, as they were typed."""
         joined = tuple(word for part in self.parts for word in part.words)
