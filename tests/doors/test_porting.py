@@ -79,7 +79,7 @@ class TestImport:
     def test_then_it_is_imported_and_the_file_is_gone(self, owner, ours, settings):
         address = sent(ours, sample("chatgpt.json")).url
         page = ours.post(address, {"do": "import"}).content.decode()
-        assert "It is all there." in page
+        assert "Done." in page
         assert Conversation.objects.count() == 2
         assert not Message.objects.backlog(owner).exists()
         assert kept(settings) == []

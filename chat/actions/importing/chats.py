@@ -19,7 +19,7 @@ from chat.models import Conversation, Deletion, Message, MessageState, PromptRep
 from chat.porting.shapes import ConversationIn, MessageIn
 
 from .forgotten import Forgotten
-from .keys import derived, found
+from .keys import derived, found, insert
 from .outcome import Options, Outcome
 from .staging import hold
 
@@ -226,8 +226,8 @@ class Chats:
                 rows.append(self._row(chat, given, topics))
                 if given.report is not None:
                     reports.append(self._report(rows[-1], given))
-        Message.objects.bulk_create(rows)
-        PromptReport.objects.bulk_create(reports)
+        insert(Message, rows)
+        insert(PromptReport, reports)
 
     def _row(self, chat: Chat, given: MessageIn, topics: dict[tuple[UUID, UUID], UUID]) -> Message:
         # Whoever wrote it does so no more.

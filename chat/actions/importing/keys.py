@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeVar
 from uuid import UUID, uuid5
 
-from django.db.models import QuerySet
+from django.db import connection
+from django.db.models import Model, QuerySet
 
 _NAMES = UUID("0d5f8c1e-7a44-5c0e-8f5d-9d3a2b1c4e6f")
 # SQLite takes 32,766 values in a statement.
@@ -46,3 +47,19 @@ def own_keys(model: Any, owner: Any, wanted: Collection[UUID]) -> dict[UUID, UUI
         key: stand_in if owners.get(key, owner.pk) != owner.pk or stand_in in owners else key
         for stand_in, key in stand_ins.items()
     }
+
+
+def insert(model: type[Model], rows: Sequence[Model]) -> None:
+    """Write new rows with one statement that is prepared once; in the caller's transaction.
+
+    `bulk_create` composes a statement for each hundred rows, which takes longer than to carry it out.
+    """
+    fields = model._meta.concrete_fields
+    columns = ", ".join(connection.ops.quote_name(str(field.column)) for field in fields)
+    places = ", ".join(["%s"] * len(fields))
+    table = connection.ops.quote_name(model._meta.db_table)
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"INSERT INTO {table} ({columns}) VALUES ({places})",  # noqa: S608 - names of ours alone
+            [[f.get_db_prep_save(getattr(row, f.attname), connection) for f in fields] for row in rows],
+        )

@@ -64,8 +64,8 @@ def carry_out(owner: Any, path: Path, options: Options | None = None) -> Outcome
     Raises BadFile or Refused, and nothing has changed then.
     """
     options = options or Options()
-    outcome, chats = _begin(owner, options)
-    contents = _read(path, chats, options, outcome)
+    outcome = Outcome()
+    contents = _read(path, None, options, outcome)
     _choose_person(outcome)
     rooms = Rooms(owner, contents.apps)
     forgotten = Forgotten(owner, ignored=options.forgotten)
@@ -104,12 +104,13 @@ def _begin(owner: Any, options: Options) -> tuple[Outcome, Chats]:
     return outcome, Chats(owner, options, outcome, Forgotten(owner, ignored=options.forgotten))
 
 
-def _read(path: Path, chats: Chats, options: Options, outcome: Outcome) -> _Contents:
-    """Read a whole file, and hand its conversations on in portions."""
+def _read(path: Path, chats: Chats | None, options: Options, outcome: Outcome) -> _Contents:
+    """Read and check a whole file, and hand its conversations on in portions, if anybody takes them."""
     contents = _Contents()
     persons: dict[str, list[FactIn]] = {}
     for portion in _portions(files.parts(path), contents, persons, outcome):
-        chats.take(portion)
+        if chats is not None:
+            chats.take(portion)
         contents.oldest += [given.updated_at for given in portion]
     if len(persons) > 1 and options.person not in persons:
         outcome.persons = sorted(persons)

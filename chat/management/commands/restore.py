@@ -1,0 +1,35 @@
+"""`manage.py restore`: a backup takes the place of what is here, which is kept aside."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from chat.management.backups import restore
+from chat.management.engine_lock import lock_engine
+
+
+class Command(BaseCommand):
+    """Restore a backup of this machine's data, or of another's."""
+
+    help = "Put a backup in the place of what is here; what is here is kept aside. Stop the server first."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # Refuses while the server or another command has the engine, and keeps them out meanwhile.
+        with lock_engine(settings.DATA_DIR, "restore"):
+            aside = restore(options["file"], timezone.localtime())
+            # An older backup has older tables.
+            call_command("migrate", verbosity=0)
+        for path in aside:
+            self.stdout.write(f"What was here is now {path}")
+        self.stdout.write("Restored.")

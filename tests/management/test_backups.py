@@ -1,0 +1,196 @@
+"""A backup holds everything and comes back whole; what was here is kept aside."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sqlite3
+import stat
+import zipfile
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from chat.actions.owners import local_owner
+from chat.management import backups
+from chat.management.backups import back_up, restore
+from chat.management.engine_lock import lock_engine
+from chat.models import Fact
+from tests.porting.conftest import document
+from tests.porting.worlds import build
+
+NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def place(settings, tmp_path, transactional_db, monkeypatch):
+    """A data folder with a database of its own, which a backup may take the place of."""
+    if connection.vendor != "sqlite":
+        pytest.skip("a database server has tools of its own")
+    folder = tmp_path / "data"
+    folder.mkdir()
+    settings.DATA_DIR = folder
+    (folder / "secret_key").write_text("the key")
+    here = folder / "memoryapp.sqlite3"
+    connection.ensure_connection()
+    with closing(sqlite3.connect(here)) as copy:
+        connection.connection.backup(copy)
+    connection.close()
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(here))
+    yield folder
+    connection.close()
+
+
+@pytest.fixture
+def lived(place):
+    """What the owner, who has lived a little there, exports."""
+    owner = local_owner()
+    build(owner)
+    return document(owner)
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()} - {"memoryapp.sqlite3-wal", "memoryapp.sqlite3-shm"}
+
+
+def test_it_is_one_file_for_its_owners_eyes_with_database_and_key(lived, place, tmp_path):
+    target = tmp_path / "mine.backup"
+    back_up(target)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    with zipfile.ZipFile(target) as archive:
+        assert set(archive.namelist()) == {"manifest.json", "memoryapp.sqlite3", "secret_key"}
+        assert archive.read("secret_key") == b"the key"
+        assert json.loads(archive.read("manifest.json"))["format"] == "memoryapp-backup"
+    assert names(tmp_path) == {"mine.backup", "data"}
+    assert names(place) == {"memoryapp.sqlite3", "secret_key"}
+
+
+def test_it_comes_back_and_what_was_here_is_kept_aside(lived, place, tmp_path):
+    target = tmp_path / "mine.backup"
+    back_up(target)
+    Fact.objects.all().delete()
+    (place / "secret_key").write_text("another key")
+    (place / "parked").mkdir()
+    aside = restore(target, NOW)
+    assert document(local_owner()) == lived
+    assert (place / "secret_key").read_text() == "the key"
+    assert [path.name for path in aside] == [
+        "memoryapp-before-20260301-120000.sqlite3",
+        "secret_key-before-20260301-120000",
+    ]
+    with closing(sqlite3.connect(aside[0])) as old:
+        assert old.execute("SELECT count(*) FROM chat_fact").fetchone() == (0,)
+    assert not (place / "parked").exists()
+    assert stat.S_IMODE((place / "secret_key").stat().st_mode) == 0o600
+
+
+def test_it_is_made_while_somebody_writes(lived, place, tmp_path, monkeypatch):
+    monkeypatch.setattr(backups, "_PAGES", 20)
+    writing = sqlite3.connect(place / "memoryapp.sqlite3", isolation_level=None)
+    writing.execute("BEGIN IMMEDIATE")
+    writing.execute("UPDATE chat_fact SET quote = 'not committed'")
+    try:
+        back_up(tmp_path / "mine.backup")
+    finally:
+        writing.execute("ROLLBACK")
+        writing.close()
+    restore(tmp_path / "mine.backup", NOW)
+    assert document(local_owner()) == lived
+
+
+def test_while_the_server_runs_nothing_is_restored(lived, place, tmp_path):
+    back_up(tmp_path / "mine.backup")
+    with lock_engine(place, "serve"), pytest.raises(CommandError, match="running already"):
+        call_command("restore", tmp_path / "mine.backup")
+    assert names(place) == {"memoryapp.sqlite3", "secret_key", "engine.lock"}
+
+
+def test_the_commands_say_what_they_did(lived, place, tmp_path):
+    out = io.StringIO()
+    call_command("backup", tmp_path / "mine.backup", stdout=out)
+    call_command("restore", tmp_path / "mine.backup", stdout=out)
+    lines = out.getvalue().splitlines()
+    assert lines[0].startswith(f"Written to {tmp_path / 'mine.backup'} (")
+    assert lines[1].startswith(f"What was here is now {place}/memoryapp-before-")
+    assert lines[-1] == "Restored."
+    assert document(local_owner()) == lived
+
+
+def _without_manifest(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a", "b")
+
+
+def _cut_off(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def _no_archive(path: Path) -> None:
+    path.write_text("hello")
+
+
+def _missing(path: Path) -> None:
+    path.unlink()
+
+
+def _change(path: Path, change) -> None:
+    """Put a changed database into a backup."""
+    folder = path.with_suffix(".unpacked")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+    change(folder / "memoryapp.sqlite3")
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in folder.iterdir():
+            archive.write(file, file.name)
+    shutil.rmtree(folder)
+
+
+def _spoilt(path: Path) -> None:
+    def spoil(database):
+        content = bytearray(database.read_bytes())
+        content[4096:12288] = b"x" * 8192
+        database.write_bytes(content)
+
+    _change(path, spoil)
+
+
+def _newer(path: Path) -> None:
+    def update(database):
+        with closing(sqlite3.connect(database)) as opened:
+            later = ("chat", "9999_later", "2030-01-01")
+            opened.execute("INSERT INTO django_migrations (app, name, applied) VALUES (?, ?, ?)", later)
+            opened.commit()
+
+    _change(path, update)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (_without_manifest, "no backup of memoryapp"),
+        (_cut_off, "no backup of memoryapp"),
+        (_no_archive, "no backup of memoryapp"),
+        (_missing, "cannot be read: No such file"),
+        (_spoilt, "damaged"),
+        (_newer, r"newer version of memoryapp \(9999_later\)"),
+    ],
+)
+def test_what_is_no_whole_backup_changes_nothing(lived, place, tmp_path, spoil, sentence):
+    target = tmp_path / "mine.backup"
+    back_up(target)
+    spoil(target)
+    with pytest.raises(CommandError, match=sentence):
+        restore(target, NOW)
+    assert document(local_owner()) == lived
+    assert names(place) == {"memoryapp.sqlite3", "secret_key"}
+
+
+def test_a_place_that_is_not_there_is_told_and_nothing_is_left(lived, place, tmp_path):
+    with pytest.raises(CommandError, match="cannot be written"):
+        back_up(tmp_path / "none" / "mine.backup")
+    assert names(place) == {"memoryapp.sqlite3", "secret_key"}
