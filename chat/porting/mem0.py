@@ -65,7 +65,8 @@ def _fact(memory: dict[str, Any], text: str, where: str) -> FactIn:
         last_seen=last,
         last_used=last,
     )
-    after = {"text": text, "category": fact.category, "kind": kind, "confidence": fact.confidence}
+    names = ("text", "category", "kind", "subject", "confidence", "mention_count", "pinned")
+    after = {name: getattr(fact, name) for name in names}
     fact.history.append(
         EventIn(
             id=key("add", SOURCE, fact_id),

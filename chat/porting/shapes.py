@@ -9,7 +9,7 @@ from datetime import date
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer
 
 from chat.memory.kinds import KINDS
 from chat.models import MAX_CONTENT, Category, EntityType, FactEventKind, MemoryMode, MessageState, Origin
@@ -35,6 +35,11 @@ class Shape(BaseModel):
     model_config = ConfigDict(extra="ignore", protected_namespaces=())
 
 
+# Keys that are kept as text.
+Key = Annotated[UUID, PlainSerializer(str)]
+_Place = Annotated[str, Field(pattern=r"^[0-9]{1,9}$")]
+
+
 class SettingsIn(Shape):
     """What an owner chose; what this machine does not know is left out when it is taken over."""
 
@@ -47,12 +52,51 @@ class SettingsIn(Shape):
     faded_through: date | None = None
 
 
+class TellingIn(Shape):
+    """What an app memory tells of itself."""
+
+    importance: float = Field(0, ge=0, le=10)
+    tags: list[str] = []
+    related_conversations: list[UUID] = []
+    through: Whole = 0
+
+
+class StateIn(Shape):
+    """How a fact was before or after an event; one with its words can be gone back to, and needs the rest."""
+
+    text: str = Field("", min_length=1, max_length=300)
+    category: _one_of(Category.values) = ""  # type: ignore[valid-type]
+    kind: _one_of(KINDS) = ""  # type: ignore[valid-type]
+    subject: str = Field("", max_length=80)
+    confidence: Share = 0.0
+    mention_count: Whole = 0
+    pinned: bool = False
+
+
+def _told(value: JsonObject) -> JsonObject:
+    return _as(TellingIn, value)
+
+
+def _state(value: JsonObject) -> JsonObject:
+    if "text" in value:
+        for name in ("category", "kind", "subject"):
+            if name not in value:
+                raise ValueError(name)
+    return _as(StateIn, value)
+
+
+def _as(shape: type[Shape], value: JsonObject) -> JsonObject:
+    """Return what a shape knows of an object, in the object's own order, once it is right."""
+    shape.model_validate(value)
+    return {name: found for name, found in value.items() if name in shape.model_fields}
+
+
 class AppMemoryIn(Shape):
     """What an app remembers of a conversation."""
 
     id: UUID
     content: str = Field(min_length=1, max_length=MAX_CONTENT)
-    metadata: JsonObject = {}
+    metadata: Annotated[JsonObject, AfterValidator(_told)] = {}
     edited: bool = False
     source_conversation: UUID | None = None
     created_at: AwareDatetime
@@ -63,9 +107,9 @@ class AppIn(Shape):
     """An app with its memories."""
 
     id: UUID
-    slug: str = Field(min_length=1, max_length=60, pattern=r"^[-\w]+$")
+    slug: str = Field(min_length=1, max_length=60, pattern=r"^[-a-zA-Z0-9_]+$")
     name: str = Field(min_length=1, max_length=80)
-    persona: str = Field("", max_length=20_000)
+    persona: str = Field("", max_length=4000)
     strategy: _one_of(Manner.values) = Manner.HYBRID  # type: ignore[valid-type]
     created_at: AwareDatetime
     archived_at: AwareDatetime | None = None
@@ -75,9 +119,9 @@ class AppIn(Shape):
 class ReportIn(Shape):
     """What a reply's prompt was made of."""
 
-    sections: JsonObject = {}
-    facts: list[Any] = []
-    left_out: list[Any] = []
+    sections: dict[str, Whole] = {}
+    facts: list[Key] = []
+    left_out: list[Key] = []
     cut_messages: Whole = 0
     stage: Annotated[int, Field(ge=0, le=3)] = 0
     shortened: bool = False
@@ -102,7 +146,7 @@ class MessageIn(Shape):
     flagged: bool = False
     topic: UUID | None = None
     replaced_by: UUID | None = None
-    tool_calls: Any = None
+    tool_calls: list[JsonObject] | None = None
     tool_call_id: str = Field("", max_length=120)
     name: str = Field("", max_length=120)
     created_at: AwareDatetime
@@ -142,7 +186,7 @@ class ConversationIn(Shape):
     prompt_summary: str = ""
     trimmed_through: Whole = 0
     kept: list[Whole] = []
-    cuts: dict[str, Whole] = {}
+    cuts: dict[_Place, Whole] = {}
     cleared_through: Whole = 0
     extracted_through: Whole | None = None
     app_memory_after: Whole | None = None
@@ -158,8 +202,8 @@ class EventIn(Shape):
 
     id: UUID | None = None
     kind: _one_of(FactEventKind.values)  # type: ignore[valid-type]
-    before: JsonObject = {}
-    after: JsonObject = {}
+    before: Annotated[JsonObject, AfterValidator(_state)] = {}
+    after: Annotated[JsonObject, AfterValidator(_state)] = {}
     actor: str = Field(max_length=20)
     reason: str = Field("", max_length=200)
     source_message: UUID | None = None

@@ -16,7 +16,7 @@ from chat.actions.preferences import set_language, set_persona, set_theme
 from chat.models import App, AppMemory, Conversation, Fact, FactEvent, Job, Message, Relationship
 
 from .conftest import as_json, wipe
-from .worlds import build
+from .worlds import SOME_FACT, build
 
 pytestmark = pytest.mark.django_db
 
@@ -65,6 +65,24 @@ class TestConversations:
         chat = Conversation.objects.get()
         assert (chat.memory_block, chat.title) == (None, "one")
         assert not taken(longer).changes
+
+    def test_what_was_chosen_for_it_here_stays(self, owner, spoken, taken):
+        chat = spoken("one")
+        spoken("two", chat)
+        longer = as_json(owner)
+        Message.objects.filter(seq__gt=2).delete()
+        Conversation.objects.update(
+            memory_mode="off",
+            pinned=True,
+            title="Mine",
+            titled_by="user",
+            extracted_through=9,
+            cleared_through=2,
+        )
+        assert taken(longer).messages.added == 2
+        chat.refresh_from_db()
+        assert (chat.memory_mode, chat.pinned, chat.title) == ("off", True, "Mine")
+        assert (chat.extracted_through, chat.cleared_through) == (9, 2)
 
     def test_one_that_went_on_here_stays_as_it_is(self, owner, spoken, taken):
         chat = spoken("one")
@@ -307,12 +325,12 @@ class TestForgotten:
         fact = add_fact(owner, "User likes tea")
         older = as_json(owner)
         chat = older["conversations"][0]
-        chat["messages"][1]["report"]["facts"] = [str(fact.pk), "x"]
+        chat["messages"][1]["report"]["facts"] = [str(fact.pk), SOME_FACT]
         finish(deletions.forget(owner, [fact.pk]))
         delete(Conversation.objects.get())
         taken(older)
         assert not Message.objects.filter(note__contains="tea").exists()
-        assert Message.objects.get(seq=2).report.facts == ["x"]
+        assert Message.objects.get(seq=2).report.facts == [SOME_FACT]
 
     def test_nor_does_the_history_of_another_fact(self, owner, taken):
         fact = add_fact(owner, "I like tea")
@@ -364,6 +382,15 @@ class TestRooms:
         outcome = taken(found)
         assert AppMemory.objects.filter(app=app).count() == 10
         assert "This app remembers ten chats already." in [r.why for r in outcome.refusals]
+
+    def test_no_two_apps_have_one_name(self, owner, taken):
+        build(owner)
+        found = as_json(owner)
+        wipe(owner)
+        App.objects.create(owner=owner, slug="office", name="work", persona="Mine.")
+        taken(found)
+        assert sorted(App.objects.values_list("name", flat=True)) == ["General", "Work 2", "work"]
+        assert not taken(found).changes
 
     def test_settings_that_were_chosen_here_stay(self, owner, taken):
         build(owner)

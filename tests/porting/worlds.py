@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from chat.actions import graph
+from chat.actions.history import snapshot
 from chat.models import (
     App,
     AppMemory,
@@ -21,6 +22,7 @@ from chat.models import (
 )
 from chat.topics.pack import pack
 
+SOME_FACT = "0d5f8c1e-7a44-4c0e-8f5d-9d3a2b1c4e6f"
 NOON = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 _WORDS = ("fjord", "tea", "walnut", "bridge", "lantern", "orchard", "harbour", "compass", "meadow", "violin")
 
@@ -129,7 +131,8 @@ def _chat(owner: Any, app: App, n: int, count: int) -> Conversation:
         PromptReport(
             reply=m,
             sections={"persona": 40},
-            facts=["x"],
+            facts=[SOME_FACT],
+            left_out=[SOME_FACT],
             prompt_tokens=300 + m.seq,
             window=8192,
             created_at=m.created_at,
@@ -184,8 +187,8 @@ def _facts(owner: Any, count: int, chats: list[Conversation]) -> list[Fact]:
         FactEvent(
             fact=fact,
             kind=kind,
-            before={"text": fact.text} if k else {},
-            after={"text": fact.text, "confidence": fact.confidence},
+            before=snapshot(fact) if k else {},
+            after=snapshot(fact),
             actor="memory",
             reason="said again" if k else "",
             source_message=source,

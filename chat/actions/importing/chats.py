@@ -15,7 +15,7 @@ from chat.actions import indexing
 from chat.actions.messages import CLOSED
 from chat.actions.owners import default_app, redacts
 from chat.memory.secrets import redact
-from chat.models import Conversation, Deletion, Message, MessageState, PromptReport, Topic
+from chat.models import Conversation, Deletion, Message, MessageState, PromptReport, TitledBy, Topic
 from chat.porting.shapes import ConversationIn, MessageIn
 
 from .forgotten import Forgotten
@@ -23,6 +23,8 @@ from .keys import derived, found, insert
 from .outcome import Options, Outcome
 from .staging import hold
 
+_CHOSEN = ("system_prompt", "strategy", "metadata", "pinned", "memory_mode", "created_at")
+_WATERMARKS = {"extracted_through", "app_memory_after", "cleared_through"}
 _LEFT = {"messages", "topics", "id", "app", "extracted_through", "app_memory_after"}
 
 
@@ -62,7 +64,9 @@ class Chats:
         self._redacts = redacts(owner.pk)
         self.batch: Deletion | None = None
         # Keys of facts that are not taken because they were forgotten: reports do not tell of them either.
-        self.untold: frozenset[str] = frozenset()
+        self.untold: frozenset[UUID] = frozenset()
+        # Under which keys the file's facts are here.
+        self.facts: dict[UUID, UUID] = {}
         self.keys: dict[UUID, UUID] = {}
         self.messages: dict[UUID, UUID] = {}
         self.in_app: dict[UUID | None, list[UUID]] = defaultdict(list)
@@ -93,8 +97,15 @@ class Chats:
             here = Conversation.objects.select_for_update().filter(pk=chat.key, deletion=None).first()
             if here is None or self._local([chat.key])[chat.key] != chat.local:
                 continue
-            for name, value in self._columns(chat).items():
-                setattr(here, name, value)
+            given = self._columns(chat)
+            # What was chosen here stays so; what memory has come through here it has come through.
+            for name in _CHOSEN:
+                del given[name]
+            if here.titled_by == TitledBy.USER:
+                del given["title"], given["titled_by"]
+            for name, value in given.items():
+                furthest = max(getattr(here, name), value) if name in _WATERMARKS else value
+                setattr(here, name, furthest)
             # What was built of it tells of less.
             here.memory_block, here.memory_block_facts, here.prepared = None, {}, None
             here.branch += 1
@@ -251,10 +262,13 @@ class Chats:
         )
 
     def _report(self, reply: Message, given: MessageIn) -> PromptReport:
-        fields = given.report.model_dump() if given.report else {}
-        for name in ("facts", "left_out"):
-            fields[name] = [key for key in fields[name] if str(key) not in self.untold]
-        return PromptReport(reply=reply, **fields)
+        report = given.report
+        if report is None:
+            raise ValueError("there is no report")
+        fields = report.model_dump(exclude={"facts", "left_out"})
+        facts = [str(self.facts.get(key, key)) for key in report.facts if key not in self.untold]
+        left_out = [str(self.facts.get(key, key)) for key in report.left_out if key not in self.untold]
+        return PromptReport(reply=reply, facts=facts, left_out=left_out, **fields)
 
     def _mark(self, chat: Chat) -> None:
         """Let the messages that were here already be what the file says of them: replaced, marked."""

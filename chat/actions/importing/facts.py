@@ -55,7 +55,7 @@ class Facts:
         self._held = len(live) + placed.filter(deletion__state=DeletionState.PENDING).count()
         self.added: list[FactIn] = []
         self._changed: list[FactIn] = []
-        self.forgotten: set[str] = set()
+        self.forgotten: set[UUID] = set()
         self._over: set[UUID] = set()
         self._unpinned: set[UUID] = set()
         self._decide()
@@ -90,7 +90,7 @@ class Facts:
             self.keys[fact.id] = known
             return True
         if self._stones.knows(fact.text, fact.last_seen):
-            self.forgotten.add(str(fact.id))
+            self.forgotten.add(fact.id)
             outcome.forgotten += 1
             outcome.refuse(outcome.facts, fact.text, _("You have forgotten this here."))
             return False
@@ -184,7 +184,8 @@ class Facts:
             graph.follow(row)
             if not fact.language and fact.origin == "manual" and fact.version == 1:
                 settle_later(row)
-        for fact in self._rivals():
+        changed = [f for f in self._changed if _is_live(f) and KINDS[f.kind].single]
+        for fact in [*self._rivals(), *changed]:
             fresh = Fact.objects.select_related("owner").get(pk=self.keys[fact.id])
             if fresh.superseded_at is None:
                 lineage.keep_one_value(fresh, USER, _IMPORTED)
@@ -198,7 +199,7 @@ class Facts:
         return columns | {
             "text": self._safe(fact.text),
             "quote": self._safe(fact.quote),
-            "pinned": fact.pinned and fact.id not in self._unpinned | self._over,
+            "pinned": fact.pinned and _is_live(fact) and fact.id not in self._unpinned | self._over,
             "source_conversation_id": sources.conversation(fact.source_conversation),
             "source_message_id": sources.message(fact.source_message),
             "supersedes_id": above if above in there else None,
@@ -239,7 +240,7 @@ class Facts:
 
     def _state(self, state: dict[str, Any], at: Any) -> dict[str, Any]:
         text = state.get("text")
-        if not isinstance(text, str):
+        if text is None:
             return state
         if self._stones.knows(text, at):
             return {name: value for name, value in state.items() if name != "text"}

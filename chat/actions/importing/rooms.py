@@ -69,14 +69,19 @@ class Rooms:
         for app in self._yields.values():
             # Two may change places.
             App.objects.filter(pk=app.pk).update(slug=f"going-{app.pk.hex}")
-        taken = set(App.objects.for_owner(self._owner).values_list("slug", flat=True))
+        mine = App.objects.for_owner(self._owner)
+        taken = set(mine.values_list("slug", flat=True))
+        stays = mine.exclude(pk__in=[app.pk for app in self._yields.values()])
+        names = {str(app).casefold() for app in stays}
         for given in self._given:
             key, local = self.keys[given.id], self._yields.get(given.id)
             if key in self._here and local is None:
                 continue
             columns = {name: getattr(given, name) for name in _COLUMNS}
             columns["slug"] = _free(given.slug, taken)
+            columns["name"] = _unlike(given.name, names)
             taken.add(columns["slug"])
+            names.add(columns["name"].casefold())
             if local is not None and local.pk == key:
                 App.objects.filter(pk=key).update(**columns)
                 continue
@@ -173,9 +178,10 @@ class Told:
 
     def _row(self, memory: AppMemoryIn, app: UUID) -> AppMemory:
         metadata = dict(memory.metadata)
-        if isinstance(related := metadata.get("related_conversations"), list):
+        if "related_conversations" in metadata:
             known = {str(given): str(here) for given, here in self._chats.keys.items()}
-            metadata["related_conversations"] = [known.get(str(key), key) for key in related if _is_key(key)]
+            related = metadata["related_conversations"]
+            metadata["related_conversations"] = [known.get(key, key) for key in related]
         return AppMemory(
             pk=self._keys[memory.id],
             owner=self._owner,
@@ -235,13 +241,10 @@ def _is_known(name: str, value: Any) -> bool:
     return known.get(name, True)
 
 
-def _is_key(value: Any) -> bool:
-    try:
-        UUID(str(value))
-    except ValueError:
-        return False
-    return True
-
-
 def _free(slug: str, taken: set[str]) -> str:
     return next(s for s in (slug, *(f"{slug[:55]}-{n}" for n in range(2, len(taken) + 3))) if s not in taken)
+
+
+def _unlike(name: str, taken: set[str]) -> str:
+    tried = (name, *(f"{name[:75]} {n}" for n in range(2, len(taken) + 3)))
+    return next(n for n in tried if n.casefold() not in taken)

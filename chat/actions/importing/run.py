@@ -69,10 +69,11 @@ def carry_out(owner: Any, path: Path, options: Options | None = None) -> Outcome
     _choose_person(outcome)
     rooms = Rooms(owner, contents.apps)
     forgotten = Forgotten(owner, ignored=options.forgotten)
-    untold = frozenset(Facts(owner, contents.facts, forgotten, Outcome()).forgotten)
+    planned = Facts(owner, contents.facts, forgotten, Outcome())
     with staged(owner) as batch:
         outcome, chats = _begin(owner, options)
-        chats.batch, chats.untold = batch, untold
+        chats.batch = batch
+        chats.untold, chats.facts = frozenset(planned.forgotten), planned.keys
         contents = _read(path, chats, options, outcome)
         with transaction.atomic():
             hold_memory(owner.pk)
