@@ -67,6 +67,7 @@ def test_killed_between_two_portions_it_leaves_nothing(owner, path, times, monke
     assert document(owner) == before
     assert Conversation.objects.count() == times - 1
     assert importing.remove_abandoned() == 0
+    assert importing.dry_run(owner, path).conversations.added == 3
     Deletion.objects.filter(state="staged").update(expires_at=timezone.now() - timedelta(seconds=1))
     sweep_deletions({})
     assert not Conversation.objects.exists()

@@ -15,7 +15,16 @@ from chat.actions import indexing
 from chat.actions.messages import CLOSED
 from chat.actions.owners import default_app, redacts
 from chat.memory.secrets import redact
-from chat.models import Conversation, Deletion, Message, MessageState, PromptReport, TitledBy, Topic
+from chat.models import (
+    Conversation,
+    Deletion,
+    DeletionState,
+    Message,
+    MessageState,
+    PromptReport,
+    TitledBy,
+    Topic,
+)
 from chat.porting.shapes import ConversationIn, MessageIn
 
 from .forgotten import Forgotten
@@ -120,7 +129,9 @@ class Chats:
         """Return the conversations with what is here of each, in a few queries for all."""
         owner = self._owner
         wanted = {key for c in portion for key in (c.id, derived(owner, c.id), derived(owner, c.id, "copy"))}
-        rows = found(Conversation.objects.all(), "pk", wanted, "pk", "owner_id", "deletion_id")
+        # What a killed import has left is as good as gone.
+        there = Conversation.objects.exclude(deletion__state=DeletionState.STAGED)
+        rows = found(there, "pk", wanted, "pk", "owner_id", "deletion_id")
         owners = {key for key, _owner, _deletion in rows}
         mine = {key: self._hindrance(leaving) for key, owner_id, leaving in rows if owner_id == owner.pk}
         writing = Message.objects.filter(state=MessageState.STREAMING)

@@ -19,8 +19,8 @@ from chat.models import Conversation, Deletion, DeletionState
 
 logger = logging.getLogger(__name__)
 
-# A portion takes a second at most; who has been silent for so long was killed.
-_SILENCE = timedelta(minutes=2)
+# Each portion is told of and takes a second or so; who has been silent for so long was killed.
+_SILENCE = timedelta(minutes=1)
 
 
 @contextmanager

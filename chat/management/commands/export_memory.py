@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser
 from pathlib import Path
@@ -33,9 +34,13 @@ class Command(BaseCommand):
         parts = _FORMATS[options["format"]](owner_named(options["owner"]))
         target: Path | None = options["output"]
         if target is None:
-            for part in parts:
-                sys.stdout.buffer.write(part)
-            sys.stdout.buffer.flush()
+            try:
+                for part in parts:
+                    sys.stdout.buffer.write(part)
+                sys.stdout.buffer.flush()
+            except BrokenPipeError:
+                # Whoever reads has enough; Python would try to flush once more at its end, and complain.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return
         # Whole or not at all, and for its owner's eyes alone.
         half = target.with_name(f"{target.name}.part")
