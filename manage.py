@@ -49,7 +49,7 @@ def django(command):
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
     try:
         if command == "mcp":
-            # Another program waits for the first answer, and Django would double the time until then.
+            # Another program waits for the first answer, and this needs Django later, if at all.
             from chat.mcp.cli import main as mcp
         else:
             from django.core.management import execute_from_command_line

@@ -6,6 +6,7 @@ Standard output belongs to the protocol, so whatever else there is to say goes t
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str]) -> int:
 
     from .server import serve
 
+    # Python's own answer to Ctrl-C waits for the thread that reads, which waits for the next line.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     anyio.run(serve, Access(url, token))
     return 0
 
