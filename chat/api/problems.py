@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
@@ -101,9 +101,6 @@ def kind_of(status: int) -> str:
 def not_found() -> Problem:
     """Return the problem for what is not there, or somebody else's: the two look alike."""
     return Problem("not-found", _("There is nothing at this address that is yours."))
-
-
-Source = Literal["body", "query", "path", "header"]
 
 
 def invalid(detail: str, *loc: str | int) -> Problem:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.http import parse_etags
 from django.utils.translation import gettext as _
@@ -141,6 +141,8 @@ def create(request: Request, response: HttpResponse, key: str | None, make: Call
 
 def app_or_404(request: Request, given: str) -> App:
     """Return the owner's app by its slug, the seed's `app_id`, or by its id; answers 404."""
+    if "\x00" in given:
+        raise Http404  # PostgreSQL would not even look for it.
     found = App.objects.for_owner(request.auth).select_related("owner").filter(slug=given).first()
     return found or own_app(request, uuid_or_404(given))
 

@@ -159,6 +159,16 @@ def told(owner, begun):
     )
 
 
+@pytest.mark.parametrize("app_id", ["nowhere", "%00", "%F0%9F%8D%9E", "general%00"])
+def test_an_app_that_is_not_there_is_404_however_it_is_written(program, app_id):
+    assert program("GET", f"apps/{app_id}").status_code == 404
+
+
+@pytest.mark.parametrize("app_id", ["nowhere", "%00", "%F0%9F%8D%9E", "x%00y"])
+def test_conversations_of_an_app_that_is_not_there_are_404_too(program, app_id):
+    assert program("GET", f"conversations?app={app_id}").status_code == 404
+
+
 def test_what_an_app_remembers_has_the_seeds_shape(program, told, begun):
     [memory] = program("GET", "apps/general/memories").json()["memories"]
     assert memory["content"] == "The user bakes bread."
