@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
 
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import ObjectDoesNotExist, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
@@ -132,6 +132,12 @@ def _problem(request: HttpRequest, problem: Problem) -> HttpResponse:
 
 @api.exception_handler(Http404)
 def _missing(request: HttpRequest, error: Http404) -> HttpResponse:
+    return not_found().response()
+
+
+@api.exception_handler(ObjectDoesNotExist)
+def _gone(request: HttpRequest, error: ObjectDoesNotExist) -> HttpResponse:
+    # Deleted by somebody else between the getter and the verb.
     return not_found().response()
 
 

@@ -48,6 +48,13 @@ def test_a_temporary_one_has_no_memory_and_stands_in_no_list(program):
     assert program("GET", f"conversations/{begun['id']}").status_code == 404
 
 
+def test_a_temporary_one_can_be_kept(program):
+    begun = program("POST", "conversations", {"temporary": True}).json()
+    assert program("POST", f"conversations/{begun['id']}/keep").json() == {"kept": True}
+    assert program("POST", f"conversations/{begun['id']}/keep").json() == {"kept": False}
+    assert program("GET", "conversations").json()["items"][0]["temporary"] is False
+
+
 def test_an_app_of_somebody_else_is_not_there(program, other):
     apps.create(other, "Theirs")
     assert program("POST", "conversations", {"app": "theirs"}).status_code == 404

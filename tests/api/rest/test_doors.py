@@ -164,6 +164,12 @@ def test_what_breaks_here_is_in_the_log_and_tells_nothing_of_itself(program, mon
     assert "a request to the API failed" in caplog.text
 
 
+def test_what_is_deleted_while_it_is_asked_for_is_not_there(program, owner, monkeypatch):
+    fact = add_fact(owner, "I bake sourdough on Sundays.")
+    monkeypatch.setattr("chat.actions.deletions.forget", lambda *args: Fact.objects.get(text="gone"))
+    problem(program("DELETE", f"facts/{fact.pk}"), 404)
+
+
 def test_a_page_of_a_server_reads_with_its_login_and_its_csrf_token(own_page, server_mode, other):
     add_fact(other, "I bake sourdough on Sundays.")
     problem(own_page("GET", "facts"), 401)

@@ -22,6 +22,7 @@ OF_AN_OBJECT: list[Case] = [
     ("PATCH", "conversations/{conversation}", {"title": "Renamed"}),
     ("DELETE", "conversations/{conversation}", None),
     ("POST", "conversations/{conversation}/end", None),
+    ("POST", "conversations/{conversation}/keep", None),
     ("POST", "conversations/{conversation}/clear", None),
     ("DELETE", "conversations/{conversation}/clear", None),
     ("GET", "conversations/{conversation}/messages", None),
