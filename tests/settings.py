@@ -9,7 +9,8 @@ _folder = tempfile.mkdtemp(prefix="memoryapp-tests-")
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 os.environ["DATA_DIR"] = _folder
 os.environ["TIME_ZONE"] = "UTC"
-for _name in ("MODE", "MODEL", "MODEL_PATH", "WINDOW", "ALLOWED_HOSTS", "SECRET_KEY", "DATABASE_URL"):
+_OURS = ("MODE", "MODEL", "MODEL_PATH", "WINDOW", "ALLOWED_HOSTS", "SECRET_KEY", "DATABASE_URL")
+for _name in (*_OURS, "PROVIDER_URL", "PROVIDER_MODEL", "PROVIDER_KEY", "PROVIDER_WINDOW"):
     os.environ.pop(_name, None)
 
 # The suite runs on PostgreSQL where this says so.

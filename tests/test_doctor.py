@@ -15,8 +15,11 @@ from chat.llm import weights
 from chat.management import health
 from chat.management.health import machine, models, storage
 from chat.management.health.finding import Finding, State, broken, note, ok
+from chat.management.health.remote import kept_safe, remote
 from memoryapp.env import ROOT
 from memoryapp.locking import locked
+from memoryapp.provider import Choice, keep, path
+from tests.llm.remote.pretend import chat, pretending
 
 GOOD = {"journal_mode": "wal", "synchronous": 1, "busy_timeout": 20000}
 BUILD = {"version": "0.3.36", "llama_cpp": "0.5.0", "system": "AVX2 FMA"}
@@ -245,3 +248,28 @@ class TestProbe:
         told = json.loads(probe().stdout)
         assert told["version"] == "0.3.36"
         assert "AMX" not in told["system"]
+
+
+class TestServer:
+    """A model on a server needs no weights here; whether it answers is what matters."""
+
+    def test_what_it_can_do_is_told(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
+        models_there = {"data": [{"id": "fox", "max_model_len": 4096}]}
+        with pretending(v1__models=models_there, v1__chat__completions=chat("Hello.")) as server:
+            keep(Choice(server.url))
+            model, key = remote(Choice(server.url))
+        assert model.state is State.OK
+        assert "4,096 tokens" in model.text
+        assert (key.topic, key.state) == ("key", State.OK)
+        path().chmod(0o644)
+        assert "chmod 600" in kept_safe(path()).text
+
+    def test_one_that_is_away_is_broken(self) -> None:
+        (found,) = remote(Choice("http://127.0.0.1:9", fixed=True))
+        assert found.state is State.BROKEN
+        assert "Couldn't reach the model" in found.text
+
+    def test_an_address_that_cannot_be_is_told_with_where_to_correct_it(self) -> None:
+        (found,) = remote(Choice("http://example.com", fixed=True))
+        assert "Correct PROVIDER_URL" in found.text

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 
 from chat.actions import accounts, messages, prompts
 from chat.context.prompt import Prompt, build
-from chat.llm.registry import registry
+from chat.llm.registry import ModelState, registry
 from chat.llm.types import Finish, Lane, Provider, ProviderError, StopFlag, Stream, Usage
 from chat.models import Conversation, Message, MessageState, Role
 from memoryapp import logs
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 # Design §8: 30–50 ms. The default model takes some 36 ms a token: each is sent as it comes, without a timer.
 COALESCE_SECONDS = 0.03
 CHECKPOINT_SECONDS = 1.0  # design §8
-_LOADING_SECONDS = 600.0
+_LOADING_SECONDS, _REACHING_SECONDS = 600.0, 4.0
 _STOPPED = gettext_noop("You stopped this reply.")
 _BROKEN = gettext_noop("Something went wrong while this was being written. Your message is saved.")
 
@@ -236,10 +236,16 @@ class Run:
 
     def _provider(self) -> Provider | None:
         """Return the model, waiting while it loads; None when the reply is stopped before it is there."""
-        deadline = time.monotonic() + _LOADING_SECONDS
+        # A server that is away is tried once more for this message.
+        away = registry.status().state is ModelState.AWAY
+        registry.nudge()
+        deadline = time.monotonic() + (_REACHING_SECONDS if away else _LOADING_SECONDS)
+        waits = {ModelState.LOADING, ModelState.AWAY} if away else {ModelState.LOADING}
         while time.monotonic() < deadline and not self.stop.is_set():
-            if registry.wait_ready(0.2) or registry.status().state != "loading":
+            if registry.wait_ready(0.2) or registry.status().state not in waits:
                 break
+            if away:
+                self.stop.wait(0.1)
         return None if self.stop.is_set() else registry.provider()
 
     def _stream(self, provider: Provider, prompt: Prompt) -> Stream:

@@ -191,6 +191,10 @@ class LlamaProvider:
         request.stop.on_set(partial(self.engine.stop, request))
         return self.engine.submit(request)
 
+    def busy(self) -> bool:
+        """Return whether somebody waits for an answer; work in the background does not count."""
+        return self.engine.is_wanted()
+
     def close(self) -> None:
         """Stop the engine and free the model; who asks for it from now on is told that it is not there."""
         # First: a tokenizer that is used after its model was freed takes the process with it.

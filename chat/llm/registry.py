@@ -5,21 +5,28 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from . import weights
-from .types import ModelNotReady, Provider
+from .types import ModelNotReady, Provider, ProviderError
 
 if TYPE_CHECKING:
     from .embedder import Embedder
     from .llama import LlamaProvider
+    from .remote.provider import RemoteProvider
+    from .remote.watch import Watch
 
 logger = logging.getLogger(__name__)
 _MIB = 1024**2
+# How long replies may go on that were begun with a model which is no longer the chosen one.
+_RETIRING_SECONDS = 120.0
+_UNREACHED = "The model's server cannot be reached. You can write already; it is tried again and again."
+_AWAY = "Couldn't reach the model. Your message is saved."
 
 
 class ModelState(StrEnum):
@@ -29,6 +36,7 @@ class ModelState(StrEnum):
     LOADING = "loading"
     READY = "ready"
     FAILED = "failed"
+    AWAY = "away"  # on a server that does not answer now
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,17 @@ class Status:
     sentence: str = ""
     command: str = ""
     remote: bool = False
+    # Where it runs, with its port; "" on this machine.
+    host: str = ""
+
+
+@runtime_checkable
+class _Closable(Protocol):
+    """A provider that holds something."""
+
+    def busy(self) -> bool: ...
+
+    def close(self) -> None: ...
 
 
 class Registry:
@@ -51,6 +70,8 @@ class Registry:
         self._changed = threading.Condition(self._lock)
         self._provider: Provider | None = None
         self._loading: LlamaProvider | None = None
+        self._watch: Watch | None = None
+        self._retiring: list[_Closable] = []
         self._embedder: Embedder | None = None
         self._status = Status(ModelState.MISSING, sentence="No model is loaded in this process.")
         self._listeners: list[Callable[[Status], None]] = []
@@ -71,8 +92,14 @@ class Registry:
         """Return the loaded model; raises ModelNotReady with the reason in words."""
         with self._lock:
             if self._provider is None or self._status.state is not ModelState.READY:
-                raise ModelNotReady(self._status.sentence)
+                away = self._status.sentence == _UNREACHED
+                raise ModelNotReady(_AWAY if away else self._status.sentence)
             return self._provider
+
+    def nudge(self) -> None:
+        """Try to reach the model's server now, where it is away: somebody waits for it."""
+        if (watch := self._watch) is not None and self._status.state is ModelState.AWAY:
+            watch.nudge()
 
     def wait_ready(self, timeout: float) -> bool:
         """Wait while the model loads; False when the time is over or it will not come."""
@@ -83,6 +110,41 @@ class Registry:
     def embedder(self) -> Embedder | None:
         """Return the embedder, None where it is not installed: memory works without one."""
         return self._embedder
+
+    def connect(self, provider: RemoteProvider, *, label: str = "") -> None:
+        """Use a model on a server from now on, keep in touch with it, and return at once.
+
+        What was used before ends what it has begun, and is closed then.
+        """
+        from .remote.watch import Watch
+
+        self._retire()
+        self._load_embedder()
+        host = provider.address.host
+
+        def say(state: ModelState, sentence: str = "") -> None:
+            # Which of its models it is may have to be asked first.
+            named = label or short_name(provider.name) or "Model"
+            self._set(Status(state, provider.name, named, sentence, remote=True, host=host))
+
+        def ready() -> None:
+            with self._lock:
+                current = self._watch is watch
+                if current:
+                    self._provider = provider
+            if current:
+                say(ModelState.READY)
+
+        def away(problem: ProviderError) -> None:
+            if self._watch is watch:
+                lost = isinstance(problem, ModelNotReady)
+                say(ModelState.AWAY, _UNREACHED if lost else str(problem))
+
+        self._watch = watch = Watch(provider, ready, away)
+        with self._lock:
+            self._provider = provider
+        say(ModelState.LOADING, "Connecting to the model's server. You can write already.")
+        watch.start()
 
     def use(self, provider: Provider, *, label: str = "", embedder: Embedder | None = None) -> None:
         """Make this the process's model at once."""
@@ -101,6 +163,7 @@ class Registry:
         from .llama import LlamaProvider, default_threads, default_window
         from .parking import ParkingLot
 
+        self._retire()
         self._load_embedder()
         try:
             entry = weights.choose_model(os.environ)
@@ -115,7 +178,7 @@ class Registry:
             path,
             window=window or default_window(),
             threads=default_threads(),
-            on_error=self._failed,
+            on_error=lambda error: self._failed(provider, error),
             lot=ParkingLot(parking_mib * _MIB, Garage(folder, folder_mib * _MIB)),
         )
         provider.engine.start()
@@ -123,20 +186,58 @@ class Registry:
             target=self._when_ready, args=(provider, label), name="model-loading", daemon=True
         ).start()
 
+    def fail(self, sentence: str) -> None:
+        """Say why no model can be used, until another choice is made."""
+        self._retire()
+        self._load_embedder()
+        self._set(Status(ModelState.FAILED, sentence=sentence))
+
     def close(self) -> None:
-        """Stop the engine, where there is one, also one that is still loading."""
-        if (close := getattr(self._provider or self._loading, "close", None)) is not None:
-            close()
+        """Stop the engine, where there is one, also one that is still loading, and what was used before."""
+        if (watch := self._watch) is not None:
+            watch.stop()
+        for one in (self._provider or self._loading, *self._retiring):
+            if (closable := _closable(one)) is not None:
+                closable.close()
+
+    def _retire(self) -> None:
+        """Take the model that was used so far out of use; a thread closes it when it has nothing to do."""
+        with self._lock:
+            old = self._provider or self._loading
+            watch, self._watch = self._watch, None
+            self._provider = self._loading = None
+            closable = _closable(old)
+            if closable is not None:
+                self._retiring.append(closable)
+        if watch is not None:
+            watch.stop()
+        if closable is not None:
+            threading.Thread(target=self._close_idle, args=(closable,), name="retiring", daemon=True).start()
+
+    def _close_idle(self, old: _Closable) -> None:
+        deadline, quiet = time.monotonic() + _RETIRING_SECONDS, 0
+        # A reply may stand between two calls, so that one quiet moment is not enough.
+        while quiet < 4 and time.monotonic() < deadline:
+            time.sleep(0.25)
+            quiet = 0 if old.busy() else quiet + 1
+        old.close()
+        with self._lock:
+            if old in self._retiring:
+                self._retiring.remove(old)
 
     def _when_ready(self, provider: LlamaProvider, label: str) -> None:
         while not provider.engine.ready.wait(0.5):
-            if self._status.state is ModelState.FAILED:
+            if self._loading is not provider or self._status.state is ModelState.FAILED:
                 return
         with self._lock:
+            if self._loading is not provider:
+                return
             self._provider = provider
         self._set(Status(ModelState.READY, provider.name, label))
 
-    def _failed(self, error: Exception) -> None:
+    def _failed(self, provider: LlamaProvider, error: Exception) -> None:
+        if self._loading is not provider:
+            return
         status = self._status
         sentence = f"The model could not be loaded. {error}"
         self._set(Status(ModelState.FAILED, status.name, status.label, sentence, "python3 manage.py doctor"))
@@ -157,9 +258,18 @@ class Registry:
             listener(status)
 
 
+def _closable(provider: object) -> _Closable | None:
+    return provider if isinstance(provider, _Closable) else None
+
+
 def short_title(title: str) -> str:
     """Return a model's title as a header has room for it: without its tuning and quantisation."""
     return title.partition(",")[0].removesuffix(" Instruct")
+
+
+def short_name(name: str) -> str:
+    """Return a server's name of a model as a header has room for it: of a file its name alone."""
+    return name.replace("\\", "/").rstrip("/").rpartition("/")[2].removesuffix(".gguf")[:60]
 
 
 registry = Registry()

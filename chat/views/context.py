@@ -69,6 +69,7 @@ def model_card() -> dict[str, Any]:
         "command": status.command,
         "progress": None,
         "remote": status.remote,
+        "host": status.host,
     }
 
 

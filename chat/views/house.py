@@ -32,7 +32,7 @@ def rooms(owner: Any) -> dict[str, Any]:
     keeps_house = settings.MODE == "local" or owner.is_staff
     return {
         "keeps_house": keeps_house,
-        "brain": _brain() if keeps_house else {"entry": None, "window": _window()},
+        "brain": _brain() if keeps_house and not registry.status().remote else _elsewhere(),
         "places": _places() if keeps_house else [],
         "counts": _counts(owner),
     }
@@ -59,6 +59,10 @@ def _window() -> int:
         return registry.provider().context_window
     except ModelNotReady:
         return settings.WINDOW or default_window()
+
+
+def _elsewhere() -> dict[str, Any]:
+    return {"entry": None, "window": _window()}
 
 
 def _brain() -> dict[str, Any]:

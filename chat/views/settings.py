@@ -27,7 +27,7 @@ from chat.actions.owners import redacts, settings_of
 from chat.generation import run as generation
 from chat.models import ApiToken, Message, MessageState, Theme
 
-from . import house
+from . import house, provider
 from .answers import refused, toast
 from .scope import HtmxHttpRequest
 
@@ -63,7 +63,7 @@ def page(request: HtmxHttpRequest) -> HttpResponse:
 def whole(request: HtmxHttpRequest, status: int = 200, **more: Any) -> HttpResponse:
     """Show all settings, and what else there is to say on their page."""
     context = {**_choices(request), **house.rooms(request.user), **programs(request.user), **more}
-    return render(request, "settings/page.html", context, status=status)
+    return render(request, "settings/page.html", context | provider.form(request), status=status)
 
 
 def programs(owner: Any) -> dict[str, Any]:

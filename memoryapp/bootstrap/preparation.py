@@ -47,11 +47,16 @@ def ensure_model(interpreter: Interpreter, found: Sequence[Path | None]) -> Path
         if not fetch_weights(interpreter, [CHAT]):
             raise BootstrapError("")
         (model,) = find_weights([CHAT])
-    if embedder is None and not fetch_weights(interpreter, [EMBEDDER]):
-        say("Going on without it: memory compares words until it is there.")
+    ensure_embedder(interpreter, embedder)
     if model is None:
         raise BootstrapError("The model's file went away while it was being fetched. " + AGAIN)
     return model
+
+
+def ensure_embedder(interpreter: Interpreter, found: Path | None) -> None:
+    """Fetches the embedder where it is missing; memory works without it."""
+    if found is None and not fetch_weights(interpreter, [EMBEDDER]):
+        say("Going on without it: memory compares words until it is there.")
 
 
 def prove(interpreter: Interpreter, engine_key: str, model: Path, keep: int) -> None:

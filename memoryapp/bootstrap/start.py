@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
+from memoryapp import provider
 from memoryapp.bootstrap import engine, environment, preparation, stamps
 from memoryapp.bootstrap.console import say
 from memoryapp.bootstrap.environment import Interpreter
@@ -38,11 +39,16 @@ def start(arguments: Sequence[str]) -> int:
     check_port(options.host, options.port)
     preparation.choose_model(options.model, os.environ)
     # Asked first, so that a wrong name or too little memory is not told after ten minutes of compiling.
-    found = preparation.find_weights([preparation.CHAT, preparation.EMBEDDER])
+    # A model on a server needs no weights here; the embedder stays on this machine in any case.
+    remote = provider.chosen() is not None
+    found = preparation.find_weights([*([] if remote else [preparation.CHAT]), preparation.EMBEDDER])
     with exclusive() as keep:
         interpreter, lock, key = ensure_runtime(keep)
-        model = preparation.ensure_model(interpreter, found)
-        preparation.prove(interpreter, key, model, keep)
+        if remote:
+            preparation.ensure_embedder(interpreter, found[-1])
+        else:
+            model = preparation.ensure_model(interpreter, found)
+            preparation.prove(interpreter, key, model, keep)
         lock_key = stamps.digest(lock.runtime)
         preparation.ensure_database(interpreter, lock_key, os.environ, keep)
         preparation.ensure_static(interpreter, lock_key, keep)

@@ -162,6 +162,8 @@ SILENT = {
 SILENT |= {"statistics", "energy", "export", "upload"}
 # Addresses with a door of their own.
 OTHERWISE_GUARDED = {"openai", "login", "logout", "admin", "metrics", "rest"}
+# The owner of the machine alone, and no object of anybody: test_choosing_a_server.
+OTHERWISE_GUARDED |= {"provider"}
 
 CASES = [
     pytest.param(method, address, data, htmx, id=f"{name}-{method}{'-htmx' if htmx else ''}")

@@ -14,8 +14,15 @@ from chat.views.spoken import _SENTENCES, _patterns
 CHAT = Path(settings.BASE_DIR) / "chat"
 # Errors whose text is a sentence for people; the modules that raise them.
 ERRORS = {"ProviderError", "ModelNotReady", "PromptTooLong", "GrammarError", "SummaryFailed", "Status"}
-ROOMS = [*(CHAT / "llm").glob("*.py"), CHAT / "context" / "summary.py", CHAT / "generation" / "run.py"]
+ERRORS |= {"BadAddress", "ServerAway", "say"}
+ROOMS = [
+    *(CHAT / "llm").glob("*.py"),
+    *(CHAT / "llm" / "remote").glob("*.py"),
+    CHAT / "context" / "summary.py",
+    CHAT / "generation" / "run.py",
+]
 REASONS = [CHAT / "memory" / name for name in ("frames.py", "ground.py", "extract.py", "reader.py")]
+REASONS += [CHAT / "llm" / "remote" / "troubles.py", CHAT / "llm" / "registry.py"]
 # Of the weights, what can be wrong when the app starts; the others end in the terminal.
 WEIGHTS = {"Unknown", "Missing", "PathMissing"}
 

@@ -8,8 +8,11 @@ import pytest
 
 from chat.llm import llama, weights
 from chat.llm.registry import ModelState, Registry
+from chat.llm.remote.address import parse
+from chat.llm.remote.provider import RemoteProvider
 from chat.llm.scripted import ScriptedProvider
-from chat.llm.types import ModelNotReady, ProviderError
+from chat.llm.types import ModelNotReady, ProviderError, Turn
+from tests.llm.remote.pretend import chat, pretending
 from tests.waiting import until
 
 
@@ -29,8 +32,11 @@ class FakeProvider(ScriptedProvider):
 
     def __init__(self, name, path, *, window, threads, on_error, lot) -> None:
         super().__init__(name=name, context_window=window)
-        self.engine, self.on_error, self.closed = FakeEngine(), on_error, False
+        self.engine, self.on_error, self.closed, self.working = FakeEngine(), on_error, False, False
         made.append(self)
+
+    def busy(self) -> bool:
+        return self.working
 
     def close(self) -> None:
         self.closed = True
@@ -146,3 +152,91 @@ def test_without_an_embedder_memory_has_none(registry, present):
     registry.load(window=4096)
     assert registry.embedder() is None
     made[0].engine.ready.set()
+
+
+MODELS = {"data": [{"id": "/models/fox-1b.gguf"}]}
+
+
+def test_a_server_takes_the_place_of_the_loaded_model_which_ends_its_work_first(registry, present, told):
+    registry.load(window=4096)
+    made[0].engine.ready.set()
+    assert registry.wait_ready(10)
+    made[0].working = True
+    with pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as server:
+        address = parse(server.url)
+        remote = RemoteProvider(address)
+        registry.connect(remote)
+        assert registry.wait_ready(10)
+        assert registry.provider() is remote
+        status = registry.status()
+        assert (status.remote, status.host, status.label) == (True, address.host, "fox-1b")
+        assert not made[0].closed
+        made[0].working = False
+        until(lambda: made[0].closed)
+        registry.close()
+    assert told[-2:] == [ModelState.LOADING, ModelState.READY]
+
+
+def test_a_model_that_is_ready_too_late_stays_out(registry, present):
+    registry.load(window=4096)
+    with pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as server:
+        remote = RemoteProvider(parse(server.url))
+        registry.connect(remote)
+        made[0].on_error(ProviderError("Too late."))
+        made[0].engine.ready.set()
+        assert registry.wait_ready(10)
+        until(lambda: made[0].closed)
+        assert registry.provider() is remote
+        registry.close()
+
+
+def test_a_server_that_is_away_is_said_so_and_comes_back_by_itself(registry, told):
+    here = threading.Event()
+
+    def listed(body):
+        return MODELS if here.is_set() else (503, {"error": "Loading model"})
+
+    with pretending(v1__models=listed, v1__chat__completions=chat("Hello.")) as server:
+        registry.connect(RemoteProvider(parse(server.url)))
+        until(lambda: registry.status().state is ModelState.AWAY)
+        assert "cannot be reached" in registry.status().sentence
+        with pytest.raises(ModelNotReady, match="Your message is saved"):
+            registry.provider()
+        here.set()
+        registry.nudge()
+        until(lambda: registry.status().state is ModelState.READY)
+        # It notices a call that nobody answered, too.
+        here.clear()
+        registry.provider().trouble.set()
+        until(lambda: registry.status().state is ModelState.AWAY)
+        registry.close()
+    assert told == [ModelState.LOADING, ModelState.AWAY, ModelState.READY, ModelState.AWAY]
+
+
+def test_a_server_that_refuses_the_key_says_that(registry):
+    with pretending(v1__models=(401, {})) as server:
+        registry.connect(RemoteProvider(parse(server.url), key="wrong"))
+        until(lambda: registry.status().state is ModelState.AWAY)
+        with pytest.raises(ModelNotReady, match="does not accept the key"):
+            registry.provider()
+        registry.close()
+
+
+def test_back_on_this_machine_the_server_is_asked_nothing_more(registry, present):
+    with pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as server:
+        remote = RemoteProvider(parse(server.url))
+        registry.connect(remote)
+        assert registry.wait_ready(10)
+        registry.load(window=4096)
+        with pytest.raises(ModelNotReady, match="is loading"):
+            registry.provider()
+        made[0].engine.ready.set()
+        assert registry.wait_ready(10)
+        assert not registry.status().remote
+        asked = len(server.asked)
+        until(lambda: remote._gate.closed)
+        late = remote.stream([Turn("user", "x")], slot="s")
+        assert list(late) == []
+        assert late.finish == "cancelled"
+        assert len(server.asked) == asked
+        registry.close()

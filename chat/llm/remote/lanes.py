@@ -80,9 +80,9 @@ class Gate:
             self._wake.notify_all()
 
     def busy(self) -> bool:
-        """Return whether anybody is being answered or waits to be."""
+        """Return whether somebody waits for an answer; work in the background does not count."""
         with self._wake:
-            return bool(self._inside or self._waiting)
+            return any(one.lane is not Lane.BACKGROUND for one in (*self._inside, *self._waiting))
 
     def close(self) -> None:
         """Send everybody away for good."""

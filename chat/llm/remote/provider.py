@@ -196,7 +196,7 @@ class RemoteProvider:
         self._seats.forget(slots)
 
     def busy(self) -> bool:
-        """Return whether anybody is being answered or waits to be."""
+        """Return whether somebody waits for an answer; work in the background does not count."""
         return self._gate.busy()
 
     def close(self) -> None:
@@ -227,6 +227,9 @@ class RemoteProvider:
                     self.trouble.set()
                     raise
                 pause, tries = max(_PAUSES[tries], getattr(problem, "after", 0.0)), tries + 1
+            except troubles.BrokenOff:
+                self.trouble.set()
+                raise
             finally:
                 self._gate.leave(ticket)
                 self._account(request, time.monotonic() - began)

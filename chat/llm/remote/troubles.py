@@ -34,6 +34,13 @@ class ServerBusy(ModelNotReady):
         self.after = after
 
 
+class BrokenOff(ProviderError):
+    """The connection was lost in the middle of an answer."""
+
+    def __init__(self) -> None:
+        super().__init__(BROKEN_OFF)
+
+
 class Refusal(ProviderError):
     """The server understood and said no; `text` is what it said, which nobody but the probe reads."""
 
@@ -46,7 +53,7 @@ class Refusal(ProviderError):
 def of_transport(error: Exception, *, begun: bool) -> ProviderError:
     """Return what a failed connection means; `begun` once text had come."""
     if begun:
-        return ProviderError(BROKEN_OFF)
+        return BrokenOff()
     if isinstance(error, TimeoutError | httpx2.ReadTimeout):
         return ServerAway(SILENT)
     return ServerAway(AWAY)

@@ -11,6 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from chat.actions import provider
 from chat.llm.registry import registry
 from chat.management import evaluation
 from chat.management.engine_lock import lock_engine
@@ -47,7 +48,7 @@ class Command(BaseCommand):
             os.environ["MODEL"] = options["model"]
         lock = lock_engine(settings.DATA_DIR, "evaluate")
         try:
-            _load_model()
+            _load_model(local=bool(options["model"]))
             with evaluation.throwaway_database():
                 scores = self._run(cases, quiet=options["json"])
         finally:
@@ -72,8 +73,11 @@ class Command(BaseCommand):
         return scores
 
 
-def _load_model() -> None:
-    registry.load(window=settings.WINDOW)
+def _load_model(*, local: bool) -> None:
+    if local:
+        registry.load(window=settings.WINDOW)
+    else:
+        provider.use_chosen()
     if not registry.wait_ready(_LOADING_SECONDS):
         status = registry.status()
         mend = f" Mend it with `{status.command}`." if status.command else ""

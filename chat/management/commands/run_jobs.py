@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from chat.actions import energy
+from chat.actions import energy, provider
 from chat.actions import jobs as actions
 from chat.jobs import leases, schedule
 from chat.jobs.recovery import recover
@@ -74,7 +74,7 @@ class Command(BaseCommand):
 
     def _until(self, stop: threading.Event) -> None:
         registry.on_change(self._tell)
-        registry.load(window=settings.WINDOW)
+        provider.use_chosen()
         warm_prompts()
         schedule.plan(timezone.now())
         runner = JobRunner()
@@ -90,7 +90,7 @@ class Command(BaseCommand):
 
     def _load(self) -> bool:
         """Load the model and have it read what its work begins with; False where it will not come."""
-        registry.load(window=settings.WINDOW)
+        provider.use_chosen()
         if ready := registry.wait_ready(_LOADING_SECONDS):
             warm()
         else:
@@ -98,7 +98,7 @@ class Command(BaseCommand):
         return ready
 
     def _tell(self, status: Status) -> None:
-        if status.state in (ModelState.MISSING, ModelState.FAILED):
+        if status.state in (ModelState.MISSING, ModelState.FAILED, ModelState.AWAY):
             mend = f" Mend it with `{status.command}`." if status.command else ""
             self.stderr.write(f"{status.sentence}{mend} Work that needs the model waits.")
 

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from chat.actions import conversations, events, jobs
+from chat.actions import conversations, events, jobs, provider
 from chat.actions.owners import local_owner
 from chat.generation import run as generation
 from chat.jobs import schedule
@@ -67,12 +67,7 @@ class Command(BaseCommand):
         _recover()
         runner = JobRunner()
         registry.on_change(_announce)
-        registry.load(
-            window=settings.WINDOW,
-            parking_mib=settings.PARKING_MIB,
-            folder=settings.DATA_DIR / "parked",
-            folder_mib=settings.PARKING_DISK_MIB,
-        )
+        provider.use_chosen(parking=True)
         warm_prompts()
         runner.start()
         self.stdout.write(f"memoryapp is at {address}  (Ctrl-C stops it)")

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 from memoryapp.env import data_path
 from memoryapp.machine import read_cpu_flags
+from memoryapp.provider import chosen
 
 from .finding import Finding, State
 from .machine import build, disk, memory, processor, python
 from .models import decode, embedder, model
+from .remote import remote
 from .storage import data_folder, database
 
 __all__ = ["Finding", "State", "examine"]
@@ -18,10 +20,15 @@ def examine(*, deep: bool) -> Iterator[Finding]:
     yield python()
     yield build()
     yield processor(read_cpu_flags())
-    yield model(deep=deep)
-    yield memory()
+    server = chosen()
+    if server is None:
+        yield model(deep=deep)
+        yield memory()
+    else:
+        yield from remote(server)
     yield disk()
     yield embedder(deep=deep)
     yield from database()
     yield data_folder(data_path())
-    yield decode()
+    if server is None:
+        yield decode()

@@ -9,6 +9,7 @@ from chat.llm.remote.capabilities import MOST_WINDOW, Binding
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.remote.wire import Patience
 from chat.llm.types import ModelNotReady, ProviderError, Turn
+from chat.views.provider import told
 
 from .pretend import chat, pretending
 
@@ -39,6 +40,14 @@ def test_llama_server_tells_its_window_counts_and_obeys_grammars(remote):
     assert (found.window, found.offered, found.places) == (1024, 1024, 2)
     assert (found.takes_system, found.thinks, found.embeddings) == (True, False, 0)
     assert "<|im_start|>" in found.marks
+
+
+@pytest.mark.model
+def test_what_was_found_is_told_in_words(remote):
+    lines = told(remote.found)
+    assert "It reads 1,024 tokens at once." in lines
+    assert "It counts tokens itself." in lines
+    assert "Memory's notes are held to their form by the server." in lines
 
 
 def test_of_an_unknown_server_only_what_was_tried_is_relied_on():

@@ -1,0 +1,187 @@
+"""Where the model runs is chosen on the page of settings: at once, by the machine's owner, its key unseen."""
+
+from __future__ import annotations
+
+import json
+import stat
+
+import pytest
+from django.urls import reverse
+
+from chat.actions import provider as actions
+from chat.llm.registry import ModelState, registry
+from chat.models import ApiToken
+from memoryapp import provider as kept
+from tests.llm.remote.pretend import chat, pretending
+from tests.waiting import until
+
+MODELS = {"data": [{"id": "fox"}]}
+KEY = "sk-quite-secret"
+
+
+@pytest.fixture(autouse=True)
+def nothing_chosen(db, settings, tmp_path, monkeypatch):
+    """Nothing is chosen before, and nothing is connected after."""
+    monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
+    yield
+    registry.fail("The test is over.")
+
+
+@pytest.fixture
+def server():
+    """A server with one model."""
+    with pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as found:
+        yield found
+
+
+@pytest.fixture
+def loads(monkeypatch):
+    """Counts how often the model of this machine would be loaded."""
+    calls: list[dict] = []
+    monkeypatch.setattr(registry, "load", lambda **how: calls.append(how))
+    monkeypatch.setattr("chat.views.provider.warm_prompts", lambda: None)
+    return calls
+
+
+def post(client, do="use", **fields):
+    return client.post(reverse("provider"), {"do": do, "model": "", "key": "", "window": "", **fields})
+
+
+def test_a_server_is_used_at_once_and_after_the_next_start(ours, owner, server):
+    assert post(ours, url=server.url, key=KEY, window="4096").status_code == 302
+    assert registry.wait_ready(10)
+    status = registry.status()
+    assert (status.remote, status.label) == (True, "fox")
+    assert registry.provider().context_window == 4096
+    assert kept.chosen() == kept.Choice(f"{server.url}/v1", "", KEY, 4096)
+    registry.fail("The program ended.")
+    actions.use_chosen()
+    assert registry.wait_ready(10)
+    page = ours.get("/").content.decode()
+    assert f"fox on {status.host}" in page
+    assert f"Messages go to the model on {status.host}" in page
+    assert "on this device" not in page
+
+
+def test_the_key_is_for_its_owner_alone_and_on_no_page(ours, owner, server):
+    post(ours, url=server.url, key=KEY)
+    assert stat.S_IMODE(kept.path().stat().st_mode) == 0o600
+    page = ours.get(reverse("settings")).content.decode()
+    assert KEY not in page
+    assert "A key is kept" in page
+    assert KEY not in repr(kept.chosen())
+
+
+def test_a_key_that_is_kept_goes_to_no_other_server(ours, owner, server):
+    post(ours, url=server.url, key=KEY)
+    post(ours, url=server.url, model="fox")
+    assert kept.chosen().key == KEY
+    with pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as other:
+        post(ours, url=other.url)
+        assert kept.chosen().key == ""
+        assert registry.wait_ready(10)
+        assert all("Authorization" not in headers for _path, _body, headers in other.asked)
+
+
+def test_a_key_can_be_forgotten(ours, owner, server):
+    post(ours, url=server.url, key=KEY)
+    post(ours, url=server.url, drop_key="on")
+    assert kept.chosen().key == ""
+
+
+def test_testing_tells_what_is_found_and_changes_nothing(ours_htmx, owner, server):
+    answer = post(ours_htmx, do="test", url=server.url)
+    text = answer.content.decode()
+    assert "This works." in text
+    assert "“fox” answers." in text
+    assert "does not count tokens" in text
+    assert kept.chosen() is None
+    assert not registry.status().remote
+
+
+def test_without_a_script_the_test_is_told_on_the_page(ours, owner, server):
+    assert "“fox” answers." in ours.get(post(ours, do="test", url=server.url).url).content.decode()
+
+
+def test_a_server_that_cannot_be_used_is_told_in_words(ours_htmx, owner):
+    with pretending(v1__models=(401, {})) as server:
+        answer = post(ours_htmx, do="test", url=server.url)
+    assert "does not accept the key" in answer.content.decode()
+    assert "This works" not in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"url": "http://example.com"}, "must begin with https"),
+        ({"url": "https://me:pw@example.com"}, "key into its own field"),
+        ({"url": "http://127.0.0.1:9", "window": "many"}, "whole number"),
+        ({"url": "http://127.0.0.1:9", "window": "10"}, "between 2048"),
+        ({"url": "http://127.0.0.1:9", "key": "two words"}, "no key"),
+        ({"url": "http://127.0.0.1:9", "key": "bad\nheader: x"}, "no key"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_changes(ours_htmx, owner, fields, why):
+    answer = post(ours_htmx, **fields)
+    assert answer.status_code == 422
+    assert why in answer.content.decode()
+    assert kept.chosen() is None
+
+
+def test_back_to_this_device_forgets_the_server(ours, owner, server, loads):
+    post(ours, url=server.url, key=KEY)
+    assert post(ours, do="local").status_code == 302
+    assert kept.chosen() is None
+    assert not kept.path().exists()
+    assert len(loads) == 1
+
+
+def test_a_server_that_is_away_is_said_on_the_page(ours, owner):
+    post(ours, url="http://127.0.0.1:9")
+    until(lambda: registry.status().state is ModelState.AWAY)
+    assert "cannot be reached" in ours.get("/").content.decode()
+    assert kept.chosen() is not None
+
+
+def test_what_the_start_fixed_no_page_changes(ours_htmx, owner, server, monkeypatch):
+    monkeypatch.setenv("PROVIDER_URL", server.url)
+    monkeypatch.setenv("PROVIDER_KEY", KEY)
+    page = ours_htmx.get(reverse("settings")).content.decode()
+    assert "PROVIDER_URL" in page
+    assert "set-provider" not in page
+    assert post(ours_htmx, do="local").status_code == 422
+    assert kept.chosen() == kept.Choice(server.url, "", KEY, 0, fixed=True)
+    actions.use_chosen()
+    assert registry.wait_ready(10)
+
+
+def test_a_fixed_address_that_cannot_be_understood_is_the_models_state(owner, monkeypatch):
+    monkeypatch.setenv("PROVIDER_URL", "http://example.com")
+    actions.use_chosen()
+    assert registry.status().state is ModelState.FAILED
+    assert "https" in registry.status().sentence
+
+
+def test_with_logins_only_the_environment_chooses(server_mode, monkeypatch, owner, other, logged_in, server):
+    kept.keep(kept.Choice(server.url))
+    monkeypatch.setenv("MODE", "server")
+    assert kept.chosen() is None
+    for user in (owner, other):
+        client = logged_in(user)
+        assert post(client, url=server.url).status_code == 302
+        assert "set-provider" not in client.get(reverse("settings")).content.decode()
+        assert json.loads(kept.path().read_text())["url"] == server.url
+    assert not server.asked
+
+
+def test_others_may_not_choose_and_strangers_do_not_come_in(client, other, owner, server):
+    secret = "of-another"
+    token = ApiToken.objects.create(owner=other, name="mine", digest=ApiToken.digest_of(secret))
+    headers = {"authorization": f"Bearer {secret}"}
+    answer = client.post(reverse("provider"), {"url": server.url}, headers={**headers, "hx-request": "true"})
+    assert answer.status_code == 422
+    token.delete()
+    assert client.post(reverse("provider"), {"url": server.url}, headers=headers).status_code == 403
+    assert client.post(reverse("provider"), {"url": server.url}).status_code == 403
+    assert kept.chosen() is None
+    assert not server.asked
