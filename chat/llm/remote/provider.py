@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -219,7 +219,12 @@ class RemoteProvider:
             began = time.monotonic()
             pause = 0.0
             try:
-                yield from self._once(request, ticket, found)
+                pieces: Iterable[str] = self._once(request, ticket, found)
+                if request.background:
+                    # An ousted try begins anew: nothing that it has written may stand before the next one's.
+                    written = list(pieces)
+                    pieces = [] if ticket.ousted else written
+                yield from pieces
                 if not ticket.ousted:
                     return
             except (troubles.ServerAway, troubles.ServerBusy) as problem:

@@ -74,6 +74,23 @@ def test_a_conversation_that_goes_on_is_read_from_the_servers_cache(remote):
     assert again.usage.cached_tokens > 0.7 * again.usage.prompt_tokens
 
 
+def test_what_an_ousted_try_had_written_is_not_said_twice(connected):
+    with pretending(v1__models=MODELS, v1__chat__completions=chat("In the forest lived a fox.")) as server:
+        provider = connected(server)
+        real, tries = provider._once, []
+
+        def once(request, ticket, found):
+            tries.append(request)
+            for piece in real(request, ticket, found):
+                yield piece
+                if len(tries) == 1:
+                    ticket.give_way()
+
+        provider._once = once
+        assert provider.complete(ASK, slot="s", max_tokens=20).text == "In the forest lived a fox."
+        assert len(tries) == 2
+
+
 @pytest.mark.model
 def test_a_chat_message_takes_the_model_from_the_background_which_ends_as_if_undisturbed(remote):
     alone = remote.complete(ASK, slot="story", max_tokens=100)
