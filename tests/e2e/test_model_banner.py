@@ -20,9 +20,11 @@ MISSING = Status(
 
 
 @pytest.fixture
-def announced(monkeypatch):
+def announced():
     """The pages hear of the model as they do from `manage.py serve`."""
-    monkeypatch.setattr(registry, "_listeners", [serve._announce])
+    registry.on_change(serve._announce)
+    yield
+    registry.off_change(serve._announce)
 
 
 def test_a_message_written_while_the_model_loads_is_answered_when_it_is_there(open_page, scripted, announced):
