@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from chat.llm import meter
-from chat.llm.sanitize import break_control_tokens
 from chat.llm.types import (
     Completion,
-    Finish,
     FormNotKept,
     Lane,
     ModelNotReady,
@@ -22,12 +19,12 @@ from chat.llm.types import (
     StopFlag,
     Turn,
     Unfinished,
-    Usage,
 )
 
 from . import troubles
 from .address import Address
-from .bound import Bound, bind, stricter
+from .bound import bind, stricter
+from .calls import RemoteStream, Request, body_of, messages_for
 from .capabilities import Capabilities, probe
 from .counting import Counter
 from .lanes import Gate, Pass
@@ -39,44 +36,6 @@ from .wire import Json, Patience, Wire
 _PAUSES = (0.5, 2.0)
 # A server that forgets to stop must not fill a conversation: no token of any tokenizer is longer on average.
 _CHARACTERS_A_TOKEN = 40
-
-
-@dataclass(eq=False)
-class _Request:
-    """One call and what has become of it."""
-
-    turns: Sequence[Turn]
-    slot: str
-    lane: Lane
-    max_tokens: int
-    temperature: float
-    stop: StopFlag
-    bound: Bound | None = None
-    background: bool = False
-    usage: Usage = field(default_factory=Usage)
-    finish: Finish = "stop"
-    began: float = field(default_factory=time.monotonic)
-
-
-class RemoteStream:
-    """Text of one reply as it comes; the server is asked when the iteration begins."""
-
-    def __init__(self, request: _Request, pieces: Callable[[_Request], Iterator[str]]) -> None:
-        self._request = request
-        self._pieces = pieces
-
-    @property
-    def usage(self) -> Usage:
-        """Return what the reply has cost so far."""
-        return self._request.usage
-
-    @property
-    def finish(self) -> Finish:
-        """Return why the reply ended."""
-        return self._request.finish
-
-    def __iter__(self) -> Iterator[str]:
-        return self._pieces(self._request)
 
 
 class RemoteProvider:
@@ -157,7 +116,7 @@ class RemoteProvider:
         stop: StopFlag | None = None,
     ) -> RemoteStream:
         """Begin an answer."""
-        request = _Request(turns, slot, lane, max_tokens, temperature, stop or StopFlag())
+        request = Request(turns, slot, lane, max_tokens, temperature, stop or StopFlag())
         return RemoteStream(request, self._pieces)
 
     def complete(
@@ -171,7 +130,7 @@ class RemoteProvider:
         stop: StopFlag | None = None,
     ) -> Completion:
         """Return a whole answer at temperature 0. Raises Unfinished, and FormNotKept after a second try."""
-        request = _Request(turns, slot, lane, max_tokens, 0.0, stop or StopFlag(), background=True)
+        request = Request(turns, slot, lane, max_tokens, 0.0, stop or StopFlag(), background=True)
         if grammar is not None:
             request.bound = bind(self.found, grammar)
         for _ in range(2):
@@ -184,7 +143,7 @@ class RemoteProvider:
             request.turns = stricter(turns)
         raise FormNotKept(request.usage)
 
-    def _whole(self, request: _Request) -> str:
+    def _whole(self, request: Request) -> str:
         try:
             return "".join(self._pieces(request))
         except ProviderError as problem:
@@ -206,7 +165,7 @@ class RemoteProvider:
 
     # -- one call -------------------------------------------------------------------------------------------
 
-    def _pieces(self, request: _Request) -> Iterator[str]:
+    def _pieces(self, request: Request) -> Iterator[str]:
         found = self.found
         tokens = self.count_tokens(request.turns)
         if tokens + request.max_tokens > max(found.window, found.offered):
@@ -246,13 +205,13 @@ class RemoteProvider:
         ticket.hang_up()
         self._gate.look_again()
 
-    def _account(self, request: _Request, seconds: float) -> None:
+    def _account(self, request: Request, seconds: float) -> None:
         request.usage.worked += seconds
         request.usage.seconds = time.monotonic() - request.began
         if request.lane is Lane.BACKGROUND:
             meter.background.add(seconds)
 
-    def _once(self, request: _Request, ticket: Pass, found: Capabilities) -> Iterator[str]:
+    def _once(self, request: Request, ticket: Pass, found: Capabilities) -> Iterator[str]:
         line = self._wire.stream(f"{self.address.api}/chat/completions", self._body(request, found))
         ticket.on_line(line.hang_up)
         thoughts, request.finish, request.usage.completion_tokens = (
@@ -285,7 +244,7 @@ class RemoteProvider:
             if not written and (thoughts.any or found.thinks):
                 raise ProviderError(troubles.NO_ANSWER)
 
-    def _read(self, event: Json, request: _Request, found: Capabilities, thoughts: Thoughts) -> str:
+    def _read(self, event: Json, request: Request, found: Capabilities, thoughts: Thoughts) -> str:
         """Take what an event tells of the call; return its text, without what is only thought."""
         usage = request.usage
         if isinstance(spent := event.get("usage"), dict):
@@ -307,35 +266,14 @@ class RemoteProvider:
         usage.seconds = time.monotonic() - request.began
         return piece
 
-    def _body(self, request: _Request, found: Capabilities) -> Json:
-        room = request.max_tokens + (request.bound.room if request.bound else 0)
-        body: Json = {
-            "model": found.model,
-            "messages": self._messages(request.turns),
-            "max_tokens": room + (found.manner.thinking if found.thinks else 0),
-            "temperature": request.temperature,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
+    def _body(self, request: Request, found: Capabilities) -> Json:
+        seat = None
         if found.kind == "llama-server":
-            body["cache_prompt"] = True
-            if (seat := self._seats.of(request.slot, background=request.background)) is not None:
-                body["id_slot"] = seat
-        if request.bound is not None:
-            body |= request.bound.extra
-        return found.manner.worded(body)
+            seat = self._seats.of(request.slot, background=request.background)
+        return body_of(request, found, seat)
 
     def _messages(self, turns: Sequence[Turn]) -> list[Json]:
-        """Return turns as every template takes them, with no control token in anybody's text."""
-        found = self.found
-        merged: list[Turn] = []
-        for turn in turns:
-            role = "user" if turn.role == "system" and not found.takes_system else turn.role
-            if merged and merged[-1].role == role:
-                merged[-1] = Turn(role, f"{merged[-1].content}\n\n{turn.content}")
-            else:
-                merged.append(Turn(role, turn.content))
-        return [{"role": t.role, "content": break_control_tokens(t.content, found.marks)} for t in merged]
+        return messages_for(self.found, turns)
 
     def _watched(self) -> _Watched:
         return _Watched(self.trouble)
