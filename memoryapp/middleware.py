@@ -30,6 +30,9 @@ FORWARDED_REFUSED = (
 )
 # Their views ask every caller themselves, also to read, and refuse as programs read it (chat.api.auth).
 OWN_DOORS = ("/api/", "/v1/")
+# A program that made itself a token, or used its owner's rights as staff, would outlive its own token.
+PEOPLE_ONLY = ("/admin/", "/settings/tokens/")
+FOR_PEOPLE = "A token does not open this: it is for people, in their browser."
 OTHER_ORIGIN = "This request came from another page than memoryapp's own, so nothing was changed."
 
 
@@ -84,6 +87,8 @@ class SameOrigin:
         host = request.get_host()
         token = _token(bearer(request.headers.get("Authorization")))
         if token is not None:
+            if request.path.startswith(PEOPLE_ONLY):
+                return HttpResponseForbidden(FOR_PEOPLE, content_type="text/plain; charset=utf-8")
             request.bearer_owner = token.owner  # type: ignore[attr-defined]
             # A page of another site cannot send this header without a preflight that we never allow.
             request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]

@@ -31,6 +31,7 @@ def begin(
     Without a title it is a temporary one, which learns nothing, whatever its `memory_mode`, and is gone soon.
     One transaction. Raises Refused where a message is too long.
     """
+    messages.not_put_away(app)
     history = [(role, messages.keepable(text)) for role, text in history]
     with transaction.atomic():
         temporary = not title
@@ -42,6 +43,7 @@ def begin(
             system_prompt=system_prompt,
             temporary=temporary,
             memory_mode=memory_mode,
+            metadata={_MARK: ""} if temporary else {},
             extracted_through=0 if learns else len(history),
         )
         now = timezone.now()
@@ -69,14 +71,16 @@ def continued(
     """
     if not history:
         return None
-    waiting = Conversation.objects.for_owner(owner).filter(temporary=True, app=app, memory_mode=memory_mode)
+    mine = Conversation.objects.for_owner(owner).kept()
+    waiting = mine.filter(temporary=True, app=app, memory_mode=memory_mode)
     marked = waiting.filter(**{f"metadata__{_MARK}": _mark(system_prompt, history)})
     with transaction.atomic():
         # A lock of the row, and none of its app's.
         found = marked.select_for_update(of=("self",)).select_related("app", "owner").first()
         if found is not None:
-            found.metadata = {}
+            found.metadata = {_MARK: ""}
             found.save(update_fields=["metadata"])
+            _discard_later(found.pk)
     return found
 
 
@@ -87,7 +91,8 @@ def await_more(conversation_id: Any) -> None:
     """
     with transaction.atomic():
         found = Conversation.objects.select_for_update().filter(pk=conversation_id, temporary=True).first()
-        if found is None:
+        if found is None or _MARK not in found.metadata:
+            # Somebody else began it, who sees to its end.
             return
         shown = Message.objects.filter(conversation=found).shown().order_by("seq")
         history = [(Role(role), text) for role, text in shown.values_list("role", "content")]

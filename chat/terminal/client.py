@@ -33,7 +33,8 @@ class Client:
 
     def get(self, path: str, **query: Any) -> Any:
         """Return what is at an address below `/api/`."""
-        return self._told(lambda: self._http.get(f"/api/{path}", params=query))
+        # An empty query would take away the one that the address has.
+        return self._told(lambda: self._http.get(f"/api/{path}", params=query or None))
 
     def post(self, path: str, **body: Any) -> Any:
         """Do something."""
@@ -41,7 +42,7 @@ class Client:
 
     def delete(self, path: str, **query: Any) -> Any:
         """Delete something."""
-        return self._told(lambda: self._http.delete(f"/api/{path}", params=query))
+        return self._told(lambda: self._http.delete(f"/api/{path}", params=query or None))
 
     def model(self) -> str:
         """Return the name of the model, "" where there is none."""

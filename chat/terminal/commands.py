@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -14,7 +15,7 @@ from django.utils.translation import gettext as _
 from chat.commands import COMMANDS
 from chat.models import Category
 
-from .client import Client, Said
+from .client import Client, Gone, Said
 from .screen import Screen
 
 _LISTED = 20
@@ -36,9 +37,11 @@ class Talk:
 
     def leave(self) -> None:
         """Go to no conversation; a temporary one is gone with that."""
-        if self.temporary and self.conversation:
-            self.client.post(f"conversations/{self.conversation}/end")
+        left = self.conversation if self.temporary else ""
         self.conversation, self.temporary = "", False
+        if left:
+            with suppress(Gone):
+                self.client.post(f"conversations/{left}/end")
 
     def where(self) -> dict[str, str]:
         """Return how the next message says where it belongs; begins a temporary conversation first."""

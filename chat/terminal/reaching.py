@@ -6,11 +6,12 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -18,13 +19,14 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 
+from chat.actions.messages import Refused
 from chat.actions.tokens import create_token, revoke_token
 from chat.management.engine_lock import EngineTaken, lock_engine
 from chat.models import ApiToken
-from memoryapp.env import ROOT
+from memoryapp.env import ROOT, engine_lock_path
 from memoryapp.locking import locked
 
-_NAME = "Terminal"
+_NAME = "Terminal, process "
 _STARTING_SECONDS = 120.0
 _ENDING_SECONDS = 20.0
 
@@ -45,16 +47,24 @@ def server(model: str) -> Iterator[str]:
         return
     with locked(Path(settings.DATA_DIR) / "migrate.lock"):
         call_command("migrate", interactive=False, verbosity=0)
-    process = _started(model)
-    try:
-        yield _awaited(process)
-    finally:
-        # It saves what it is writing and puts its work back.
-        process.terminate()
+    # What another server left there, which is none of ours.
+    old = _signature()
+    # A file and no pipe: nobody reads it while the server runs, and a full pipe would hold the server up.
+    with tempfile.TemporaryFile("w+") as errors:
+        process = _started(model, errors)
         try:
-            process.wait(_ENDING_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
+            yield _awaited(process, old, errors)
+        finally:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End the server: it saves what it is writing and puts its work back."""
+    process.terminate()
+    try:
+        process.wait(_ENDING_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 def _running() -> str | None:
@@ -77,7 +87,7 @@ def _listens(address: str) -> bool:
     return True
 
 
-def _started(model: str) -> subprocess.Popen[str]:
+def _started(model: str, errors: IO[str]) -> subprocess.Popen[str]:
     command = [sys.executable, str(ROOT / "manage.py"), "serve", "--no-browser", "--port", "0"]
     environment = dict(os.environ) | ({"MODEL": model} if model else {})
     environment.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
@@ -88,24 +98,30 @@ def _started(model: str) -> subprocess.Popen[str]:
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+        stderr=errors,
         text=True,
         start_new_session=True,
     )
 
 
-def _awaited(process: subprocess.Popen[str]) -> str:
+def _signature() -> str:
+    """Return who signed the engine's lock last, without touching the lock: a server may want it just now."""
+    try:
+        return engine_lock_path().read_text().strip()
+    except OSError:
+        return ""
+
+
+def _awaited(process: subprocess.Popen[str], old: str, errors: IO[str]) -> str:
     deadline = time.monotonic() + _STARTING_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            said = (process.stderr.read() if process.stderr else "").strip().splitlines()
+            errors.seek(0)
+            said = errors.read().strip().splitlines()
             raise CommandError(said[-1] if said else _("The server ended at once."))
-        try:
-            if (address := _running()) is not None and _listens(address):
-                return address
-        except EngineTaken:
-            # It has the lock and has not said yet where it listens.
-            pass
+        signed = _signature()
+        if signed.startswith("http") and signed != old and _listens(signed):
+            return signed.rstrip("/")
         time.sleep(0.1)
     raise CommandError(_("The server did not start in time."))
 
@@ -114,8 +130,11 @@ def _awaited(process: subprocess.Popen[str]) -> str:
 def token(owner: Any) -> Iterator[str]:
     """Give a token for this terminal alone, which is revoked at its end; those of dead terminals are too."""
     _revoke_what_was_left(owner)
-    name = f"{_NAME} {os.getpid()}"
-    secret = create_token(owner, name)
+    name = f"{_NAME}{os.getpid()}"
+    try:
+        secret = create_token(owner, name)
+    except Refused as reason:
+        raise CommandError(str(reason)) from reason
     try:
         yield secret
     finally:
@@ -124,8 +143,8 @@ def token(owner: Any) -> Iterator[str]:
 
 
 def _revoke_what_was_left(owner: Any) -> None:
-    for left in ApiToken.objects.for_owner(owner).standing().filter(name__startswith=f"{_NAME} "):
-        number = left.name.removeprefix(f"{_NAME} ")
+    for left in ApiToken.objects.for_owner(owner).standing().filter(name__startswith=_NAME):
+        number = left.name.removeprefix(_NAME)
         if number.isdigit() and (int(number) == os.getpid() or not _lives(int(number))):
             revoke_token(left)
 

@@ -147,3 +147,12 @@ def test_the_installations_own_token_takes_nobody_elses_name(owner):
     create_token(owner, "MCP")
     with pytest.raises(Refused, match="already"):
         tokens.own_token(owner, "MCP")
+
+
+@pytest.mark.parametrize("path", ["/settings/tokens/", "/admin/", "/admin/chat/fact/"])
+def test_a_token_makes_no_token_and_opens_no_admin_site(owner, path):
+    secret = create_token(owner, "a program")
+    client = Client(headers={"authorization": f"Bearer {secret}"})
+    for answer in (client.get(path), client.post(path, {"name": "another"})):
+        assert answer.status_code == 403
+    assert ApiToken.objects.count() == 1

@@ -65,6 +65,12 @@ class TestChats:
         assert "a new one has begun" in typed("Are you there?")
         assert Message.objects.filter(role="user").get().content == "Are you there?"
 
+    def test_one_that_is_gone_is_left_without_a_word(self, typed, talk):
+        typed("/temporary", "Hello")
+        Conversation.objects.all().delete()
+        assert "A new chat." in typed("/new")
+        assert (talk.conversation, talk.temporary) == ("", False)
+
     def test_its_history_is_hidden_from_the_model_and_shown_again(self, typed, scripted):
         typed("I like rye bread", "/clear", "What do I like?")
         assert "rye" not in str(scripted.calls[-1].turns)
@@ -89,6 +95,26 @@ class TestChats:
     @pytest.mark.parametrize("command", ["/clear", "/history", "/forget", "/save"])
     def test_where_nothing_was_said_there_is_nothing_to_do(self, typed, command):
         assert "Nothing has been said here yet." in typed(command)
+
+
+class TestLongLists:
+    """What comes in pages is shown whole, and once."""
+
+    def test_more_memories_than_a_page_holds(self, typed, make_fact):
+        for n in range(101):
+            make_fact(f"User keeps {n} bees")
+        shown = typed("/memories")
+        assert all(shown.count(f"keeps {n} bees") == 1 for n in range(101))
+
+    def test_more_messages_than_a_page_holds(self, typed, owner):
+        from chat.actions.owners import default_app
+
+        long = Conversation.objects.create(owner=owner, app=default_app(owner), title="Long")
+        Message.objects.bulk_create(
+            Message(conversation=long, seq=n, role="user", content=f"word{n}.") for n in range(1, 104)
+        )
+        shown = typed(f"/load {long.pk}")
+        assert all(shown.count(f"word{n}.") == 1 for n in range(1, 104))
 
 
 class TestMemory:

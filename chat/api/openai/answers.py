@@ -48,9 +48,12 @@ class Answer:
         return "length" if self._asked.run.finish == "length" else "stop"
 
     def failure(self) -> Problem | None:
-        """Return what went wrong with the reply, None where nothing did."""
+        """Return what kept the reply from its end, None where nothing did: half of one is no whole one."""
         run = self._asked.run
-        return Problem("broken", spoken.said(run.failure)) if run.state == MessageState.FAILED else None
+        if run.state == MessageState.COMPLETE:
+            return None
+        # What was said is saved: to send it once more would say it twice.
+        return Problem("broken", spoken.said(run.failure), headers={"x-should-retry": "false"})
 
     def headers(self) -> dict[str, str]:
         """Return what tells a program where its words have gone."""

@@ -88,7 +88,7 @@ def _conversation(
     if memory and memory not in MemoryMode.values:
         raise invalid(_("Memory is “on”, “read_only” or “off”."), "metadata", "memory")
     if wanted and wanted != NEW:
-        return _own(owner, wanted)
+        return _as_chosen(_own(owner, wanted), chosen)
     app = _app(owner, chosen["app"])
     if wanted == NEW:
         title = messages.title_of(history[0][1] if history else text)
@@ -100,6 +100,17 @@ def _conversation(
     mode = memory or MemoryMode.OFF
     found = borrowed.continued(owner, app, mode, system, history)
     return found or borrowed.begin(owner, app, history, system_prompt=system, memory_mode=mode)
+
+
+def _as_chosen(found: Conversation, chosen: dict[str, str]) -> Conversation:
+    """Refuse what a conversation that is there would not keep to."""
+    if chosen["memory"] not in ("", found.memory_mode):
+        said = _("In this conversation memory is “%s”. Change it there, or leave “memory” out.")
+        raise invalid(said % found.memory_mode, "metadata", "memory")
+    if chosen["app"] not in ("", found.app.slug):
+        said = _("This conversation belongs to the app “%s”.")
+        raise invalid(said % found.app.slug, "metadata", "app")
+    return found
 
 
 def _own(owner: Any, key: str) -> Conversation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from argparse import ArgumentParser
 from typing import Any
@@ -36,6 +37,9 @@ class Command(BaseCommand):
         parser.add_argument("--owner", default=None, help="whose chats, on a server with several people")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # A window that is closed, or a line that is lost, ends this as Ctrl-D does, and nothing is left.
+        for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
+            signal.signal(number, _end)
         screen = Screen(sys.stdout, coloured=is_coloured(sys.stdout) and not options["no_color"])
         with server(options["model"]) as address:
             try:
@@ -68,3 +72,7 @@ class Command(BaseCommand):
         well = talk_until_end(talk, lines)
         talk.leave()
         return well or lines.by_hand
+
+
+def _end(_number: int, _frame: Any) -> None:
+    raise SystemExit(1)

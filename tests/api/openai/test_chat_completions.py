@@ -62,6 +62,32 @@ class TestWhole:
         assert told(problem) == "The server is away."
 
 
+def test_a_message_whose_reply_failed_is_not_sent_again_by_itself(client, scripted):
+    scripted.replies.append(ProviderError("The server is away."))
+    patient = client.with_options(max_retries=2)
+    with pytest.raises(openai.InternalServerError):
+        patient.chat.completions.create(model="any", messages=[{"role": "user", "content": "Once"}])
+    assert Message.objects.filter(role="user").count() == 1
+
+
+def test_half_a_reply_is_not_taken_for_a_whole_one(client, scripted, gate):
+    from concurrent.futures import ThreadPoolExecutor
+
+    from chat.generation import run as generation
+
+    scripted.replies.append("one two three")
+    with ThreadPoolExecutor() as pool:
+        said = [{"role": "user", "content": "Count"}]
+        asked = pool.submit(client.chat.completions.create, model="any", messages=said)
+        until(lambda: generation.running())
+        gate.release(1)
+        until(lambda: Message.objects.filter(role="assistant").exists())
+        generation.stop(Message.objects.get(role="assistant").pk)
+        with pytest.raises(openai.InternalServerError) as problem:
+            asked.result(20)
+    assert told(problem) == "You stopped this reply."
+
+
 class TestStreamed:
     """A reply that comes as it is written."""
 

@@ -122,6 +122,31 @@ class TestInAConversation:
         with pytest.raises(openai.NotFoundError):
             ask(SAID, metadata={"app": "nowhere"})
 
+    @pytest.mark.parametrize(("name", "value"), [("memory", "off"), ("app", "elsewhere")])
+    def test_what_it_would_not_keep_to_is_refused(self, ask, name, value):
+        there = {"conversation": ask(SAID, metadata={"conversation": "new"}).conversation}
+        with pytest.raises(openai.BadRequestError):
+            ask("My cat is called Miso.", metadata=there | {name: value})
+        assert Message.objects.count() == 2
+
+    @pytest.mark.parametrize("where", [{}, {"conversation": "new"}])
+    def test_an_app_that_was_put_away_takes_none(self, ask, owner, where):
+        work = apps.create(owner, "Work")
+        apps.archive(work)
+        with pytest.raises(openai.BadRequestError, match="put away"):
+            ask(SAID, metadata=where | {"app": work.slug})
+        assert not Conversation.objects.exists()
+
+    def test_a_temporary_one_of_somebody_elses_making_keeps_its_metadata_and_its_end(self, ask, owner):
+        from chat.actions import keeping
+
+        own = {"mine": "yes"}
+        made = keeping.begin(owner, temporary=True, memory_mode="off", metadata=own)
+        ask(SAID, metadata={"conversation": str(made.pk)})
+        made.refresh_from_db()
+        assert made.metadata == own
+        assert not Job.objects.filter(kind="discard").exists()
+
     def test_while_a_reply_is_written_the_next_message_waits(self, ask, scripted, gate):
         gate.release(1)
         first = ask(SAID, metadata={"conversation": "new"})
