@@ -24,8 +24,6 @@ from django.db.migrations.loader import MigrationLoader
 
 _DATABASE, _KEY, _MANIFEST = "memoryapp.sqlite3", "secret_key", "manifest.json"
 _FORMAT, _VERSION = "memoryapp-backup", 1
-# Pages that are copied at once, with a pause after them in which others may write: 4 MB and 10 ms.
-_PAGES, _PAUSE = 1000, 0.01
 # What SQLite keeps beside a database; without the database they say nothing.
 _BESIDE = ("-wal", "-shm")
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError)
@@ -96,7 +94,8 @@ def restore(source: Path, now: datetime) -> list[Path]:
 
 def _copy(source: Path, target: Path) -> None:
     with closing(sqlite3.connect(source)) as here, closing(sqlite3.connect(target)) as there:
-        here.backup(there, pages=_PAGES, sleep=_PAUSE)
+        # In one step: between two it would begin anew whenever somebody wrote, and readers hold up no writer.
+        here.backup(there)
         # In one file: what goes into the archive is this one alone.
         there.execute("PRAGMA journal_mode=DELETE")
     target.chmod(0o600)

@@ -6,7 +6,7 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -74,7 +74,7 @@ def _of_object(reader: Reader) -> Iterator[Part]:
         known = True
         yield Part("source", mem0.SOURCE)
         for n, _item in enumerate(reader.items()):
-            yield mem0.part(reader.value(f"{name}[{n}]"), f"{name}[{n}]")
+            yield _understood(mem0.part, reader.value(f"{name}[{n}]"), f"{name}[{n}]")
     if not known:
         raise BadFile(_("This is none of the files that can be taken."))
 
@@ -87,7 +87,7 @@ def _of_list(reader: Reader) -> Iterator[Part]:
         if read is None:
             read = _reader_of(value, where)
             yield Part("source", read.SOURCE)
-        yield read.part(value, where)
+        yield _understood(read.part, value, where)
     if read is None:
         raise BadFile(_("There is nothing in this file."))
 
@@ -126,3 +126,11 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
             yield archive
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
         raise BadFile(_("This archive is damaged, or locked with a password.")) from error
+
+
+def _understood(read: Callable[[Any, str], Part], value: Any, where: str) -> Part:
+    """Return what one item says; other programs' files may hold any shape where another was meant."""
+    try:
+        return read(value, where)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise BadFile(_("this has not the form that it should have"), where) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import IO, Any, NoReturn
@@ -31,7 +32,7 @@ class Reader:
         self._ended = False
         # Of what was let go already.
         self._lines, self._column = 0, 0
-        self._decoder = json.JSONDecoder(parse_constant=_no_constant)
+        self._decoder = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
 
     def peek(self) -> str:
         """Return the next character that is not blank, without taking it; "" at the end."""
@@ -138,6 +139,14 @@ class Reader:
         lines = before.count("\n")
         column = len(before) - before.rfind("\n") if lines else self._column + len(before) + 1
         return _("line %(line)d, column %(column)d") % {"line": self._lines + lines + 1, "column": column}
+
+
+def _finite(text: str) -> float:
+    """Return a number; one that is too large for any would be read as infinity, which no database takes."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(text)
+    return number
 
 
 def _no_constant(name: str) -> NoReturn:

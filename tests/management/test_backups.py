@@ -17,7 +17,6 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from chat.actions.owners import local_owner
-from chat.management import backups
 from chat.management.backups import back_up, restore
 from chat.management.engine_lock import lock_engine
 from chat.models import Fact
@@ -89,8 +88,7 @@ def test_it_comes_back_and_what_was_here_is_kept_aside(lived, place, tmp_path):
     assert stat.S_IMODE((place / "secret_key").stat().st_mode) == 0o600
 
 
-def test_it_is_made_while_somebody_writes(lived, place, tmp_path, monkeypatch):
-    monkeypatch.setattr(backups, "_PAGES", 20)
+def test_it_is_made_while_somebody_writes(lived, place, tmp_path):
     writing = sqlite3.connect(place / "memoryapp.sqlite3", isolation_level=None)
     writing.execute("BEGIN IMMEDIATE")
     writing.execute("UPDATE chat_fact SET quote = 'not committed'")

@@ -87,6 +87,34 @@ def test_a_wrong_value_is_told_with_its_path(owner, world, file, path, value, wh
     assert not Deletion.objects.filter(state="staged").exists()
 
 
+def test_a_number_that_is_too_large_for_any_is_told(owner, world, file):
+    text = json.dumps(world).replace('"metadata": {', '"metadata": {"a": 1e999, ', 1).encode()
+    assert b"1e999" in text
+    with pytest.raises(BadFile, match="a number that is none"):
+        importing.dry_run(owner, file(text))
+
+
+def test_a_file_that_holds_more_than_a_machine_can_is_not_read_to_its_end(owner, world, file, monkeypatch):
+    monkeypatch.setattr("chat.actions.importing.run._HELD", 2)
+    with pytest.raises(BadFile, match="more than anybody's memory"):
+        importing.dry_run(owner, file(world))
+
+
+@pytest.mark.parametrize(
+    "node", [{"parent": {}, "message": None}, {"parent": "r", "message": {"author": []}}, 7]
+)
+def test_another_programs_file_of_an_unexpected_form_is_told_with_its_place(owner, file, node):
+    chat = {
+        "title": "A",
+        "create_time": 1.0,
+        "mapping": {"r": {"parent": None}, "a": node},
+        "current_node": "a",
+    }
+    with pytest.raises(BadFile, match=r"\[0\]"):
+        importing.carry_out(owner, file(json.dumps([chat]).encode()))
+    assert not Conversation.objects.exists()
+
+
 def test_a_missing_value_is_told_with_its_path(owner, world, file):
     del world["conversations"][0]["messages"][17]["role"]
     with pytest.raises(BadFile, match=r"^conversations\[0\]\.messages\[17\]\.role: is missing\.$"):

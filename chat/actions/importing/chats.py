@@ -129,8 +129,8 @@ class Chats:
         """Return the conversations with what is here of each, in a few queries for all."""
         owner = self._owner
         wanted = {key for c in portion for key in (c.id, derived(owner, c.id), derived(owner, c.id, "copy"))}
-        # What a killed import has left is as good as gone.
-        there = Conversation.objects.exclude(deletion__state=DeletionState.STAGED)
+        # What a killed import of this owner has left is as good as gone; another's keeps its ids.
+        there = Conversation.objects.exclude(deletion__state=DeletionState.STAGED, owner=owner)
         rows = found(there, "pk", wanted, "pk", "owner_id", "deletion_id")
         owners = {key for key, _owner, _deletion in rows}
         mine = {key: self._hindrance(leaving) for key, owner_id, leaving in rows if owner_id == owner.pk}

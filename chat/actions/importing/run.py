@@ -31,6 +31,8 @@ from .staging import hold, show, staged
 
 # What is written at once: so many messages, or one conversation, or so many of these.
 _MESSAGES, _CONVERSATIONS = 400, 50
+# What may be held whole, one by one: memories, what happened to them, apps and what they remember.
+_HELD = 100_000
 
 
 @dataclass(slots=True)
@@ -128,9 +130,13 @@ def _portions(
 ) -> Iterator[list[ConversationIn]]:
     portion: list[ConversationIn] = []
     seen: set[UUID] = set()
-    held = 0
+    held = whole = 0
     for part in parts:
         value = part.value
+        if part.kind != "conversation":
+            whole += 1 + len(getattr(value, "history", ())) + len(getattr(value, "memories", ()))
+        if whole > _HELD:
+            raise BadFile(_("this file holds more than anybody's memory"), part.where)
         if part.kind == "conversation":
             _once(seen, value.id, f"{part.where}.id")
             for number, message in enumerate(value.messages):

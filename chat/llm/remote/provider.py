@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,8 @@ from .lanes import Gate, Pass
 from .seats import Seats
 from .thinking import Thoughts
 from .wire import Json, Patience, Wire
+
+logger = logging.getLogger(__name__)
 
 # Pauses before a call that nothing came of is made again; who keeps in touch sits a longer outage out.
 _PAUSES = (0.5, 2.0)
@@ -69,7 +72,13 @@ class RemoteProvider:
 
     def connect(self) -> Capabilities:
         """Find out what the server can do, and use it so from now on; raises ProviderError."""
-        found = probe(self._wire, *self._wanted)
+        try:
+            found = probe(self._wire, *self._wanted)
+        except ProviderError:
+            raise
+        except Exception as surprise:  # what is at an address may say anything, in any shape
+            logger.warning("a server's answer made no sense", exc_info=True)
+            raise ProviderError(troubles.NO_SENSE) from surprise
         self._counter.forget()
         self._seats.count = found.places if found.kind == "llama-server" else 0
         self._gate.places = found.places
@@ -182,7 +191,10 @@ class RemoteProvider:
                 if request.background:
                     # An ousted try begins anew: nothing that it has written may stand before the next one's.
                     written = list(pieces)
-                    pieces = [] if ticket.ousted else written
+                    if ticket.ousted:
+                        continue
+                    yield from written
+                    return
                 yield from pieces
                 if not ticket.ousted:
                     return

@@ -192,3 +192,12 @@ def test_the_key_goes_to_the_server_and_into_no_log(caplog):
         assert {h["Authorization"] for _path, _body, h in server.asked} == {"Bearer sk-very-secret"}
         assert "sk-very-secret" not in caplog.text + repr(provider) + repr(provider.__dict__)
         provider.close()
+
+
+def test_whatever_an_address_says_it_is_a_sentence_and_no_crash():
+    odd = {"data": [{"id": "m", "aliases": None}]}
+    with pretending(v1__models=odd, v1__chat__completions={"choices": {"a": 1}}) as server:
+        provider = RemoteProvider(parse(server.url), model="another")
+        with pytest.raises(ProviderError):
+            provider.connect()
+        provider.close()
