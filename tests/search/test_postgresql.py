@@ -15,15 +15,12 @@ from .postgresql import Unavailable, server
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-# What a database may do differently: search, cascades and undo, places in a chat, packed messages, jobs.
+# What a database may do differently: search, cascades and undo, jobs.
 CENTRAL = (
     "tests/search/test_finding.py",
     "tests/search/test_index.py",
-    "tests/actions/test_deletions.py",
-    "tests/actions/test_erasing.py",
     "tests/actions/test_jobs.py",
     "tests/actions/test_undo.py",
-    "tests/topics/test_storage.py",
 )
 
 
