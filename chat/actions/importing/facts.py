@@ -19,13 +19,14 @@ from chat.memory import evict as rule
 from chat.memory.kinds import KINDS
 from chat.memory.secrets import redact
 from chat.memory.similar import normalise
-from chat.models import Conversation, DeletionState, Fact, FactEvent, FactEventKind, Message
+from chat.models import DeletionState, Fact, FactEvent, FactEventKind
 from chat.porting.shapes import FactIn, GraphIn
 
 from .chats import Chats
 from .forgotten import Forgotten
 from .keys import derived, found, own_keys
 from .outcome import Outcome
+from .sources import Sources
 from .ties import add_ties
 
 _LEFT = {"id", "history", "source_conversation", "source_message", "supersedes", "text", "quote"}
@@ -168,7 +169,7 @@ class Facts:
 
     def write(self, chats: Chats, tied: GraphIn) -> None:
         """Store what is new and what has changed, with histories and ties. In the caller's transaction."""
-        sources = _Sources(self._owner, self._given, chats)
+        sources = Sources(self._owner, self._given, chats)
         there = {*self._here, *(self.keys[fact.id] for fact in self.added), *self._texts.values()}
         rows = {fact.id: self._row(fact, sources, there) for fact in self.added}
         Fact.objects.bulk_create(rows.values())
@@ -190,10 +191,10 @@ class Facts:
             if fresh.superseded_at is None:
                 lineage.keep_one_value(fresh, USER, _IMPORTED)
 
-    def _row(self, fact: FactIn, sources: _Sources, there: set[UUID]) -> Fact:
+    def _row(self, fact: FactIn, sources: Sources, there: set[UUID]) -> Fact:
         return Fact(pk=self.keys[fact.id], owner=self._owner, **self._columns(fact, sources, there))
 
-    def _columns(self, fact: FactIn, sources: _Sources, there: set[UUID]) -> dict[str, Any]:
+    def _columns(self, fact: FactIn, sources: Sources, there: set[UUID]) -> dict[str, Any]:
         columns = {name: getattr(fact, name) for name in FactIn.model_fields if name not in _LEFT}
         above = self.keys.get(fact.supersedes) if fact.supersedes else None
         return columns | {
@@ -208,7 +209,7 @@ class Facts:
     def _safe(self, text: str) -> str:
         return redact(text) if self._redacts and text else text
 
-    def _history(self, facts: Sequence[FactIn], sources: _Sources) -> list[FactEvent]:
+    def _history(self, facts: Sequence[FactIn], sources: Sources) -> list[FactEvent]:
         """Return the events that are not here yet, without forgotten words."""
         rows = []
         for fact in facts:
@@ -264,7 +265,7 @@ class Facts:
         over = [rows[key] for key in self._over]
         archive.put_away(over, FactEventKind.EVICT, "no room for it when it was imported", timezone.now())
 
-    def _change(self, sources: _Sources, there: set[UUID]) -> None:
+    def _change(self, sources: Sources, there: set[UUID]) -> None:
         for fact in self._changed:
             row = Fact.objects.select_for_update().select_related("owner").get(pk=self.keys[fact.id])
             words = row.text
@@ -297,34 +298,6 @@ class Facts:
                 if newer is not None:
                     lineage.append(newer, older.pk)
                     newer.save(update_fields=["supersedes"])
-
-
-class _Sources:
-    """Where facts come from, as far as that is here."""
-
-    def __init__(self, owner: Any, facts: Sequence[FactIn], chats: Chats) -> None:
-        self._chats = chats
-        messages = {key for f in facts for key in (f.source_message, *(e.source_message for e in f.history))}
-        wanted = {self._message(key) for key in messages if key is not None}
-        mine = Message.objects.for_owner(owner)
-        self._messages = {pk for (pk,) in found(mine, "pk", wanted, "pk")}
-        chosen = {key for fact in facts if (key := fact.source_conversation) is not None}
-        chosen_keys = {chats.keys.get(key, key) for key in chosen}
-        rows = Conversation.objects.for_owner(owner)
-        self._conversations = {pk for (pk,) in found(rows, "pk", chosen_keys, "pk")}
-
-    def conversation(self, key: UUID | None) -> UUID | None:
-        """Return the key of the conversation here, if there is one."""
-        ours = self._chats.keys.get(key, key) if key else None
-        return ours if ours in self._conversations else None
-
-    def message(self, key: UUID | None) -> UUID | None:
-        """Return the key of the message here, if there is one."""
-        ours = self._message(key) if key else None
-        return ours if ours in self._messages else None
-
-    def _message(self, key: UUID) -> UUID:
-        return self._chats.messages.get(key, key)
 
 
 def _is_live(fact: FactIn) -> bool:

@@ -11,6 +11,7 @@ from chat.llm.types import Finish, Turn
 
 from . import gbnf
 from .capabilities import Binding, Capabilities, schema
+from .forms import Form
 from .wire import Json
 
 STRICTER = (
@@ -25,7 +26,7 @@ _JSON_TOKENS = 16  # of `{"answer":""}` around the answer itself
 class Bound:
     """One grammar, as one server can be held to it."""
 
-    form: gbnf.Form
+    form: Form
     extra: Json
     in_json: bool = False
 

@@ -6,8 +6,8 @@ import logging
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
-from typing import Any
 
 from chat.llm import meter
 from chat.llm.types import (
@@ -287,19 +287,11 @@ class RemoteProvider:
     def _messages(self, turns: Sequence[Turn]) -> list[Json]:
         return messages_for(self.found, turns)
 
-    def _watched(self) -> _Watched:
-        return _Watched(self.trouble)
-
-
-class _Watched:
-    """Notes that the server is away when a plain request finds it so."""
-
-    def __init__(self, trouble: threading.Event) -> None:
-        self._trouble = trouble
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, problem: BaseException | None, trace: object) -> None:
-        if isinstance(problem, troubles.ServerAway | troubles.ServerBusy):
-            self._trouble.set()
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Note that the server is away when a plain request finds it so."""
+        try:
+            yield
+        except (troubles.ServerAway, troubles.ServerBusy):
+            self.trouble.set()
+            raise
