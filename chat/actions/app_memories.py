@@ -26,7 +26,7 @@ from chat.models import (
     Message,
 )
 
-from . import events, jobs
+from . import events, jobs, tombstones
 from .facts import OnItsWayOut
 from .messages import Refused
 from .owners import hold_memory
@@ -220,6 +220,7 @@ def remove(deletion: Deletion) -> None:
     gone = list(AppMemory.objects.filter(deletion=deletion))
     if not gone:
         return
+    tombstones.bury_told(deletion.owner, gone, deletion.pressed_at)
     told = {m.source_conversation_id for m in gone if m.source_conversation_id}
     told.update(UUID(key) for m in gone for key in m.metadata.get("related_conversations", []))
     if deletion.app_id is not None:

@@ -14,18 +14,44 @@ from numpy.typing import NDArray
 from chat.memory.consolidate import repeated
 from chat.memory.extract import Candidate, Refusal
 from chat.memory.similar import normalise
-from chat.models import DeletionState, Fact, Message, Tombstone
+from chat.models import AppMemory, DeletionState, Fact, Message, Tombstone
 
 
 def digest_of(owner: Any, text: str) -> str:
     """Return the HMAC-SHA256 of a text's normal form, keyed with the secret key and bound to the owner."""
-    salt = f"chat.tombstone.{owner.pk}"
-    return salted_hmac(salt, normalise(text), algorithm="sha256").hexdigest()
+    return _hash(f"chat.tombstone.{owner.pk}", normalise(text))
+
+
+def digests_told(owner: Any, content: str, keys: Iterable[Any]) -> set[str]:
+    """Return the digests by which something that an app remembered is known: its words and these keys.
+
+    `keys` are its own and those of the conversations that it tells of. They are no digests of a fact.
+    """
+    salt = f"chat.tombstone.app.{owner.pk}"
+    return {_hash(salt, said) for said in (normalise(content), *map(str, keys)) if said}
+
+
+def _hash(salt: str, said: str) -> str:
+    return salted_hmac(salt, said, algorithm="sha256").hexdigest()
 
 
 def bury(owner: Any, wordings: Iterable[str], pressed_at: datetime) -> None:
     """Leave a tombstone for every wording; one that is there keeps the later press. In a transaction."""
-    digests = {digest_of(owner, text) for text in wordings if normalise(text)}
+    _bury(owner, {digest_of(owner, text) for text in wordings if normalise(text)}, pressed_at)
+
+
+def bury_told(owner: Any, memories: Iterable[AppMemory], pressed_at: datetime) -> None:
+    """Do that for what apps remembered: no file brings it back, in these words or of these conversations."""
+    digests: set[str] = set()
+    for memory in memories:
+        related = memory.metadata.get("related_conversations", [])
+        digests |= digests_told(
+            owner, memory.content, (memory.pk, memory.source_conversation_id or "", *related)
+        )
+    _bury(owner, digests, pressed_at)
+
+
+def _bury(owner: Any, digests: set[str], pressed_at: datetime) -> None:
     mine = Tombstone.objects.filter(owner=owner, digest__in=digests)
     known = set(mine.values_list("digest", flat=True))
     mine.filter(pressed_at__lt=pressed_at).update(pressed_at=pressed_at)

@@ -55,10 +55,10 @@ class Deletion(OwnedModel):
 
 
 class Tombstone(OwnedModel):
-    """The keyed hash of a forgotten fact's normalised text: no text, no vector (design §3)."""
+    """The keyed hash of a forgotten text, or of the key of what told it: no text, no vector (design §3)."""
 
     digest = models.CharField(max_length=64)
-    # Messages from before this moment must not teach the fact again; later ones may.
+    # Messages from before this moment must not teach it again; later ones may.
     pressed_at = models.DateTimeField()
 
     objects: ClassVar[OwnedQuerySet[Tombstone]] = OwnedQuerySet.as_manager()  # type: ignore[assignment]

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from .parts import Part
 from .problems import BadFile
-from .said import Said, as_list, as_object, conversation, in_line, key, moment, text_of
+from .said import Said, as_list, as_object, conversation, date, in_line, key, known, text_of
 
 SOURCE, MARK = "chatgpt", "mapping"
 _ROLES = {"user": "user", "assistant": "assistant", "tool": "tool", "system": "system"}
@@ -25,35 +25,35 @@ def part(value: Any, where: str) -> Part:
     """Return one conversation."""
     chat = as_object(value, where)
     mapping = as_object(chat.get("mapping"), f"{where}.mapping")
-    begun = moment(chat.get("create_time"), f"{where}.create_time", datetime.now(UTC).replace(microsecond=0))
-    roots = _tree(mapping, f"{where}.mapping", begun)
-    messages = in_line(roots, chat.get("current_node"))
-    if not chat.get("create_time") and messages:
-        begun = messages[0].created_at
+    begun = known(chat.get("create_time"), f"{where}.create_time")
+    changed = known(chat.get("update_time"), f"{where}.update_time")
+    said = _said_in(mapping, f"{where}.mapping")
+    dates = [at for row in said.values() if row is not None and (at := row.fields["created_at"])]
+    shown = begun or min(dates, default=changed or datetime.now(UTC).replace(microsecond=0))
+    messages = in_line(_tree(mapping, said, f"{where}.mapping", begun, shown), chat.get("current_node"))
     raw = chat.get("conversation_id") or chat.get("id")
     if not raw:
         raise BadFile(_("is missing"), f"{where}.id")
-    last = max((m.created_at for m in messages), default=begun)
-    times = (begun, moment(chat.get("update_time"), f"{where}.update_time", last))
+    times = (shown, changed or max((m.created_at for m in messages), default=shown))
     return Part("conversation", conversation(SOURCE, raw, chat.get("title"), messages, times), where)
 
 
-def _tree(mapping: dict[str, Any], where: str, begun: datetime) -> list[Said]:
-    """Return the first messages, each with those that follow it; nodes that say nothing are passed over."""
-    said: dict[str, Said | None] = {}
-    when = begun
-    for name, node in mapping.items():
-        here = f"{where}.{name}"
-        found = _said(name, as_object(node, here), here, when)
-        said[name] = found
-        if found is not None:
-            when = found.fields["created_at"]
+def _said_in(mapping: dict[str, Any], where: str) -> dict[str, Said | None]:
+    """Return by its node what each says; None where that is nothing."""
+    return {name: _said(name, as_object(node, at := f"{where}.{name}"), at) for name, node in mapping.items()}
+
+
+def _tree(
+    mapping: dict[str, Any], said: dict[str, Said | None], where: str, begun: datetime | None, shown: datetime
+) -> list[Said]:
+    """Return the first messages, dated, each with those that follow it."""
     roots: list[Said] = []
     for name, row in said.items():
         if row is None:
             continue
         above = _above(mapping, said, name, where)
         (roots if above is None else above.children).append(row)
+    date(roots, begun, shown)
     # Answers in the order of their parent's list.
     for row in said.values():
         if row is not None:
@@ -76,7 +76,7 @@ def _above(mapping: dict[str, Any], said: dict[str, Said | None], name: str, whe
     return None
 
 
-def _said(name: str, node: dict[str, Any], where: str, when: datetime) -> Said | None:
+def _said(name: str, node: dict[str, Any], where: str) -> Said | None:
     if node.get("message") is None:
         return None
     where = f"{where}.message"
@@ -94,7 +94,7 @@ def _said(name: str, node: dict[str, Any], where: str, when: datetime) -> Said |
         "id": key(message.get("id") or name, SOURCE),
         "role": role,
         "content": text,
-        "created_at": moment(message.get("create_time"), f"{where}.create_time", when),
+        "created_at": known(message.get("create_time"), f"{where}.create_time"),
     }
     recipient = str(message.get("recipient") or "all")
     if role == "tool":

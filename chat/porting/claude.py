@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from .parts import Part
 from .problems import BadFile
-from .said import Said, as_list, as_object, conversation, in_line, key, moment, text_of
+from .said import Said, as_list, as_object, conversation, date, in_line, key, known, moment, text_of
 
 SOURCE, MARK = "claude", "chat_messages"
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant", "system": "system"}
@@ -24,20 +24,20 @@ def part(value: Any, where: str) -> Part:
     if not chat.get("uuid"):
         raise BadFile(_("is missing"), f"{where}.uuid")
     begun = moment(chat.get("created_at"), f"{where}.created_at")
-    roots, last = _tree(as_list(chat["chat_messages"], f"{where}.chat_messages"), where, begun)
+    roots, last = _tree(as_list(chat["chat_messages"], f"{where}.chat_messages"), where)
+    date(roots, begun, begun)
     messages = in_line(roots, chat.get("current_leaf_message_uuid") or last)
-    times = (begun, moment(chat.get("updated_at"), f"{where}.updated_at", begun))
+    times = (begun, known(chat.get("updated_at"), f"{where}.updated_at") or begun)
     return Part("conversation", conversation(SOURCE, chat["uuid"], chat.get("name"), messages, times), where)
 
 
-def _tree(rows: list[Any], where: str, begun: Any) -> tuple[list[Said], str | None]:
+def _tree(rows: list[Any], where: str) -> tuple[list[Said], str | None]:
     """Return the first messages, each with those that follow it, and the last that was said."""
     said: dict[str, Said] = {}
     # A message that says nothing is passed over: its answers answer what it answered.
     instead: dict[str, str | None] = {}
     roots: list[Said] = []
     previous: str | None = None
-    when = begun
     for number, raw in enumerate(rows):
         here = f"{where}.chat_messages[{number}]"
         message = as_object(raw, here)
@@ -47,8 +47,7 @@ def _tree(rows: list[Any], where: str, begun: Any) -> tuple[list[Said], str | No
         parent = str(message["parent_message_uuid"]) if message.get("parent_message_uuid") else previous
         while parent in instead:
             parent = instead[str(parent)]
-        fields = _fields(message, here, when)
-        when = fields["created_at"]
+        fields = _fields(message, here)
         if not fields["content"]:
             instead[name] = parent
             continue
@@ -59,7 +58,7 @@ def _tree(rows: list[Any], where: str, begun: Any) -> tuple[list[Said], str | No
     return roots, previous
 
 
-def _fields(message: dict[str, Any], where: str, when: Any) -> dict[str, Any]:
+def _fields(message: dict[str, Any], where: str) -> dict[str, Any]:
     role = _ROLES.get(str(message.get("sender")))
     if role is None:
         raise BadFile(_("is none of the words that may stand here"), f"{where}.sender")
@@ -74,7 +73,7 @@ def _fields(message: dict[str, Any], where: str, when: Any) -> dict[str, Any]:
         "id": key(message["uuid"], SOURCE),
         "role": role,
         "content": text_of(said),
-        "created_at": moment(message.get("created_at"), f"{where}.created_at", when),
+        "created_at": known(message.get("created_at"), f"{where}.created_at"),
     }
 
 

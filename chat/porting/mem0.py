@@ -18,7 +18,7 @@ from chat.memory.subjects import subject_of
 
 from .parts import Part, Refusal
 from .problems import BadFile
-from .said import as_object, key, moment
+from .said import as_object, key, known
 from .shapes import EventIn, FactIn
 
 SOURCE, MARK = "mem0", "memory"
@@ -50,8 +50,10 @@ def user_of(memory: dict[str, Any]) -> str:
 
 
 def _fact(memory: dict[str, Any], text: str, where: str) -> FactIn:
-    first = moment(memory.get("created_at"), f"{where}.created_at", datetime.now(UTC))
-    last = max(first, moment(memory.get("updated_at"), f"{where}.updated_at", first))
+    created = known(memory.get("created_at"), f"{where}.created_at")
+    changed = known(memory.get("updated_at"), f"{where}.updated_at")
+    first = created or changed or datetime.now(UTC)
+    last = max(first, changed or first)
     fact_id = key(memory["id"], SOURCE, user_of(memory))
     kind = guess_kind(text)
     fact = FactIn(
@@ -64,6 +66,7 @@ def _fact(memory: dict[str, Any], text: str, where: str) -> FactIn:
         first_seen=first,
         last_seen=last,
         last_used=last,
+        undated=created is None and changed is None,
     )
     names = ("text", "category", "kind", "subject", "confidence", "mention_count", "pinned")
     after = {name: getattr(fact, name) for name in names}

@@ -7,8 +7,8 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
+from .columns import Shape
 from .problems import BadFile, of_pydantic
-from .shapes import Shape
 
 S = TypeVar("S", bound=Shape)
 Kind = Literal["source", "settings", "app", "conversation", "fact", "graph", "refused"]

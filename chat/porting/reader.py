@@ -92,13 +92,19 @@ class Reader:
                 # A number may go on in what was not read yet, also after a point.
                 if end + _MAY_GO_ON < len(self._text) or self._ended:
                     if _UNSTORABLE.search(self._text, self._at, end):
-                        found = _storable(found)
+                        found = self._storable(found)
                     self._at = end
                     return found
             if len(self._text) - self._at > MOST_IN_A_VALUE:
                 raise BadFile(_("this is too large"), where or self._place(self._at))
             if not self._more() and self._at >= len(self._text):
                 self._fail(_("the file ends too early"))
+
+    def _storable(self, found: Any) -> Any:
+        try:
+            return _storable(found)
+        except RecursionError:
+            self._fail(_("this is nested too deeply, or holds a number that is none"))
 
     def end(self) -> None:
         """Nothing may follow."""

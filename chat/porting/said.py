@@ -28,10 +28,13 @@ def key(text: Any, *within: Any) -> UUID:
         return uuid5(_NAMES, "/".join(str(part) for part in (*within, text)))
 
 
-def moment(value: Any, where: str, otherwise: datetime | None = None) -> datetime:
-    """Return the moment that seconds since 1970 or an ISO text name; `otherwise` where there is none."""
-    if value in (None, "") and otherwise is not None:
-        return otherwise
+def known(value: Any, where: str) -> datetime | None:
+    """Return the moment that a value names, None where it names none."""
+    return None if value in (None, "", 0) else moment(value, where)
+
+
+def moment(value: Any, where: str) -> datetime:
+    """Return the moment that seconds since 1970 or an ISO text name."""
     try:
         if isinstance(value, str):
             found = datetime.fromisoformat(value)
@@ -73,6 +76,20 @@ class Said:
     parent: str | None
     fields: dict[str, Any]
     children: list[Said] = field(default_factory=list)
+
+
+def date(roots: Sequence[Said], begun: datetime | None, otherwise: datetime) -> None:
+    """Give messages without a date that of what they answer, or of the beginning of their chat.
+
+    They were said after it, so nothing that was forgotten before is taken for forgotten. Where there is none
+    either, nobody knows when it was said: it is marked as undated, and shown as of `otherwise`.
+    """
+    waiting = [(root, begun) for root in roots]
+    while waiting:
+        said, above = waiting.pop()
+        at = said.fields["created_at"] or above
+        said.fields |= {"created_at": at or otherwise, "undated": at is None}
+        waiting += [(child, at) for child in said.children]
 
 
 def in_line(roots: Sequence[Said], current: str | None) -> list[MessageIn]:

@@ -5,11 +5,11 @@ Columns that came later have a value for older files. Other programs' files are 
 
 from __future__ import annotations
 
-from datetime import date
-from typing import Annotated, Any, Literal
+from datetime import date, datetime
+from typing import Annotated
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import AfterValidator, AwareDatetime, Field
 
 from chat.memory.kinds import KINDS
 from chat.models import MAX_CONTENT, Category, EntityType, FactEventKind, MemoryMode, MessageState, Origin
@@ -17,27 +17,7 @@ from chat.models import Role as SpokenBy
 from chat.models import Strategy as Manner
 from chat.models import TitledBy as Titler
 
-# What a column of whole numbers holds in every database.
-_LARGEST = 2**31 - 1
-
-Whole = Annotated[int, Field(ge=0, le=_LARGEST)]
-Share = Annotated[float, Field(ge=0, le=1)]
-JsonObject = dict[str, Any]
-
-
-def _one_of(values: Any) -> Any:
-    return Literal[tuple(values)]
-
-
-class Shape(BaseModel):
-    """An object of a file; members that are not known here are left alone."""
-
-    model_config = ConfigDict(extra="ignore", protected_namespaces=())
-
-
-# Keys that are kept as text.
-Key = Annotated[UUID, PlainSerializer(str)]
-_Place = Annotated[str, Field(pattern=r"^[0-9]{1,9}$")]
+from .columns import LARGEST, JsonObject, Key, Place, Shape, Share, Whole, one_of
 
 
 class SettingsIn(Shape):
@@ -65,8 +45,8 @@ class StateIn(Shape):
     """How a fact was before or after an event; one with its words can be gone back to, and needs the rest."""
 
     text: str = Field("", min_length=1, max_length=300)
-    category: _one_of(Category.values) = ""  # type: ignore[valid-type]
-    kind: _one_of(KINDS) = ""  # type: ignore[valid-type]
+    category: one_of(Category.values) = ""  # type: ignore[valid-type]
+    kind: one_of(KINDS) = ""  # type: ignore[valid-type]
     subject: str = Field("", max_length=80)
     confidence: Share = 0.0
     mention_count: Whole = 0
@@ -110,7 +90,7 @@ class AppIn(Shape):
     slug: str = Field(min_length=1, max_length=60, pattern=r"^[-a-zA-Z0-9_]+$")
     name: str = Field(min_length=1, max_length=80)
     persona: str = Field("", max_length=4000)
-    strategy: _one_of(Manner.values) = Manner.HYBRID  # type: ignore[valid-type]
+    strategy: one_of(Manner.values) = Manner.HYBRID  # type: ignore[valid-type]
     created_at: AwareDatetime
     archived_at: AwareDatetime | None = None
     memories: list[AppMemoryIn] = []
@@ -138,9 +118,9 @@ class MessageIn(Shape):
 
     id: UUID
     seq: Whole
-    role: _one_of(SpokenBy.values)  # type: ignore[valid-type]
+    role: one_of(SpokenBy.values)  # type: ignore[valid-type]
     content: str = ""
-    state: _one_of(MessageState.values) = MessageState.COMPLETE  # type: ignore[valid-type]
+    state: one_of(MessageState.values) = MessageState.COMPLETE  # type: ignore[valid-type]
     failure: str = Field("", max_length=300)
     note: str = ""
     flagged: bool = False
@@ -150,6 +130,8 @@ class MessageIn(Shape):
     tool_call_id: str = Field("", max_length=120)
     name: str = Field("", max_length=120)
     created_at: AwareDatetime
+    # Nobody knows when it was said; the moment above is one to show.
+    undated: bool = False
     report: ReportIn | None = None
 
 
@@ -175,18 +157,18 @@ class ConversationIn(Shape):
     # None stands in the owner's first app.
     app: UUID | None = None
     title: str = Field("", max_length=120)
-    titled_by: _one_of(Titler.values) = Titler.OPENING  # type: ignore[valid-type]
+    titled_by: one_of(Titler.values) = Titler.OPENING  # type: ignore[valid-type]
     system_prompt: str = ""
-    strategy: _one_of(["", *Manner.values]) = ""  # type: ignore[valid-type]
+    strategy: one_of(["", *Manner.values]) = ""  # type: ignore[valid-type]
     metadata: JsonObject = {}
     pinned: bool = False
-    memory_mode: _one_of(MemoryMode.values) = MemoryMode.ON  # type: ignore[valid-type]
+    memory_mode: one_of(MemoryMode.values) = MemoryMode.ON  # type: ignore[valid-type]
     summary: str = ""
     summarised_through: Whole = 0
     prompt_summary: str = ""
     trimmed_through: Whole = 0
     kept: list[Whole] = []
-    cuts: dict[_Place, Whole] = {}
+    cuts: dict[Place, Whole] = {}
     cleared_through: Whole = 0
     extracted_through: Whole | None = None
     app_memory_after: Whole | None = None
@@ -201,7 +183,7 @@ class EventIn(Shape):
     """One line of a fact's history; older files have no key of it."""
 
     id: UUID | None = None
-    kind: _one_of(FactEventKind.values)  # type: ignore[valid-type]
+    kind: one_of(FactEventKind.values)  # type: ignore[valid-type]
     before: Annotated[JsonObject, AfterValidator(_state)] = {}
     after: Annotated[JsonObject, AfterValidator(_state)] = {}
     actor: str = Field(max_length=20)
@@ -215,13 +197,13 @@ class FactIn(Shape):
 
     id: UUID
     text: str = Field(min_length=1, max_length=300)
-    category: _one_of(Category.values)  # type: ignore[valid-type]
-    kind: _one_of(KINDS)  # type: ignore[valid-type]
+    category: one_of(Category.values)  # type: ignore[valid-type]
+    kind: one_of(KINDS)  # type: ignore[valid-type]
     subject: str = Field("", max_length=80)
     confidence: Share
-    mention_count: Annotated[int, Field(ge=1, le=_LARGEST)] = 1
+    mention_count: Annotated[int, Field(ge=1, le=LARGEST)] = 1
     pinned: bool = False
-    origin: _one_of(Origin.values) = Origin.MANUAL  # type: ignore[valid-type]
+    origin: one_of(Origin.values) = Origin.MANUAL  # type: ignore[valid-type]
     quote: str = ""
     language: str = Field("", max_length=8)
     source_conversation: UUID | None = None
@@ -230,11 +212,18 @@ class FactIn(Shape):
     first_seen: AwareDatetime
     last_seen: AwareDatetime
     last_used: AwareDatetime
+    # Nobody knows when it was said; the moments above are some to show.
+    undated: bool = False
     idle_days: Whole = 0
     superseded_at: AwareDatetime | None = None
     archived_at: AwareDatetime | None = None
-    version: Annotated[int, Field(ge=1, le=_LARGEST)] = 1
+    version: Annotated[int, Field(ge=1, le=LARGEST)] = 1
     history: list[EventIn] = []
+
+    @property
+    def said_at(self) -> datetime | None:
+        """When it was last said, None where nobody knows."""
+        return None if self.undated else self.last_seen
 
 
 class EntityIn(Shape):
@@ -242,7 +231,7 @@ class EntityIn(Shape):
 
     id: UUID
     name: str = Field(min_length=1, max_length=120)
-    type: _one_of(EntityType.values)  # type: ignore[valid-type]
+    type: one_of(EntityType.values)  # type: ignore[valid-type]
     created_at: AwareDatetime
 
 

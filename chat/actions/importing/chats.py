@@ -77,6 +77,8 @@ class Chats:
         # Under which keys the file's facts are here.
         self.facts: dict[UUID, UUID] = {}
         self.keys: dict[UUID, UUID] = {}
+        # Those of the file that are not taken.
+        self.refused: set[UUID] = set()
         self.messages: dict[UUID, UUID] = {}
         self.in_app: dict[UUID | None, list[UUID]] = defaultdict(list)
         self.added: list[UUID] = []
@@ -196,6 +198,7 @@ class Chats:
         why = chat.hindrance or ("" if chat.goes_on else _("It went on here and there, and there once more."))
         if why:
             outcome.refuse(outcome.conversations, name, why)
+            self.refused.add(given.id)
             return False
         outcome.conversations.changed += 1
         outcome.messages.added += len(chat.missing)
@@ -262,14 +265,14 @@ class Chats:
             content=given.content,
             state=MessageState.STOPPED if halted else given.state,
             failure=CLOSED if halted else given.failure,
-            note=self._forgotten.cleaned(given.note, given.created_at),
+            note=self._forgotten.cleaned(given.note, None if given.undated else given.created_at),
             flagged=given.flagged,
             topic_id=topics[chat.key, given.topic] if given.topic else None,
             replaced_by_id=chat.messages[given.replaced_by] if given.replaced_by else None,
             tool_calls=given.tool_calls,
             tool_call_id=given.tool_call_id,
             name=given.name,
-            created_at=given.created_at,
+            created_at=self._forgotten.before(given.created_at) if given.undated else given.created_at,
         )
 
     def _report(self, reply: Message, given: MessageIn) -> PromptReport:

@@ -29,7 +29,7 @@ from .outcome import Outcome
 from .sources import Sources
 from .ties import add_ties
 
-_LEFT = {"id", "history", "source_conversation", "source_message", "supersedes", "text", "quote"}
+_LEFT = {"id", "history", "undated", "source_conversation", "source_message", "supersedes", "text", "quote"}
 _IMPORTED = "imported"
 
 
@@ -90,7 +90,7 @@ class Facts:
             outcome.facts.there += 1
             self.keys[fact.id] = known
             return True
-        if self._stones.knows(fact.text, fact.last_seen):
+        if self._stones.knows(fact.text, fact.said_at):
             self.forgotten.add(fact.id)
             outcome.forgotten += 1
             outcome.refuse(outcome.facts, fact.text, _("You have forgotten this here."))
@@ -115,7 +115,7 @@ class Facts:
             outcome.facts.there += 1
         elif not ours <= theirs:
             outcome.refuse(outcome.facts, fact.text, _("It changed here and there. What is here stays."))
-        elif self._stones.knows(fact.text, fact.last_seen):
+        elif self._stones.knows(fact.text, fact.said_at):
             outcome.forgotten += 1
             outcome.refuse(outcome.facts, fact.text, _("You have forgotten this here."))
         else:

@@ -26,8 +26,9 @@ from .chats import Chats
 from .facts import Facts
 from .forgotten import Forgotten
 from .outcome import Options, Outcome
-from .rooms import Rooms, Told, pruned_soon, settings_to_take
+from .rooms import Rooms, pruned_soon, settings_to_take
 from .staging import hold, show, staged
+from .told import Told
 
 # What is written at once: so many messages, or one conversation, or so many of these.
 _MESSAGES, _CONVERSATIONS = 400, 50
@@ -82,6 +83,8 @@ def carry_out(owner: Any, path: Path, options: Options | None = None) -> Outcome
             hold(batch)
             rooms.count(outcome)
             told = Told(owner, contents.apps, rooms, chats, options, outcome)
+            # Also what was forgotten while the file was read.
+            forgotten = Forgotten(owner, ignored=options.forgotten)
             facts = Facts(owner, contents.facts, forgotten, outcome)
             taken = settings_to_take(owner, contents.settings, outcome)
             _warn_of_pruning(owner, contents, taken, outcome)
