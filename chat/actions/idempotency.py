@@ -33,18 +33,20 @@ class Made:
     again: bool = False
 
 
-def once(owner: Any, key: str, request: bytes, make: Callable[[], Made]) -> Made:
+def once(owner: Any, key: str, request: bytes, make: Callable[[], Made], *, anew: bool = False) -> Made:
     """Return what `make` made, now or, with a key that came before, then; "" is no key.
 
-    `request` are the bytes that tell one request from another; what is kept is their hash. One transaction
-    with whatever `make` does: a killed process has done both or nothing. Raises KeyReused.
+    `request` are the bytes that tell one request from another; what is kept is their hash. With `anew` the
+    key begins again, whatever it made before. One transaction with whatever `make` does: a killed process has
+    done both or nothing. Raises KeyReused.
     """
     if not key:
         return make()
-    digest = salted_hmac("chat.idempotency", request, algorithm="sha256").hexdigest()
+    digest = digest_of(request)
     with transaction.atomic():
         mine = IdempotentRequest.objects.for_owner(owner)
-        mine.filter(key=key, created_at__lte=timezone.now() - KEPT_FOR).delete()
+        before = timezone.now() if anew else timezone.now() - KEPT_FOR
+        mine.filter(key=key, created_at__lte=before).delete()
         row, first = IdempotentRequest.objects.get_or_create(
             owner=owner, key=key, defaults={"digest": digest}
         )
@@ -56,6 +58,22 @@ def once(owner: Any, key: str, request: bytes, make: Callable[[], Made]) -> Made
         row.made, row.status = [str(pk) for pk in made.ids], made.status
         row.save(update_fields=["made", "status"])
     return made
+
+
+def digest_of(request: bytes) -> str:
+    """Return the keyed hash of what tells one request from another."""
+    return salted_hmac("chat.idempotency", request, algorithm="sha256").hexdigest()
+
+
+def renew(owner: Any, key: str, ids: Sequence[str]) -> None:
+    """Note what took the place of what a key made before; in the transaction that made it."""
+    IdempotentRequest.objects.for_owner(owner).filter(key=key).update(made=list(ids))
+
+
+def let_go(owner: Any, key: str, soon: timedelta) -> None:
+    """Let a key that came to its end hold for no longer than `soon` from now."""
+    begun = timezone.now() - KEPT_FOR + soon
+    IdempotentRequest.objects.for_owner(owner).filter(key=key, created_at__gt=begun).update(created_at=begun)
 
 
 def sweep(now: datetime) -> int:

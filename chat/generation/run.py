@@ -58,9 +58,7 @@ def stop(reply_id: Any, patience: float = 0.0) -> bool:
 
     Waits up to `patience` seconds until the text is saved and the conversation free for the next message.
     """
-    with _lock:
-        run = _running.get(str(reply_id))
-    if run is None:
+    if (run := writing(reply_id)) is None:
         return False
     run.stop.set()
     if patience and run.thread is not None:
@@ -68,10 +66,15 @@ def stop(reply_id: Any, patience: float = 0.0) -> bool:
     return True
 
 
+def writing(reply_id: Any) -> Run | None:
+    """Return the reply as this process is writing it, None when it does not."""
+    with _lock:
+        return _running.get(str(reply_id))
+
+
 def await_end(reply_id: Any, patience: float) -> None:
     """Wait until a reply that this process writes has come to its end, but no longer than so many seconds."""
-    with _lock:
-        run = _running.get(str(reply_id))
+    run = writing(reply_id)
     if run is not None and run.thread is not None:
         run.thread.join(patience)
 
@@ -150,6 +153,9 @@ class Run:
     lock: threading.Lock = field(default_factory=threading.Lock)
     later: threading.Timer | None = None
     last_saved: float = field(default_factory=time.monotonic)
+    # Of programs, in the event loop: how many follow it, and how often one went.
+    followers: int = 0
+    partings: int = 0
 
     def main(self) -> None:
         """Write the reply; whatever happens, its row ends in a final state."""

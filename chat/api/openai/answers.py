@@ -16,7 +16,8 @@ from chat.views import spoken
 from .asking import HEADER, Asked
 
 EVENTS = "text/event-stream; charset=utf-8"
-_CODES = {401: "invalid_api_key", 404: "not_found", 409: "conflict", 503: "model_not_ready"}
+_CODES = {401: "invalid_api_key", 404: "not_found", 409: "conflict", 410: "gone", 503: "model_not_ready"}
+_OF_A_KIND = {"key-reused": "idempotency_key_reused"}
 
 
 class Answer:
@@ -57,7 +58,8 @@ class Answer:
 
     def headers(self) -> dict[str, str]:
         """Return what tells a program where its words have gone."""
-        return {f"{HEADER}Conversation": str(self._asked.conversation.pk)}
+        again = {"Idempotency-Replayed": "true"} if self._asked.saying.again else {}
+        return {f"{HEADER}Conversation": str(self._asked.conversation.pk)} | again
 
     def _about(self, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
         return {
@@ -94,7 +96,7 @@ def error(problem: Problem) -> dict[str, Any]:
             "message": problem.detail,
             "type": "server_error" if problem.status >= 500 else "invalid_request_error",
             "param": ".".join(map(str, places)) or None,
-            "code": _CODES.get(problem.status),
+            "code": _OF_A_KIND.get(problem.kind) or _CODES.get(problem.status),
         }
     }
 

@@ -10,15 +10,18 @@ from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
 from chat.actions import borrowed, messages
+from chat.actions.idempotency import KeyReused
 from chat.actions.owners import default_app
 from chat.api.problems import Problem, invalid, not_found
 from chat.generation import run as generation
 from chat.generation.run import Run
 from chat.llm.registry import ModelState, registry
-from chat.models import App, Conversation, MemoryMode
+from chat.models import App, Conversation, MemoryMode, Message
 from chat.views import spoken
 from chat.views.scope import HtmxHttpRequest
 
+from . import repeats
+from .repeats import Saying
 from .schema import ChatRequest
 
 # Each may be said in `metadata` or in a header; the header wins, for not every program lets its user near the
@@ -37,6 +40,16 @@ class Asked:
     model: str
     stream: bool
     with_usage: bool
+    saying: Saying
+
+    @property
+    def returns(self) -> float:
+        """For how many seconds a program that went may come back to the reply.
+
+        A package asks again by itself only until it has heard the beginning of an answer.
+        """
+        comes = self.saying.chosen if self.stream else bool(self.saying.key)
+        return repeats.RETURNS_SECONDS if comes else 0.0
 
 
 def read(body: bytes) -> ChatRequest:
@@ -56,7 +69,6 @@ def begin(request: HtmxHttpRequest, owner: Any, asked: ChatRequest) -> Asked:
 
     Raises Problem, and Refused with a sentence where this cannot be said now.
     """
-    _need_model()
     try:
         system, history, text = asked.said()
     except ValueError as reason:
@@ -64,11 +76,17 @@ def begin(request: HtmxHttpRequest, owner: Any, asked: ChatRequest) -> Asked:
     text = messages.sendable(text)
     chosen = {name: _chosen(request, asked, name) for name in CHOICES}
     generation.settle()
-    found = _conversation(owner, chosen, system, history, text)
-    _said, reply = messages.send_message(owner, text, found)
-    run = generation.start(reply, asked.options)
+    saying = repeats.saying_of(request, owner, sorted(chosen.items()))
+
+    def say() -> tuple[Message, Message]:
+        _need_model()
+        found = _conversation(owner, chosen, system, history, text)
+        return messages.send_message(owner, text, found)
+
+    run = repeats.said_once(saying, say, _need_model, asked.options)
+    found = Conversation.objects.for_owner(owner).get(pk=run.conversation)
     with_usage = bool(asked.stream_options and asked.stream_options.include_usage)
-    return Asked(run, found, registry.status().name, asked.stream, with_usage)
+    return Asked(run, found, registry.status().name, asked.stream, with_usage, saying)
 
 
 def _chosen(request: HtmxHttpRequest, asked: ChatRequest, name: str) -> str:
@@ -135,4 +153,6 @@ def _app(owner: Any, slug: str) -> App:
 
 def refusal(reason: messages.Refused) -> Problem:
     """Return the problem that says why something cannot be said now."""
+    if isinstance(reason, KeyReused):
+        return Problem("key-reused", str(reason))
     return Problem("conflict" if isinstance(reason, messages.Busy) else "invalid", str(reason))

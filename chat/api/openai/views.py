@@ -23,7 +23,7 @@ from chat.llm.registry import registry
 from chat.models import MessageState
 from chat.views.scope import HtmxHttpRequest
 
-from . import answers, asking
+from . import answers, asking, repeats
 from .answers import Answer
 from .asking import Asked
 
@@ -51,7 +51,7 @@ async def chat_completions(request: HtmxHttpRequest) -> HttpResponseBase:
         # Proxies would collect the pieces.
         response.headers["X-Accel-Buffering"] = "no"
     else:
-        text = "".join([piece async for piece in follow(asked.run, _HEARTBEAT_SECONDS)])
+        text = "".join([piece async for piece in follow(asked.run, _HEARTBEAT_SECONDS, asked.returns)])
         await _end(asked)
         failure = answer.failure()
         response = JsonResponse(answer.whole(text)) if failure is None else answers.refused(failure)
@@ -62,7 +62,7 @@ async def chat_completions(request: HtmxHttpRequest) -> HttpResponseBase:
 
 async def _streamed(asked: Asked, answer: Answer) -> AsyncIterator[str]:
     yield answer.piece({"role": "assistant", "content": ""})
-    async for text in follow(asked.run, _HEARTBEAT_SECONDS):
+    async for text in follow(asked.run, _HEARTBEAT_SECONDS, asked.returns):
         yield answer.piece({"content": text}) if text else ": still at it\n\n"
     await _end(asked)
     if (failure := answer.failure()) is not None:
@@ -75,6 +75,8 @@ async def _streamed(asked: Asked, answer: Answer) -> AsyncIterator[str]:
 
 
 async def _end(asked: Asked) -> None:
+    if asked.saying.key:
+        await sync_to_async(repeats.told)(asked.saying)
     if asked.conversation.temporary and asked.run.state == MessageState.COMPLETE:
         await sync_to_async(borrowed.await_more)(asked.conversation.pk)
 
