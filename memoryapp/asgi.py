@@ -16,13 +16,14 @@ from django.urls import path  # noqa: E402
 from servestatic import ServeStaticASGI  # noqa: E402
 
 from chat.consumers import ChatConsumer  # noqa: E402
+from memoryapp.bodies import BoundedBody  # noqa: E402
 from memoryapp.middleware import GuardedSocket  # noqa: E402
 
 # The wrapper, not the middleware: ServeStatic's middleware is async only (traps B1).
 static = ServeStaticASGI(django_app, root=settings.STATIC_ROOT, prefix=settings.STATIC_URL)
 application = ProtocolTypeRouter(
     {
-        "http": static,
+        "http": BoundedBody(static),
         "websocket": GuardedSocket(URLRouter([path("ws/", ChatConsumer.as_asgi())])),  # type: ignore[arg-type, list-item]
     }
 )

@@ -199,8 +199,8 @@ def _page_scheme(scope: Scope, headers: dict[str, str]) -> str:
     return "https" if secure else "http"
 
 
-@database_sync_to_async
-def _token_owner(secret: str | None) -> Any:
+def owner_of(secret: str | None) -> Any:
+    """Return whose token this is, None where it is nobody's."""
     token = _token(secret)
     return token.owner if token else None
 
@@ -213,7 +213,7 @@ class GuardedSocket:
         self.with_login: Any = AuthMiddlewareStack(inner)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        owner = await _token_owner(bearer(_headers(scope).get("authorization")))
+        owner = await database_sync_to_async(owner_of)(bearer(_headers(scope).get("authorization")))
         if socket_refusal(scope, has_token=owner is not None):
             await send({"type": "websocket.close", "code": 4403})
             return

@@ -64,6 +64,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "memoryapp.middleware.LocalOwner",
     "memoryapp.middleware.OwnersWay",
+    "memoryapp.bodies.TooLarge",
     "memoryapp.middleware.LoginForFragments",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

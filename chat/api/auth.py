@@ -34,8 +34,16 @@ def authenticate(request: HttpRequest) -> Any:
     """Return the owner on whose behalf a request is made; reads the session, so not in an event loop.
 
     Raises Problem: 401 without a token, with one that is unknown or revoked, and to strangers; 403 to another
-    page and to ours without its CSRF token; 415 where the body of our page's request is no JSON.
+    page and to ours without its CSRF token; 413 where more came than may come; 415 where the body of our
+    page's request is no JSON.
     """
+    owner = _who(request)
+    if sentence := getattr(request, "too_large", ""):
+        raise Problem("too-large", sentence)
+    return owner
+
+
+def _who(request: HttpRequest) -> Any:
     if "Authorization" in request.headers:
         # Whoever sends a token means it: a wrong one is no reason to look for another way in.
         owner = getattr(request, "bearer_owner", None)

@@ -26,10 +26,7 @@ def keep(owner: Any, chunks: Iterable[bytes], size: int) -> UUID:
     An owner has one at a time: an earlier one goes. Raises Refused where it is too large.
     """
     if size > MOST_UPLOADED:
-        raise Refused(
-            _("This file is larger than %d MB. Import it in the terminal: manage.py import_memory")
-            % (MOST_UPLOADED >> 20)
-        )
+        raise Refused(too_large())
     folder = _folder(owner)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for earlier in folder.iterdir():
@@ -41,6 +38,12 @@ def keep(owner: Any, chunks: Iterable[bytes], size: int) -> UUID:
         for chunk in chunks:
             file.write(chunk)
     return key
+
+
+def too_large() -> str:
+    """Return the sentence about a file that is larger than what may come in."""
+    sentence = _("This file is larger than %d MB. Import it in the terminal: manage.py import_memory")
+    return sentence % (MOST_UPLOADED >> 20)
 
 
 def path_of(owner: Any, key: UUID) -> Path | None:
