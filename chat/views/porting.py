@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.contrib import messages as notices
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
@@ -20,6 +20,7 @@ from chat.actions.importing.words import rows_of, title_of
 from chat.actions.messages import Refused
 from chat.porting.problems import BadFile
 
+from .answers import refused
 from .downloads import download
 from .scope import HtmxHttpRequest
 
@@ -77,8 +78,7 @@ def import_file(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
         uploads.discard(request.user, pk)
         return render(request, "settings/import.html", {"problem": problem}, status=422)
     except Refused as problem:
-        notices.error(request, str(problem))
-        return redirect("import", pk=pk)
+        return refused(request, str(problem), 409, reverse("import", args=[pk]))
 
 
 def _page(
@@ -101,5 +101,5 @@ def _page(
 
 
 def _back(request: HtmxHttpRequest, sentence: str) -> HttpResponse:
-    notices.error(request, sentence)
-    return redirect("settings")
+    # With this status htmx leaves the page as it is.
+    return refused(request, sentence, 409, "settings")

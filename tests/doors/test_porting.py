@@ -148,6 +148,11 @@ class TestImport:
         ours.post(address, {"do": "import", "person": "sam"})
         assert [fact.text for fact in Fact.objects.all()] == ["Likes green tea"]
 
+    def test_with_htmx_a_sentence_is_a_toast(self, owner, ours_htmx):
+        answer = ours_htmx.post(reverse("upload"))
+        assert (answer.status_code, answer.content.decode()) == (409, "Choose a file first.")
+        assert '"toast"' in answer.headers["HX-Trigger"]
+
     def test_without_a_file_a_sentence_says_so(self, owner, ours):
         answer = ours.post(reverse("upload"), follow=True)
         assert "Choose a file first." in answer.content.decode()

@@ -44,6 +44,7 @@ def test_what_is_exported_is_imported_again(open_page, owner, scripts, tmp_path)
     assert not Conversation.objects.exists()
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("heading", name="Imported")).to_be_visible()
+    expect(page.get_by_role("navigation").get_by_text(wanted)).to_be_visible()
     page.get_by_role("link", name="To the chats").click()
     assert Conversation.objects.get().title == wanted
 
@@ -65,3 +66,23 @@ def test_axe_finds_nothing_serious_and_a_phone_needs_no_scrolling_aside(open_pag
     choose(page, broken)
     expect(page.get_by_role("alert").filter(has_text="[0].mapping: must be an object.")).to_be_visible()
     assert findings(page) == [], "broken"
+
+
+def test_while_a_file_is_read_and_imported_the_page_says_so(open_page, owner):
+    page = open_page("/settings/")
+    held = []
+    page.route(
+        "**/settings/import/**", lambda r: held.append(r) if r.request.method == "POST" else r.fallback()
+    )
+    page.get_by_label("Import", exact=True).set_input_files(SAMPLES / "mem0.json")
+    look = page.get_by_role("button", name="See what would happen")
+    look.click()
+    expect(page.get_by_text("Reading the file…")).to_be_visible()
+    expect(look).to_be_disabled()
+    held.pop().continue_()
+    expect(page.get_by_role("heading", name="What would happen")).to_be_focused()
+    expect(page.get_by_text("Importing…")).to_be_hidden()
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_text("Importing…")).to_be_visible()
+    held.pop().continue_()
+    expect(page.get_by_role("heading", name="Imported")).to_be_focused()
