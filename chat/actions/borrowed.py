@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from chat.models import App, Conversation, MemoryMode, Message, Role
 
-from . import jobs, messages
+from . import conversations, messages
 
 # So long a temporary conversation waits for its program's next request, which then continues what the model
 # has read already.
@@ -102,12 +102,7 @@ def await_more(conversation_id: Any) -> None:
 
 
 def _discard_later(conversation_id: Any) -> None:
-    jobs.enqueue(
-        "discard",
-        {"conversations": [str(conversation_id)]},
-        key=f"discard:{conversation_id}",
-        run_after=timezone.now() + WAITS,
-    )
+    conversations.discard_at(conversation_id, timezone.now() + WAITS)
 
 
 def _mark(system_prompt: str, history: History) -> str:

@@ -109,15 +109,22 @@ def discard(conversation_id: Any) -> bool:
     return True
 
 
-def _discard_soon(conversation_ids: list[str], when: datetime) -> None:
-    with transaction.atomic():
-        jobs.enqueue("discard", {"conversations": conversation_ids}, run_after=when)
+def discard_at(conversation_id: Any, when: datetime) -> None:
+    """Have a temporary conversation deleted then, and no sooner, though it was asked for before."""
+    key = str(conversation_id)
+    jobs.enqueue("discard", {"conversations": [key]}, key=f"discard:{key}", run_after=when)
+
+
+def discard_when_left(conversation_id: Any) -> None:
+    """Put off the end of a temporary conversation that somebody has open; that they leave it asks anew."""
+    if Conversation.objects.filter(pk=conversation_id, temporary=True).exists():
+        discard_at(conversation_id, timezone.now() + IDLE_END)
 
 
 def left(conversation_id: Any) -> None:
     """The last page of a conversation was closed: from now on it may end by itself, a temporary one soon."""
     if Conversation.objects.filter(pk=conversation_id, temporary=True).exists():
-        _discard_soon([str(conversation_id)], timezone.now() + PAGES_RETURN)
+        discard_at(conversation_id, timezone.now() + PAGES_RETURN)
     if Conversation.objects.kept().filter(pk=conversation_id, ended_at__isnull=True).exists():
         end_when_idle(conversation_id)
 
@@ -125,7 +132,6 @@ def left(conversation_id: Any) -> None:
 def await_pages(now: datetime) -> None:
     """Let pages that are still open come back before their conversation ends; when the process starts."""
     soon = now + PAGES_RETURN
-    temporary = [str(pk) for pk in Conversation.objects.filter(temporary=True).values_list("pk", flat=True)]
-    if temporary:
-        _discard_soon(temporary, soon)
+    for pk in list(Conversation.objects.filter(temporary=True).values_list("pk", flat=True)):
+        discard_at(pk, soon)
     Job.objects.filter(kind="end_idle", run_after__lt=soon).update(run_after=soon)

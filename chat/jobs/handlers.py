@@ -137,7 +137,10 @@ def end_idle(payload: dict[str, Any]) -> None:
 def discard(payload: dict[str, Any]) -> None:
     """Delete temporary conversations whose pages were closed and have not come back."""
     for key in payload["conversations"]:
-        if not hub.is_watched(key):
+        if hub.is_watched(key):
+            # A page says when it is closed; a program that follows a reply does not.
+            conversations.discard_when_left(key)
+        else:
             generation.stop_in(key, patience=_STOPPING_SECONDS)
             conversations.discard(key)
 

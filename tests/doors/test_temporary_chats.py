@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 
 from chat.actions import conversations
 from chat.actions.messages import Refused, finish_reply, send_message
@@ -93,6 +94,33 @@ class TestItsEnd:
         clock(30)
         run_due({"discard"})
         assert not is_there()
+
+    def test_one_that_is_watched_when_its_time_comes_goes_when_nobody_watches(self, chat, watched, clock):
+        conversations.left(chat.pk)
+        clock(30)
+        run_due({"discard"})
+        hub.unwatch(str(chat.pk), watched)
+        clock(599)
+        run_due({"discard"})
+        assert is_there()
+        clock(2)
+        run_due({"discard"})
+        assert not is_there()
+        assert not Job.objects.filter(kind="discard").exists()
+
+    def test_a_page_that_is_loaded_anew_has_its_whole_time_to_come_back(self, chat, clock):
+        conversations.left(chat.pk)
+        clock(19)
+        conversations.left(chat.pk)
+        clock(10)
+        run_due({"discard"})
+        assert is_there()
+
+    def test_one_that_was_kept_is_not_asked_for_again(self, chat, watched):
+        conversations.discard_at(chat.pk, timezone.now())
+        conversations.keep(chat)
+        run_due({"discard"})
+        assert not Job.objects.filter(kind="discard").exists()
 
     def test_the_next_start_of_the_process_discards_those_that_nobody_has_open(self, chat, talk, clock):
         kept, _ = talk("Hello")
