@@ -61,6 +61,8 @@ def server(model: str) -> Iterator[str]:
 def _end(process: subprocess.Popen[str]) -> None:
     """End the server: it saves what it is writing and puts its work back."""
     process.terminate()
+    if process.stdin is not None:
+        process.stdin.close()
     try:
         process.wait(_ENDING_SECONDS)
     except subprocess.TimeoutExpired:
@@ -88,7 +90,7 @@ def _listens(address: str) -> bool:
 
 
 def _started(model: str, errors: IO[str]) -> subprocess.Popen[str]:
-    command = [sys.executable, str(ROOT / "manage.py"), "serve", "--no-browser", "--port", "0"]
+    command = [sys.executable, str(ROOT / "manage.py"), "serve", "--no-browser", "--port", "0", "--until-eof"]
     environment = dict(os.environ) | ({"MODEL": model} if model else {})
     environment.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
     # A session of its own: Ctrl-C here stops a reply and not the server.
@@ -96,7 +98,8 @@ def _started(model: str, errors: IO[str]) -> subprocess.Popen[str]:
         command,
         cwd=ROOT,
         env=environment,
-        stdin=subprocess.DEVNULL,
+        # Nothing is written there: its end, also when this process is killed, ends the server.
+        stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=errors,
         text=True,

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from chat.terminal.reaching import _listens
 from tests.page_client import ROOT, serve
+from tests.waiting import until
 from tests.weights_here import needed
 
 pytestmark = [pytest.mark.slow, pytest.mark.model]
@@ -65,6 +69,26 @@ def test_with_nothing_running_it_starts_a_server_and_leaves_nothing_running(chat
     again = chat("/sessions\n", "--app", "general")
     assert again.returncode == 0
     assert "general" in again.stdout
+
+
+def test_a_terminal_that_is_killed_takes_its_server_with_it(environment):
+    command = [sys.executable, "manage.py", "chat"]
+    terminal = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert terminal.stdin is not None
+        assert terminal.stdout is not None
+        terminal.stdin.write("/help\n")
+        terminal.stdin.flush()
+        assert terminal.stdout.readline()
+        address = (Path(environment["DATA_DIR"]) / "engine.lock").read_text()
+        there = urlsplit(address)
+        socket.create_connection((there.hostname, there.port), timeout=5).close()
+    finally:
+        terminal.kill()
+        terminal.communicate(timeout=10)
+    until(lambda: not _listens(address), 30)
 
 
 def test_at_a_running_server_it_is_a_guest(chat, environment):

@@ -49,6 +49,11 @@ class Command(BaseCommand):
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument("--no-browser", action="store_true")
+        parser.add_argument(
+            "--until-eof",
+            action="store_true",
+            help="end with the standard input, for a program that starts this",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]
@@ -57,6 +62,8 @@ class Command(BaseCommand):
                 f"In local mode memoryapp answers this machine only, so it cannot listen on {host}. "
                 "Leave --host out, or set MODE=server, which asks everyone to log in."
             )
+        if options["until_eof"]:
+            end_with(sys.stdin.fileno())
         lock = lock_engine(settings.DATA_DIR, "serve")
         listener = _listen(host, port)
         port = listener.getsockname()[1]
@@ -117,6 +124,18 @@ def _announce(_status: Status) -> None:
 
 def _end(_number: int, _frame: Any) -> None:
     raise SystemExit(0)
+
+
+def end_with(descriptor: int) -> None:
+    """End this process as a signal would once the process at a pipe's other end is gone, killed or not."""
+
+    def wait() -> None:
+        # Not through sys.stdin, whose lock the end of the process would wait for.
+        while os.read(descriptor, 1024):
+            pass
+        signal.raise_signal(signal.SIGTERM)
+
+    threading.Thread(target=wait, name="until-eof", daemon=True).start()
 
 
 def _has_display() -> bool:
