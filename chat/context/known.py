@@ -62,14 +62,20 @@ def live_for(owner: Any, message: str, embedder: Embedder | None) -> Relevant:
     if embedder is None or not ask.english:
         facts = live(owner)
         return Relevant(facts, ask, weigh(facts, ask, {}, ""))
+    facts, vectors = live_with_vectors(owner, embedder)
+    ask, seen = _seen(embedder, message, ask, vectors)
+    return Relevant(facts, ask, weigh(facts, ask, seen, embedder.name))
+
+
+def live_with_vectors(owner: Any, embedder: Embedder) -> tuple[list[Known], dict[UUID, bytes]]:
+    """Return the owner's live facts, and the vectors of those that this embedder has seen, in one query."""
     facts, vectors = [], {}
     rows = Fact.objects.for_owner(owner).live().values_list(*_COLUMNS, "embedder", "embedding")
     for *columns, name, embedding in rows:
         facts.append(Known(*columns))
         if embedding and name == embedder.name:
             vectors[facts[-1].id] = bytes(embedding)
-    ask, seen = _seen(embedder, message, ask, vectors)
-    return Relevant(facts, ask, weigh(facts, ask, seen, embedder.name))
+    return facts, vectors
 
 
 def weigh(facts: list[Known], ask: Ask, seen: dict[UUID, Sight], embedder: str) -> dict[UUID, float]:

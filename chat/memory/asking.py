@@ -139,6 +139,12 @@ def is_english(text: str) -> bool:
     return text.isascii() and ours > sum(w in _FOREIGN for w in words)
 
 
+def may_be_english(text: str) -> bool:
+    """Return whether nothing speaks against English: of a word alone more cannot be said."""
+    words = [w.casefold() for w in tokens(text)]
+    return text.isascii() and sum(w in _ENGLISH for w in words) >= sum(w in _FOREIGN for w in words)
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def terms(text: str) -> frozenset[str]:
     """Return what two texts share when they speak of the same: stems, and pairs of Chinese characters."""

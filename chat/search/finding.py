@@ -11,13 +11,13 @@ from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
 
-from chat.context.known import live_for
 from chat.llm.registry import registry
 from chat.memory.shown import shown
 from chat.models import Conversation, Message, SearchEntry
 from chat.topics.contents import with_contents
 
 from . import lookup
+from .meaning import matching
 from .query import Query, parse
 from .scoring import BEST, fused, level
 from .snippets import Piece, marked, snippet
@@ -151,19 +151,17 @@ def _facts(owner: Any, text: str, query: Query) -> tuple[list[_Candidate], list[
 
     There are 150 at most, so they are read whole and stand in no index that could outlive them.
     """
-    known = live_for(owner, text, registry.embedder())
+    facts, weights = matching(owner, text, registry.embedder())
     by_id = {}
     said = []
-    for fact in known.facts:
+    for fact in facts:
         near = level(" ".join(words(fact.text)), query)
         # A card leaves "User" out, and what it does not say is not found.
         near = near and level(" ".join(words(shown(fact.text))), query)
         by_id[fact.id] = one = _Candidate(Kind.FACT, fact.id, near, fact.last_seen, fact.text)
         if near:
             said.append(one)
-    weights = known.relevance
-    near_by = [key for key in weights if weights[key] > 0]
-    near_by.sort(key=lambda key: (-weights[key], -by_id[key].when.timestamp()))
+    near_by = sorted(weights, key=lambda key: (-weights[key], -by_id[key].when.timestamp()))
     return said, [by_id[key] for key in near_by]
 
 

@@ -229,6 +229,20 @@ class TestMemories:
         monkeypatch.setattr(registry, "_embedder", _Meanings())
         assert [hit.id for hit in find(owner, asked).hits] == [sailor.pk]
 
+    def test_what_only_lies_in_the_same_field_of_life_is_not_found(self, owner, make_fact):
+        make_fact("User prefers tea")
+        make_fact("User is vegetarian", kind="diet")
+        bread = make_fact("User bakes bread")
+        assert [hit.id for hit in find(owner, "bread").hits] == [bread.pk]
+        assert find(owner, "Suggest a dinner").hits == []
+
+    def test_what_means_something_near_but_not_the_same_is_not_found(self, owner, make_fact, monkeypatch):
+        monkeypatch.setattr(registry, "_embedder", _Meanings())
+        for text, cosine in (("User prefers tea", 0.34), ("User owns a dinghy", 0.36)):
+            vector = np.array([cosine, 0, (1 - cosine**2) ** 0.5, 0], dtype=np.float32).tobytes()
+            make_fact(text, embedding=vector, embedder="minilm-l6-int8")
+        assert [told(hit) for hit in find(owner, "vessel").hits] == ["Owns a dinghy"]
+
     def test_what_both_find_leads(self, owner, sailor, make_fact, say, scripted, monkeypatch):
         say("Weather", "The ship has a name.")
         make_fact("User sold a ship")
