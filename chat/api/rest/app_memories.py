@@ -24,6 +24,7 @@ from .common import (
     Request,
     app_or_404,
     deletion_out,
+    on_its_way,
     responses,
     seen,
     tagged,
@@ -147,9 +148,13 @@ def edit_app_memory(
     "/{app_id}/memories/{memory_id}", response=ForgottenOut, by_alias=True, openapi_extra=responses(409)
 )
 def forget_app_memory(request: Request, app_id: str, memory_id: UUID) -> ForgottenOut:
-    """Forget one memory of an app: gone at once, for good after four seconds."""
+    """Forget one memory of an app: gone at once, for good after four seconds.
+
+    Of one that is on its way already the same deletion is told.
+    """
     memory = _memory(request, app_id, memory_id)
-    return _forgotten(deletions.forget_app_memories(memory.app, [memory.pk]))
+    press = lambda: deletions.forget_app_memories(memory.app, [memory.pk])  # noqa: E731
+    return _forgotten(on_its_way(press, lambda: _memory(request, app_id, memory_id)))
 
 
 def _memory(request: Request, app_id: str, memory_id: UUID) -> AppMemory:

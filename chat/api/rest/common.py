@@ -17,8 +17,9 @@ from ninja import Header, Query, Schema
 from pydantic import ConfigDict, Field
 
 from chat.actions.idempotency import Made, once
+from chat.actions.messages import Refused
 from chat.api.problems import Problem
-from chat.models import App, Deletion
+from chat.models import App, Deletion, DeletionState
 from chat.views.scope import HtmxHttpRequest, own_app, uuid_or_404
 
 T = TypeVar("T")
@@ -99,6 +100,20 @@ def deletion_out(deletion: Deletion) -> DeletionOut:
         expires_at=deletion.expires_at,
         undo=undo_of(deletion.pk),
     )
+
+
+def on_its_way(press: Callable[[], Deletion], read: Callable[[], Any]) -> Deletion:
+    """Return the deletion that a press made, or the one with which what `read` finds is on its way already.
+
+    A program that asks again gets the same undo. Raises Refused, or answers 404, where neither is so.
+    """
+    try:
+        return press()
+    except (Refused, Http404):
+        before: Deletion | None = read().deletion
+        if before is None or before.state != DeletionState.PENDING:
+            raise
+        return before
 
 
 def undo_of(deletion: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from ninja import Query, Router, Schema
 from pydantic import Field
@@ -15,7 +16,7 @@ from pydantic import Field
 from chat.actions import branches, conversations, deletions, guard, keeping, rooms
 from chat.actions.idempotency import Made
 from chat.generation import run as generation
-from chat.models import Conversation, MemoryMode, Strategy
+from chat.models import Conversation, Deletion, MemoryMode, Strategy
 from chat.models.conversation import ConversationQuerySet
 from chat.views.scope import own_conversation
 
@@ -34,6 +35,7 @@ from .common import (
     create,
     deletion_out,
     located,
+    on_its_way,
     page,
     responses,
     seen,
@@ -228,10 +230,18 @@ def delete_conversation(
     conversation_id: UUID,
     memories: Annotated[bool, Query(description="Whether to forget what was learned in it, too.")] = False,
 ) -> DeletionOut:
-    """Delete a conversation: gone at once, for good after eight seconds. A reply in the making is stopped."""
-    found = own_conversation(request, conversation_id)
-    generation.stop_in(found.pk, patience=_STOPPING_SECONDS)
-    return deletion_out(deletions.delete_conversation(found, with_memories=memories))
+    """Delete a conversation: gone at once, for good after eight seconds. A reply in the making is stopped.
+
+    Of one that is on its way already the same deletion is told.
+    """
+
+    def press() -> Deletion:
+        found = own_conversation(request, conversation_id)
+        generation.stop_in(found.pk, patience=_STOPPING_SECONDS)
+        return deletions.delete_conversation(found, with_memories=memories)
+
+    leaving = Conversation.objects.for_owner(request.auth).select_related("deletion")
+    return deletion_out(on_its_way(press, lambda: get_object_or_404(leaving, pk=conversation_id)))
 
 
 @router.post("/{conversation_id}/end", response=EndedOut)

@@ -35,6 +35,7 @@ from .common import (
     create,
     deletion_out,
     located,
+    on_its_way,
     page,
     responses,
     seen,
@@ -215,9 +216,13 @@ def edit_fact(
 
 @router.delete("/{fact_id}", response=DeletionOut, openapi_extra=responses(409))
 def forget_fact(request: Request, fact_id: UUID) -> DeletionOut:
-    """Forget a fact: gone at once, for good after four seconds. What it had replaced goes with it."""
-    with _in_the_way(request, fact_id):
-        return deletion_out(deletions.forget(request.auth, [own_fact(request, fact_id).pk]))
+    """Forget a fact: gone at once, for good after four seconds. What it had replaced goes with it.
+
+    Of one that is on its way already the same deletion is told.
+    """
+    fact = own_fact(request, fact_id)
+    press = lambda: deletions.forget(request.auth, [fact.pk])  # noqa: E731
+    return deletion_out(on_its_way(press, lambda: own_fact(request, fact_id)))
 
 
 @router.get("/{fact_id}/history", response=list[EventOut])

@@ -100,6 +100,7 @@ def test_deleting_can_be_undone(program, begun):
     gone = program("DELETE", f"conversations/{begun['id']}")
     assert program("GET", f"conversations/{begun['id']}").status_code == 404
     assert program("GET", "conversations").json()["total"] == 0
+    assert program("DELETE", f"conversations/{begun['id']}").json() == gone.json()
     undone = program("POST", gone.json()["undo"]).json()
     assert undone["conversation"] == begun["id"]
     assert program("GET", f"conversations/{begun['id']}").status_code == 200
@@ -197,6 +198,7 @@ def test_app_memories_are_forgotten_with_undo(program, told):
     gone = program("DELETE", f"apps/general/memories/{told.pk}").json()
     assert (gone["success"], gone["deletedCount"]) == (True, 1)
     assert program("GET", "apps/general/memories").json() == {"memories": []}
+    assert program("DELETE", f"apps/general/memories/{told.pk}").json() == gone
     blocked = program("PATCH", f"apps/general/memories/{told.pk}", {"content": "No."}, if_match="*")
     assert (blocked.status_code, blocked.json()["undo"]) == (409, gone["deletion"]["undo"])
     assert program("POST", gone["deletion"]["undo"]).json()["app_memories"] == 1

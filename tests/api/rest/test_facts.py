@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chat.actions import facts
 from chat.actions.facts import add_fact
-from chat.models import Fact
+from chat.models import Deletion, Fact
 
 pytestmark = pytest.mark.django_db
 
@@ -95,7 +95,9 @@ def test_forgetting_can_be_undone(program, fact):
     assert program("GET", f"facts/{fact.pk}").status_code == 404
     blocked = program("PATCH", f"facts/{fact.pk}", {"pinned": True}, if_match="*")
     assert (blocked.status_code, blocked.json()["undo"]) == (409, gone.json()["undo"])
-    assert program("DELETE", f"facts/{fact.pk}").status_code == 409
+    again = program("DELETE", f"facts/{fact.pk}")
+    assert (again.status_code, again.json()) == (200, gone.json())
+    assert Deletion.objects.count() == 1
     undone = program("POST", gone.json()["undo"])
     assert undone.json()["returned"] == [str(fact.pk)]
     assert program("GET", f"facts/{fact.pk}").status_code == 200
