@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from chat.llm.registry import registry
+from chat.llm.registry import ModelState, registry
 from chat.llm.remote.address import Address, BadAddress, parse
 from chat.llm.remote.capabilities import Capabilities
 from chat.llm.remote.provider import RemoteProvider
@@ -18,6 +20,7 @@ from memoryapp import provider as kept
 from memoryapp.provider import Choice
 
 from .messages import Refused
+from .proving import prove
 
 # Tokens; below, not even the prompts of the background fit, and nothing known has more.
 WINDOW_RANGE = (2048, 2_000_000)
@@ -32,10 +35,11 @@ def may_choose(owner: Any) -> bool:
     return bool(settings.MODE == "local" and owner.is_staff and not fixed)
 
 
-def use_chosen(*, parking: bool = False) -> None:
+def use_chosen(*, parking: bool = False, prove: Callable[[Path], None] | None = None) -> None:
     """Begin to use the chosen model, and return at once; what was used before ends what it has begun.
 
-    With `parking` prompt caches of waiting conversations are kept. A choice that cannot be understood is told
+    With `parking` prompt caches of waiting conversations are kept; `prove` is called before a model is loaded
+    into this process. A choice that cannot be understood is told
     as the model's state.
     """
     choice = kept.chosen()
@@ -45,26 +49,39 @@ def use_chosen(*, parking: bool = False) -> None:
         except BadAddress as problem:
             registry.fail(str(problem))
         return
-    if parking:
-        folder, mib = settings.DATA_DIR / "parked", settings.PARKING_DISK_MIB
-        registry.load(window=settings.WINDOW, parking_mib=settings.PARKING_MIB, folder=folder, folder_mib=mib)
-    else:
-        registry.load(window=settings.WINDOW)
+    if not parking:
+        registry.load(window=settings.WINDOW, prove=prove)
+        return
+    registry.load(
+        window=settings.WINDOW,
+        parking_mib=settings.PARKING_MIB,
+        folder=settings.DATA_DIR / "parked",
+        folder_mib=settings.PARKING_DISK_MIB,
+        prove=prove,
+    )
 
 
 def choose_server(owner: Any, url: str, model: str, key: str, window: str, *, drop_key: bool = False) -> None:
     """Use a model on a server from now on, also after the next start; raises Refused."""
     _require_choice(owner)
     choice, _address = _understood(url, model, key, window, drop_key)
+    if choice == kept.chosen() and registry.status().remote:
+        registry.nudge()
+        return
     kept.keep(choice)
     use_chosen(parking=True)
 
 
 def choose_local(owner: Any) -> None:
-    """Use the model on this machine again, and forget the server with its key; raises Refused."""
+    """Use the model on this machine again, and forget the server with its key; raises Refused.
+
+    The engine is tried in a process of its own first: a start with a server chosen has not tried it.
+    """
     _require_choice(owner)
+    if kept.chosen() is None and registry.status().state in (ModelState.LOADING, ModelState.READY):
+        return
     kept.keep(None)
-    use_chosen(parking=True)
+    use_chosen(parking=True, prove=prove)
 
 
 def try_out(

@@ -120,6 +120,7 @@ def drain(timeout: float = 10.0) -> None:
     with _lock:
         runs = list(_running.values())
     for run in runs:
+        run.closing = True
         run.stop.set()
     wait(timeout)
 
@@ -146,6 +147,7 @@ class Run:
     finish: Finish = "stop"
     over: bool = False
     stop: StopFlag = field(default_factory=StopFlag)
+    closing: bool = False
     thread: threading.Thread | None = None
     stream: BlockStream = field(default_factory=BlockStream)
     unsent: str = ""
@@ -206,9 +208,14 @@ class Run:
         return False
 
     def _write(self, row: Message) -> tuple[MessageState, str]:
-        provider = self._provider()
-        if provider is None:
-            return MessageState.STOPPED, _STOPPED
+        self._await_model()
+        if self.stop.is_set():
+            return MessageState.STOPPED, self._why_stopped()
+        # Another model may be chosen while this one builds its prompt or writes: it is closed only then.
+        with registry.lend() as provider:
+            return self._write_with(provider, row)
+
+    def _write_with(self, provider: Provider, row: Message) -> tuple[MessageState, str]:
         asked = (
             Message.objects.filter(conversation=row.conversation, role=Role.USER, seq__lt=row.seq)
             .shown()
@@ -237,11 +244,14 @@ class Run:
             spent = prompt.tokens + stream.usage.completion_tokens
             prompts.ask_to_prepare(row.conversation_id, spent, provider.context_window)
         if self.finish == "cancelled":
-            return MessageState.STOPPED, _STOPPED
+            return MessageState.STOPPED, self._why_stopped()
         return MessageState.COMPLETE, ""
 
-    def _provider(self) -> Provider | None:
-        """Return the model, waiting while it loads; None when the reply is stopped before it is there."""
+    def _why_stopped(self) -> str:
+        return _STOPPED if self.stop.is_set() and not self.closing else messages.CLOSED
+
+    def _await_model(self) -> None:
+        """Wait while the model loads, or for a server that is away a moment, unless the reply is stopped."""
         # A server that is away is tried once more for this message.
         away = registry.status().state is ModelState.AWAY
         registry.nudge()
@@ -252,7 +262,6 @@ class Run:
                 break
             if away:
                 self.stop.wait(0.1)
-        return None if self.stop.is_set() else registry.provider()
 
     def _stream(self, provider: Provider, prompt: Prompt) -> Stream:
         asked = self.options

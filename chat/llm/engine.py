@@ -134,12 +134,6 @@ class Engine:
             busy = self._running is not None or bool(self._waiting)
         return 0.0 if busy else time.monotonic() - self.idle_since
 
-    def is_wanted(self) -> bool:
-        """Return whether anything but background work runs or waits."""
-        with self._wake:
-            asked = [*self._waiting, *([self._running] if self._running else [])]
-            return any(request.lane is not Lane.BACKGROUND for request in asked)
-
     def close(self) -> None:
         """Finish the token at hand, fail what waits and free the model."""
         with self._wake:

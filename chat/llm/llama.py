@@ -74,7 +74,11 @@ class LlamaStream:
 
 
 class LlamaProvider:
-    """A GGUF model on this machine. Methods block; call them from worker threads."""
+    """A GGUF model on this machine. Methods block; call them from worker threads.
+
+    `first` is called with the model's file in the engine's thread before it is loaded; what it raises is why
+    the model cannot be.
+    """
 
     remote = False
 
@@ -87,12 +91,14 @@ class LlamaProvider:
         threads: int,
         on_error: Callable[[Exception], None],
         lot: ParkingLot | None = None,
+        first: Callable[[Path], None] | None = None,
     ) -> None:
         self.name = name
+        self.source = path, window
         self.context_window = self._longest = window
         self._native: Native | None = None
         self._template: ChatTemplate | None = None
-        build = partial(self._build, path, window, threads)
+        build = partial(self._build, path, window, threads, first)
         self.engine = Engine(
             build,
             background_cells=BACKGROUND_CELLS,
@@ -100,7 +106,9 @@ class LlamaProvider:
             on_error=on_error,
         )
 
-    def _build(self, path: Path, window: int, threads: int) -> Native:
+    def _build(self, path: Path, window: int, threads: int, first: Callable[[Path], None] | None) -> Native:
+        if first is not None:
+            first(path)
         native = Native(path, cells=2 * window, sequences=SEQUENCES, threads=threads)
         self.context_window = min(window, native.trained_context)
         # A background prompt may be longer than a small window, none longer than the model was trained on.
@@ -190,10 +198,6 @@ class LlamaProvider:
         request.stop = stop if stop is not None else request.stop
         request.stop.on_set(partial(self.engine.stop, request))
         return self.engine.submit(request)
-
-    def busy(self) -> bool:
-        """Return whether somebody waits for an answer; work in the background does not count."""
-        return self.engine.is_wanted()
 
     def close(self) -> None:
         """Stop the engine and free the model; who asks for it from now on is told that it is not there."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from . import weights
+from .lending import Closable, Lending
 from .types import ModelNotReady, Provider, ProviderError
 
 if TYPE_CHECKING:
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 _MIB = 1024**2
-# How long replies may go on that were begun with a model which is no longer the chosen one.
-_RETIRING_SECONDS = 120.0
 _UNREACHED = "The model's server cannot be reached. You can write already; it is tried again and again."
 _AWAY = "Couldn't reach the model. Your message is saved."
 
@@ -53,15 +53,6 @@ class Status:
     host: str = ""
 
 
-@runtime_checkable
-class _Closable(Protocol):
-    """A provider that holds something."""
-
-    def busy(self) -> bool: ...
-
-    def close(self) -> None: ...
-
-
 class Registry:
     """Holds what is loaded; every method may be called from any thread."""
 
@@ -71,7 +62,7 @@ class Registry:
         self._provider: Provider | None = None
         self._loading: LlamaProvider | None = None
         self._watch: Watch | None = None
-        self._retiring: list[_Closable] = []
+        self._lending = Lending()
         self._embedder: Embedder | None = None
         self._status = Status(ModelState.MISSING, sentence="No model is loaded in this process.")
         self._listeners: list[Callable[[Status], None]] = []
@@ -91,10 +82,22 @@ class Registry:
     def provider(self) -> Provider:
         """Return the loaded model; raises ModelNotReady with the reason in words."""
         with self._lock:
-            if self._provider is None or self._status.state is not ModelState.READY:
-                away = self._status.sentence == _UNREACHED
-                raise ModelNotReady(_AWAY if away else self._status.sentence)
-            return self._provider
+            return self._ready()
+
+    @contextmanager
+    def lend(self) -> Iterator[Provider]:
+        """Give the loaded model until the block ends, also where another is chosen meanwhile.
+
+        For what somebody reads while it is written. Work in the background takes `provider`: it gives way to
+        the new choice, as Unfinished, and is done again. Raises ModelNotReady as `provider` does.
+        """
+        with self._lock:
+            provider = self._ready()
+            self._lending.take(provider)
+        try:
+            yield provider
+        finally:
+            self._lending.give_back(provider)
 
     def nudge(self) -> None:
         """Try to reach the model's server now, where it is away: somebody waits for it."""
@@ -153,11 +156,20 @@ class Registry:
         self._set(Status(ModelState.READY, provider.name, label or provider.name, remote=provider.remote))
 
     def load(
-        self, *, window: int = 0, parking_mib: int = 0, folder: Path | None = None, folder_mib: int = 0
+        self,
+        *,
+        window: int = 0,
+        parking_mib: int = 0,
+        folder: Path | None = None,
+        folder_mib: int = 0,
+        prove: Callable[[Path], None] | None = None,
     ) -> None:
         """Begin to load the chosen model and the embedder, and return at once.
 
         Prompt caches that wait their turn take up to `parking_mib` of memory and `folder_mib` in `folder`.
+        `prove` is called with the model's file before this process loads it, in the engine's thread, and
+        raises ProviderError where it must not. The same model that still ends a reply is taken back as it is:
+        two of them at once would need the memory twice.
         """
         from .garage import Garage
         from .llama import LlamaProvider, default_threads, default_window
@@ -172,12 +184,16 @@ class Registry:
         except weights.WeightsError as error:
             self._set(Status(ModelState.MISSING, sentence=error.sentence, command=error.command))
             return
+        window = window or default_window()
+        if self._take_back(path, window, label):
+            return
         self._set(Status(ModelState.LOADING, name, label, "The model is loading. You can write already."))
         self._loading = provider = LlamaProvider(
             name,
             path,
-            window=window or default_window(),
+            window=window,
             threads=default_threads(),
+            first=partial(self._before_loading, prove),
             on_error=lambda error: self._failed(provider, error),
             lot=ParkingLot(parking_mib * _MIB, Garage(folder, folder_mib * _MIB)),
         )
@@ -196,34 +212,47 @@ class Registry:
         """Stop the engine, where there is one, also one that is still loading, and what was used before."""
         if (watch := self._watch) is not None:
             watch.stop()
-        for one in (self._provider or self._loading, *self._retiring):
-            if (closable := _closable(one)) is not None:
-                closable.close()
+        current: object = self._provider or self._loading
+        if isinstance(current, Closable):
+            current.close()
+        self._lending.close()
+
+    def _ready(self) -> Provider:
+        if self._provider is None or self._status.state is not ModelState.READY:
+            away = self._status.sentence == _UNREACHED
+            raise ModelNotReady(_AWAY if away else self._status.sentence)
+        return self._provider
 
     def _retire(self) -> None:
-        """Take the model that was used so far out of use; a thread closes it when it has nothing to do."""
+        """Take the model that was used so far out of use; replies begun with it come to their end."""
         with self._lock:
             old = self._provider or self._loading
             watch, self._watch = self._watch, None
             self._provider = self._loading = None
-            closable = _closable(old)
-            if closable is not None:
-                self._retiring.append(closable)
         if watch is not None:
             watch.stop()
-        if closable is not None:
-            threading.Thread(target=self._close_idle, args=(closable,), name="retiring", daemon=True).start()
+        if old is not None:
+            self._lending.retire(old)
 
-    def _close_idle(self, old: _Closable) -> None:
-        deadline, quiet = time.monotonic() + _RETIRING_SECONDS, 0
-        # A reply may stand between two calls, so that one quiet moment is not enough.
-        while quiet < 4 and time.monotonic() < deadline:
-            time.sleep(0.25)
-            quiet = 0 if old.busy() else quiet + 1
-        old.close()
+    def _before_loading(self, prove: Callable[[Path], None] | None, path: Path) -> None:
+        # What is about to go needs its memory, and the processor, until it has gone.
+        self._lending.wait()
+        if prove is not None:
+            prove(path)
+
+    def _take_back(self, path: Path, window: int, label: str) -> bool:
+        from .llama import LlamaProvider
+
+        def is_same(one: object) -> bool:
+            return isinstance(one, LlamaProvider) and one.source == (path, window)
+
+        provider = self._lending.reclaim(is_same)
+        if not isinstance(provider, LlamaProvider):
+            return False
         with self._lock:
-            if old in self._retiring:
-                self._retiring.remove(old)
+            self._provider = provider
+        self._set(Status(ModelState.READY, provider.name, label))
+        return True
 
     def _when_ready(self, provider: LlamaProvider, label: str) -> None:
         while not provider.engine.ready.wait(0.5):
@@ -256,10 +285,6 @@ class Registry:
             self._changed.notify_all()
         for listener in tuple(self._listeners):
             listener(status)
-
-
-def _closable(provider: object) -> _Closable | None:
-    return provider if isinstance(provider, _Closable) else None
 
 
 def short_title(title: str) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import stat
+import sys
 
 import pytest
 from django.urls import reverse
 
 from chat.actions import provider as actions
+from chat.llm import weights
 from chat.llm.registry import ModelState, registry
+from chat.llm.scripted import ScriptedProvider
 from chat.models import ApiToken
 from memoryapp import provider as kept
 from tests.llm.remote.pretend import chat, pretending
@@ -134,6 +137,45 @@ def test_back_to_this_device_forgets_the_server(ours, owner, server, loads):
     assert kept.chosen() is None
     assert not kept.path().exists()
     assert len(loads) == 1
+
+
+def test_saving_the_same_choice_again_changes_nothing(ours, owner, server, loads):
+    post(ours, url=server.url, key=KEY)
+    assert registry.wait_ready(10)
+    provider = registry.provider()
+    post(ours, url=server.url)
+    assert registry.provider() is provider
+    post(ours, url=server.url, window="4096")
+    assert registry.wait_ready(10)
+    assert registry.provider() is not provider
+    registry.use(scripted := ScriptedProvider())
+    kept.keep(None)
+    post(ours, do="local")
+    assert (registry.provider(), loads) == (scripted, [])
+
+
+def test_an_engine_that_does_not_fit_this_processor_leaves_the_server_running(
+    ours, owner, server, monkeypatch, tmp_path
+):
+    python, model = tmp_path / "python", tmp_path / "model.gguf"
+    python.write_text("#!/bin/sh\nkill -ILL $$\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    monkeypatch.setattr(weights, "require", lambda entry: model)
+    post(ours, url=server.url)
+    post(ours, do="local")
+    until(lambda: registry.status().state is ModelState.FAILED)
+    assert "an instruction that this processor does not have" in registry.status().sentence
+
+
+def test_a_file_that_is_no_model_is_told_and_not_loaded(ours, owner, server, monkeypatch, tmp_path):
+    model = tmp_path / "model.gguf"
+    model.write_text("no model")
+    monkeypatch.setattr(weights, "require", lambda entry: model)
+    post(ours, url=server.url)
+    post(ours, do="local")
+    until(lambda: registry.status().state is ModelState.FAILED)
+    assert "The engine could not use the model" in registry.status().sentence
 
 
 def test_a_server_that_is_away_is_said_on_the_page(ours, owner):

@@ -45,6 +45,17 @@ def test_a_reply_completes_and_says_what_it_cost(talk, scripted):
     assert (usage.purpose, usage.lane, usage.outcome) == ("reply", "chat", "stop")
 
 
+def test_the_end_of_the_program_keeps_the_text_and_is_not_taken_for_the_users_wish(talk, gated):
+    gated.replies.append("One two three four")
+    _, reply = talk("Count.")
+    generation.start(reply)
+    gated.gate.release()
+    until(lambda: text_so_far(reply))
+    generation.drain()
+    assert (ended(reply).state, reply.content.strip()) == ("stopped", "One")
+    assert reply.failure == "memoryapp was closed while this was being written."
+
+
 def test_a_stopped_reply_keeps_its_text_and_offers_to_be_written_anew(ours, talk, gated):
     gated.replies.append("One two three four")
     _, reply = talk("Count.")

@@ -82,9 +82,10 @@ def test_a_line_that_breaks_keeps_what_had_come(talk, using):
 
 
 def test_a_reply_that_was_begun_ends_with_the_model_it_began_with(talk, using):
-    held = threading.Event()
+    begun, held = threading.Event(), threading.Event()
 
     def slow(body):
+        begun.set()
         yield from words("Begun ")
         held.wait(10)
         yield from words("and ended.", then=[{"choices": [{"delta": {}, "finish_reason": "stop"}]}])
@@ -96,7 +97,7 @@ def test_a_reply_that_was_begun_ends_with_the_model_it_began_with(talk, using):
         using(first)
         asked, reply = talk("Begin.")
         generation.start(reply)
-        until(lambda: registry.provider().busy())
+        assert begun.wait(10)
         using(second)
         held.set()
         assert (ended(reply).state, reply.content) == (MessageState.COMPLETE, "Begun and ended.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import ExitStack
 
 import pytest
 
@@ -30,13 +31,11 @@ class FakeEngine:
 class FakeProvider(ScriptedProvider):
     """A model that is being loaded."""
 
-    def __init__(self, name, path, *, window, threads, on_error, lot) -> None:
+    def __init__(self, name, path, *, window, threads, on_error, lot, first) -> None:
         super().__init__(name=name, context_window=window)
-        self.engine, self.on_error, self.closed, self.working = FakeEngine(), on_error, False, False
+        self.engine, self.on_error, self.closed = FakeEngine(), on_error, False
+        self.source, self.first = (path, window), first
         made.append(self)
-
-    def busy(self) -> bool:
-        return self.working
 
     def close(self) -> None:
         self.closed = True
@@ -157,12 +156,12 @@ def test_without_an_embedder_memory_has_none(registry, present):
 MODELS = {"data": [{"id": "/models/fox-1b.gguf"}]}
 
 
-def test_a_server_takes_the_place_of_the_loaded_model_which_ends_its_work_first(registry, present, told):
+def test_a_server_takes_the_place_of_the_loaded_model_which_ends_its_reply_first(registry, present, told):
     registry.load(window=4096)
     made[0].engine.ready.set()
     assert registry.wait_ready(10)
-    made[0].working = True
-    with pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as server:
+    with ExitStack() as reply, pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as server:
+        assert reply.enter_context(registry.lend()) is made[0]
         address = parse(server.url)
         remote = RemoteProvider(address)
         registry.connect(remote)
@@ -171,10 +170,34 @@ def test_a_server_takes_the_place_of_the_loaded_model_which_ends_its_work_first(
         status = registry.status()
         assert (status.remote, status.host, status.label) == (True, address.host, "fox-1b")
         assert not made[0].closed
-        made[0].working = False
+        reply.close()
         until(lambda: made[0].closed)
         registry.close()
     assert told[-2:] == [ModelState.LOADING, ModelState.READY]
+
+
+def test_back_while_it_still_ends_a_reply_the_loaded_model_is_not_loaded_twice(registry, present):
+    registry.load(window=4096)
+    made[0].engine.ready.set()
+    assert registry.wait_ready(10)
+    with pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as server:
+        with registry.lend():
+            registry.connect(RemoteProvider(parse(server.url)))
+            registry.load(window=4096)
+            assert registry.provider() is made[0]
+        assert (len(made), made[0].closed) == (1, False)
+        registry.close()
+    assert made[0].closed
+
+
+def test_before_a_model_is_loaded_it_is_proven_and_the_one_before_it_has_gone(registry, present):
+    proven = []
+    registry.load(window=4096)
+    registry.load(window=4096, prove=proven.append)
+    made[1].first("/models/a.gguf")
+    assert (made[0].closed, proven) == (True, ["/models/a.gguf"])
+    for one in made:
+        one.engine.ready.set()
 
 
 def test_a_model_that_is_ready_too_late_stays_out(registry, present):

@@ -79,11 +79,6 @@ class Gate:
         with self._wake:
             self._wake.notify_all()
 
-    def busy(self) -> bool:
-        """Return whether somebody waits for an answer; work in the background does not count."""
-        with self._wake:
-            return any(one.lane is not Lane.BACKGROUND for one in (*self._inside, *self._waiting))
-
     def close(self) -> None:
         """Send everybody away for good."""
         with self._wake:

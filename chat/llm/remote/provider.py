@@ -163,10 +163,6 @@ class RemoteProvider:
         """Give up the places of these slots; what the server itself caches is the server's."""
         self._seats.forget(slots)
 
-    def busy(self) -> bool:
-        """Return whether somebody waits for an answer; work in the background does not count."""
-        return self._gate.busy()
-
     def close(self) -> None:
         """End all calls: a reply keeps its text, a whole answer is Unfinished."""
         self._gate.close()

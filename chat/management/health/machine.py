@@ -8,11 +8,12 @@ from pathlib import Path
 import psutil
 from django.conf import settings
 
+from chat.actions.proving import run_probe
 from chat.llm import weights
 from memoryapp.env import cache_dir, data_path, model_dir
 from memoryapp.machine import GIB, total_memory
 
-from .engine import engine_runs, run_probe
+from .engine import engine_runs
 from .finding import Finding, broken, note, ok
 
 LOW_DISK_BYTES = 1_000_000_000

@@ -2,11 +2,11 @@
 
 import os
 
+from chat.actions.proving import run_probe
 from chat.llm import weights
 from memoryapp.env import engine_lock_path
 from memoryapp.locking import locked_if_free
 
-from .engine import run_probe
 from .finding import Finding, broken, note, ok
 
 

