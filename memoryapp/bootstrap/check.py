@@ -14,6 +14,8 @@ from memoryapp.env import ROOT
 # The smallest model of the catalogue and the embedder: real ones, and soon fetched.
 MODELS = ["smollm2-135m", "minilm-l6-int8"]
 BROWSER_TESTS = "tests/e2e"
+# One process a core, and a file never in two of them. More than four want more memory than they save time.
+_SIDE_BY_SIDE = ["--numprocesses=logical", "--maxprocesses=4", "--dist=loadfile"]
 _NO_TESTS = 5  # pytest's exit code
 
 
@@ -40,22 +42,25 @@ def run_patiently(interpreter: Interpreter, chromium: str, arguments: Sequence[s
     The first summary stays in sight: who needs the second chance often is a bug in the page or in the test.
     """
     code = run_pytest(interpreter, chromium, arguments)
-    if code == 1 and list(arguments) == [BROWSER_TESTS]:
+    if code == 1 and arguments[0] == BROWSER_TESTS:
         return run_pytest(interpreter, chromium, [BROWSER_TESTS, "--last-failed"])
     return code
 
 
 def plan(given: Sequence[str], root: Path) -> list[list[str]]:
-    """The runs of pytest: the given one, or everything but the browser, then the browser.
+    """The runs of pytest: the given one, or everything but models and the browser, models, then the browser.
 
-    They are two processes, since Playwright's synchronous interface makes Django believe that it is in a
-    coroutine (traps C24). Benchmarks are no tests.
+    What runs no model runs on every core. Models run one after the other and alone, for two busy engines
+    slow each other down out of all proportion. The browser has a process of its own, since
+    Playwright's synchronous interface makes Django believe that it is in a coroutine (traps C24). Benchmarks
+    are no tests.
     """
     if given:
         return [list(given)]
-    runs = [["tests", f"--ignore={BROWSER_TESTS}", "--ignore=tests/benchmarks"]]
+    most = ["tests", f"--ignore={BROWSER_TESTS}", "--ignore=tests/benchmarks"]
+    runs = [[*most, "-m", "not model", *_SIDE_BY_SIDE], [*most, "-m", "model"]]
     if any((root / BROWSER_TESTS).glob("**/test_*.py")):
-        runs.append([BROWSER_TESTS])
+        runs += [[BROWSER_TESTS, "-m", "not model", *_SIDE_BY_SIDE], [BROWSER_TESTS, "-m", "model"]]
     return runs
 
 

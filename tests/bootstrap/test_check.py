@@ -9,13 +9,36 @@ from memoryapp.bootstrap.errors import BootstrapError
 
 
 class TestTests:
-    def test_browser_tests_run_in_a_process_of_their_own(self, tmp_path: Path) -> None:
+    @pytest.fixture
+    def runs(self, tmp_path: Path) -> list[list[str]]:
+        """What a whole suite is run as."""
         (tmp_path / "tests" / "e2e").mkdir(parents=True)
         (tmp_path / "tests" / "e2e" / "test_page.py").touch()
-        first, second = check.plan([], tmp_path)
-        assert "--ignore=tests/e2e" in first
-        assert "--ignore=tests/benchmarks" in first
-        assert second == ["tests/e2e"]
+        return check.plan([], tmp_path)
+
+    def test_browser_tests_run_in_a_process_of_their_own(self, runs: list[list[str]]) -> None:
+        assert [run[0] for run in runs] == ["tests", "tests", "tests/e2e", "tests/e2e"]
+        assert all({"--ignore=tests/e2e", "--ignore=tests/benchmarks"} <= set(run) for run in runs[:2])
+
+    def test_models_run_alone_and_everything_else_on_every_core(self, runs: list[list[str]]) -> None:
+        for beside, alone in (runs[:2], runs[2:]):
+            assert "not model" in beside
+            assert "--dist=loadfile" in beside
+            assert "model" in alone
+            assert not any("dist" in argument for argument in alone)
+
+    def test_what_failed_in_the_browser_runs_once_more(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        ran: list[list[str]] = []
+
+        def fail_every_other_time(_: object, __: str, run: list[str]) -> int:
+            ran.append(run)
+            return len(ran) % 2
+
+        monkeypatch.setattr(check, "run_pytest", fail_every_other_time)
+        assert check.run_patiently(None, "", ["tests/e2e", "-m", "model"]) == 0  # type: ignore[arg-type]
+        assert ran == [["tests/e2e", "-m", "model"], ["tests/e2e", "--last-failed"]]
+        assert check.run_patiently(None, "", ["tests", "-m", "model"]) == 1  # type: ignore[arg-type]
+        assert len(ran) == 3
 
     def test_given_arguments_are_one_run(self, tmp_path: Path) -> None:
         assert check.plan(["-k", "undo"], tmp_path) == [["-k", "undo"]]

@@ -29,7 +29,12 @@ def table(name: str) -> list[tuple[str, str, set[str]]]:
     ]
 
 
-@pytest.mark.parametrize(("kind", "text", "want"), table("own_graph.txt"), ids=lambda value: str(value)[:60])
+def named(value):
+    """A set is shown in another order by each process, and all of them must call a test the same."""
+    return value if isinstance(value, str) else ""
+
+
+@pytest.mark.parametrize(("kind", "text", "want"), table("own_graph.txt"), ids=named)
 def test_a_fact_gives_its_entities_and_relationships(kind, text, want):
     assert {shown(t) for t in ties(kind, text)} == want
 
