@@ -72,15 +72,20 @@ def test_the_end_of_the_program_closes_what_is_retired_though_it_is_in_use(lendi
 
 
 def test_waiting_waits_for_what_takes_its_time(lending):
-    held, order = threading.Event(), []
+    held = threading.Event()
+    order: list[str] = []
 
     class Slow:
         def close(self) -> None:
             held.wait(10)
             order.append("closed")
 
+    def wait() -> None:
+        lending.wait()
+        order.append("waited")
+
     lending.retire(Slow())
-    waiter = threading.Thread(target=lambda: (lending.wait(), order.append("waited")))
+    waiter = threading.Thread(target=wait)
     waiter.start()
     held.set()
     waiter.join(10)
