@@ -15,10 +15,13 @@ class Thing:
     """Counts how often it was closed."""
 
     def __init__(self) -> None:
-        self.closed = 0
+        self._closed = 0
 
     def close(self) -> None:
-        self.closed += 1
+        self._closed += 1
+
+    def closed(self) -> int:
+        return self._closed
 
 
 @pytest.fixture
@@ -31,7 +34,7 @@ def test_what_nobody_uses_is_closed_at_once(lending):
     thing = Thing()
     lending.retire(thing)
     lending.wait()
-    assert thing.closed == 1
+    assert thing.closed() == 1
 
 
 def test_what_is_in_use_is_closed_by_the_last_who_gives_it_back(lending):
@@ -41,10 +44,10 @@ def test_what_is_in_use_is_closed_by_the_last_who_gives_it_back(lending):
     lending.retire(thing)
     lending.give_back(thing)
     lending.wait()
-    assert not thing.closed
+    assert not thing.closed()
     lending.give_back(thing)
     lending.wait()
-    assert thing.closed == 1
+    assert thing.closed() == 1
 
 
 def test_what_is_taken_back_stays_open(lending):
@@ -54,7 +57,7 @@ def test_what_is_taken_back_stays_open(lending):
     assert lending.reclaim(lambda one: one is thing) is thing
     lending.give_back(thing)
     lending.wait()
-    assert not thing.closed
+    assert not thing.closed()
     # What was closed, or is not meant, cannot be taken back.
     assert lending.reclaim(lambda one: True) is None
 
@@ -65,10 +68,10 @@ def test_the_end_of_the_program_closes_what_is_retired_though_it_is_in_use(lendi
         lending.take(thing)
     lending.retire(retired)
     lending.close()
-    assert (used.closed, retired.closed) == (0, 1)
+    assert (used.closed(), retired.closed()) == (0, 1)
     lending.give_back(retired)
     lending.wait()
-    assert retired.closed == 1
+    assert retired.closed() == 1
 
 
 def test_waiting_waits_for_what_takes_its_time(lending):
@@ -111,4 +114,4 @@ def test_in_any_order_nothing_in_use_is_closed_and_nothing_is_closed_twice(steps
             retired.discard(number)
         lending.wait()
         for at, each in enumerate(things):
-            assert each.closed == int(at in retired and not uses[at])
+            assert each.closed() == int(at in retired and not uses[at])
