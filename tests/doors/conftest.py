@@ -10,6 +10,8 @@ import pytest
 import pytest_asyncio
 from asgiref.testing import ApplicationCommunicator
 
+from .owned import Things
+
 OUR_HEADERS = {"host": "testserver", "origin": "http://testserver"}
 PATIENCE = 5
 
@@ -87,3 +89,9 @@ def known(make_fact):
         "chess": make_fact("User likes chess", pinned=True),
         "oslo": make_fact("User lives in Oslo", category="identity", kind="home"),
     }
+
+
+@pytest.fixture
+def things(server_mode: Any, owner: Any, scripted: Any) -> Things:
+    """What the owner owns, on a server where people log in."""
+    return Things.of(owner, "of the owner")

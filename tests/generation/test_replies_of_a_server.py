@@ -12,8 +12,7 @@ from chat.llm.remote import provider as remote_provider
 from chat.llm.remote.address import parse
 from chat.llm.remote.provider import RemoteProvider
 from chat.models import MessageState
-from tests.llm.remote.pretend import chat, pretending
-from tests.llm.remote.test_asking import after_the_probe, words
+from tests.llm.remote.pretend import after_the_probe, chat, pretending, words
 from tests.waiting import until
 
 from .replying import ended

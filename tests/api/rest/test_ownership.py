@@ -11,7 +11,7 @@ from django.test import Client
 from chat.actions import apps
 from chat.api.rest.api import api
 from chat.models import Entity
-from tests.doors.test_ownership import Things, state
+from tests.doors.owned import Things, state
 
 from .conftest import Program
 

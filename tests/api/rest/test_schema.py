@@ -13,7 +13,7 @@ from schemathesis.specs.openapi import checks
 
 from chat.actions.tokens import create_token
 from chat.api.rest.api import api
-from tests.doors.test_ownership import Things
+from tests.doors.owned import Things
 
 EXAMPLES = 6  # of each operation, beside the ones that cover each parameter's limits
 CHECKS = [

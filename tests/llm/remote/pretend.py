@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from chat.llm.types import Turn
+
+MODELS = {"data": [{"id": "m"}]}
+ASK = [Turn("system", "You tell stories."), Turn("user", "Tell a long story of a fox.")]
 
 Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]]
 
@@ -100,3 +105,14 @@ def pretending(**paths: Any) -> Iterator[Pretender]:
     server.shutdown()
     server.server_close()
     thread.join(5)
+
+
+def after_the_probe(endpoint: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    """Return a chat endpoint that behaves while it is probed, which is never streamed."""
+    return lambda body: endpoint(body) if body.get("stream") else chat("Hello.")(body)
+
+
+def words(*texts: str, then: Iterable[Any] = ()) -> Iterator[Any]:
+    """Give the pieces of a streamed answer."""
+    yield from ({"model": "m", "choices": [{"delta": {"content": text}}]} for text in texts)
+    yield from then

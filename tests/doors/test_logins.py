@@ -1,0 +1,85 @@
+"""Server mode: pages show whoever asks their own things, and a stranger sees the login alone."""
+
+from __future__ import annotations
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import Client
+from django.urls import reverse
+
+from chat.models import Fact
+
+from .owned import OF_WHOEVER_ASKS, ORIGIN, SILENT, Things
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", sorted(OF_WHOEVER_ASKS - SILENT))
+def test_pages_show_only_what_belongs_to_whoever_asks(things, owner, other, logged_in, name):
+    Things.of(other, "of somebody else")
+    page = logged_in(other).get(reverse(name)).content.decode()
+    assert "of the owner" not in page
+    mine = logged_in(owner).get(reverse(name)).content.decode()
+    assert "of somebody else" not in mine
+    if name != "memory_pill":
+        assert "of the owner" in mine
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", sorted(OF_WHOEVER_ASKS))
+def test_a_stranger_sees_no_page_but_the_login(things, name):
+    answer = Client().get(reverse(name))
+    assert answer.status_code == 302
+    assert answer.url.startswith("/login/")
+
+
+@pytest.mark.django_db
+def test_what_a_user_adds_is_theirs(things, owner, other, logged_in):
+    logged_in(other).post(reverse("fact_add"), {"text": "I am somebody else"}, headers={"origin": ORIGIN})
+    assert Fact.objects.for_owner(other).get().text == "I am somebody else"
+
+
+@pytest.mark.django_db
+def test_the_admin_site_is_closed_to_users_who_are_not_staff(server_mode, other, logged_in):
+    assert logged_in(other).get("/admin/chat/fact/").status_code == 302
+
+
+@pytest.mark.django_db
+def test_where_the_files_lie_is_shown_to_staff_alone(server_mode, other, logged_in, settings):
+    client = logged_in(other)
+    assert str(settings.DATA_DIR) not in client.get("/").content.decode()
+    other.is_staff = True
+    other.save()
+    assert str(settings.DATA_DIR) in client.get("/").content.decode()
+
+
+@pytest.mark.django_db
+def test_logging_in_and_out_works_in_server_mode(server_mode, other):
+    other.set_password("correct horse battery")
+    other.save()
+    client = Client(headers={"origin": ORIGIN})
+    answer = client.post("/login/", {"username": other.username, "password": "correct horse battery"})
+    assert answer.status_code == 302
+    assert client.get("/memory/").status_code == 200
+    assert client.post("/logout/").status_code == 302
+    assert client.get("/memory/").status_code == 302
+
+
+@pytest.mark.asyncio
+@pytest.mark.django_db(transaction=True)
+class TestSocket:
+    """The same at the socket."""
+
+    async def test_the_owner_may_listen(self, socket, things, owner, logged_in):
+        client = await sync_to_async(logged_in)(owner)
+        page = socket(things.conversation.pk, session=client.cookies["sessionid"].value)
+        assert await page.opened() is True
+
+    async def test_for_another_user_there_is_no_such_conversation(self, socket, things, other, logged_in):
+        client = await sync_to_async(logged_in)(other)
+        page = socket(things.conversation.pk, session=client.cookies["sessionid"].value)
+        assert await page.opened() == 4404
+
+    @pytest.mark.parametrize("session", ["", "forged"])
+    async def test_a_stranger_hears_nothing(self, socket, things, session):
+        assert await socket(things.conversation.pk, session=session).opened() == 4401
+        assert await socket(session=session).opened() == 4401
