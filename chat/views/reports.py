@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET
 from chat.context.budget import reserve
 from chat.models import Fact, PromptReport
 
+from .answers import address_of
 from .articles import window_share
 from .scope import HtmxHttpRequest, own_report
 
@@ -50,6 +51,7 @@ def report(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     context = {
         "report": found,
         "m": found.reply,
+        "back": address_of(found.reply),
         "parts": parts(found),
         "share": window_share(found),
         "used": _grouped(facts, found.facts),
