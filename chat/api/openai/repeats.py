@@ -60,7 +60,7 @@ def saying_of(request: HtmxHttpRequest, owner: Any, choices: Any) -> Saying:
         return Saying(owner)
     token = request.headers.get("Authorization", "")
     key = idempotency.digest_of(f"{token}\n".encode() + asked)
-    return Saying(owner, f"retry:{key}", asked, first=int(count) == 0)
+    return Saying(owner, f"retry:{key}", asked, first=not count.strip("0"))
 
 
 def said_once(

@@ -152,3 +152,9 @@ def test_a_key_has_one_to_two_hundred_characters(client, key):
     with pytest.raises(openai.BadRequestError, match="characters"):
         client.chat.completions.create(model="any", messages=SAID, extra_headers={"Idempotency-Key": key})
     assert not Message.objects.exists()
+
+
+@pytest.mark.parametrize("count", ["9" * 5000, "many", "-1"])
+def test_a_count_that_is_none_breaks_nothing(client, count):
+    headers = {"x-stainless-retry-count": count}
+    assert client.chat.completions.create(model="any", messages=SAID, extra_headers=headers).choices
