@@ -54,8 +54,11 @@ class Client:
         return await self._ask("POST", path, repeatable=True, json=body, headers=key)
 
     async def change(self, method: str, path: str) -> Any:
-        """Send what is not to be repeated by itself; returns the content. Raises ToolError."""
-        return (await self._ask(method, path, repeatable=False))[1]
+        """Change or delete something; returns the content. Raises ToolError.
+
+        Only a DELETE is repeated by itself where the connection broke: it tells the same undo again.
+        """
+        return (await self._ask(method, path, repeatable=method == "DELETE"))[1]
 
     async def _ask(self, method: str, path: str, *, repeatable: bool, **request: Any) -> tuple[int, Any]:
         try:
