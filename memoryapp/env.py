@@ -155,9 +155,9 @@ def static_root() -> Path:
     return data_path() / "static"
 
 
-def engine_lock_path() -> Path:
-    """The file that the one engine of this machine holds locked while it runs."""
-    return data_path() / "engine.lock"
+def engine_lock_path(folder: Path | None = None) -> Path:
+    """The file that the one engine of this machine holds locked while it runs; in another data folder's."""
+    return (folder or data_path()) / "engine.lock"
 
 
 def local_zone(

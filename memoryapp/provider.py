@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from memoryapp.env import data_dir, data_path, envint
+from memoryapp.env import BadValue, data_dir, data_path, envint
 
 FILE = "provider.json"
 
@@ -32,10 +32,12 @@ def chosen(env: Mapping[str, str] = os.environ) -> Choice | None:
     """The server that was chosen, None for a model on this machine; the environment goes first.
 
     With MODE=server only the environment counts, for whoever logs in is not whose machine it is. Raises
-    env.BadValue for a window that is no number.
+    BadValue for a window that is no number and a key that is none.
     """
     if url := env.get("PROVIDER_URL", "").strip():
         model, key = env.get("PROVIDER_MODEL", "").strip(), env.get("PROVIDER_KEY", "").strip()
+        if not is_key(key):
+            raise BadValue("PROVIDER_KEY holds a blank, or a letter that keys have not.")
         return Choice(url, model, key, envint("PROVIDER_WINDOW", 0), fixed=True)
     if env.get("MODE", "local") == "server":
         return None
@@ -44,6 +46,11 @@ def chosen(env: Mapping[str, str] = os.environ) -> Choice | None:
         return Choice(str(kept["url"]), str(kept["model"]), str(kept["key"]), int(kept["window"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def is_key(text: str) -> bool:
+    """Whether this can stand in a header, as a key must; "" is none and may."""
+    return text.isascii() and text.isprintable() and " " not in text
 
 
 def keep(choice: Choice | None) -> None:

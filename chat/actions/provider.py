@@ -114,7 +114,7 @@ def _understood(url: str, model: str, key: str, window: str, drop_key: bool) -> 
         refusal = _("Choose a window between %(least)d and %(most)d tokens.")
         raise Refused(refusal % {"least": least, "most": most})
     key = key.strip()
-    if not (key.isascii() and key.isprintable()) or " " in key:
+    if not kept.is_key(key):
         raise Refused(_("This is no key: it holds a blank, or a letter that keys have not."))
     return Choice(address.api, model.strip(), key or _same_key(address, drop_key), tokens), address
 

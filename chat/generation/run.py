@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop
 from chat.actions import accounts, messages, prompts
 from chat.context.prompt import Prompt, build
 from chat.llm.registry import ModelState, registry
-from chat.llm.types import Finish, Lane, Provider, ProviderError, StopFlag, Stream, Usage
+from chat.llm.types import Finish, Lane, ModelNotReady, Provider, ProviderError, StopFlag, Stream, Usage
 from chat.models import Conversation, Message, MessageState, Role
 from memoryapp import logs
 
@@ -136,7 +136,7 @@ def wait(timeout: float = 10.0) -> None:
 
 @dataclass
 class Run:
-    """A reply on its way; `state`, `failure`, `usage` and `finish` are final once it is `over`."""
+    """A reply on its way; all but its text and its means is final once it is `over`."""
 
     reply: str
     conversation: str
@@ -147,6 +147,9 @@ class Run:
     finish: Finish = "stop"
     over: bool = False
     stop: StopFlag = field(default_factory=StopFlag)
+    # There was no model to write it with.
+    unready: bool = False
+    # The program ends, and nobody wished the reply to.
     closing: bool = False
     thread: threading.Thread | None = None
     stream: BlockStream = field(default_factory=BlockStream)
@@ -174,7 +177,7 @@ class Run:
             )
             state, failure = self._write(row)
         except ProviderError as error:
-            failure = str(error)
+            self.unready, failure = isinstance(error, ModelNotReady), str(error)
         except Exception:  # the reply must not stay "streaming" for ever, whatever the bug
             logger.exception("a reply failed")
         finally:

@@ -36,8 +36,9 @@ logger = logging.getLogger(__name__)
 # Work that is asked for in this process wakes the runner at once; this finds what another process asks for.
 # A look at the table takes 3 ms of a core on which a reply is being written (measured): not twice a second.
 POLL_SECONDS = 5.0
-# A model that went away, or a call that it broke off: the engine may be starting anew, or its server.
-_WITHOUT_MODEL = timedelta(minutes=1)
+# A model that went away, or a call that it broke off. Until it is back no lane takes such work (`Lane.able`),
+# so that this is no more than how long the first of it waits then.
+_WITHOUT_MODEL = timedelta(seconds=5)
 # What of a payload stands in the log.
 _NAMED = ("conversation", "topic", "deletion", "fact")
 

@@ -10,6 +10,8 @@ from typing import IO
 
 from django.core.management.base import CommandError
 
+from memoryapp.env import engine_lock_path
+
 
 class EngineTaken(CommandError):
     """Another process has the engine; `holder` is the server's address, or which command it is."""
@@ -30,7 +32,7 @@ def lock_engine(folder: Path, command: str) -> IO[str]:
     Raises EngineTaken with a sentence that says who has it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    handle = (folder / "engine.lock").open("a+")
+    handle = engine_lock_path(folder).open("a+")
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -20,6 +20,7 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 from chat.actions import conversations, keeping
 from chat.actions.messages import Refused
 from chat.generation import run as generation
+from chat.llm.registry import ModelState, registry
 from chat.models import Conversation, ExtractionRun, Job, MemoryMode, Message, Strategy
 
 from .answers import refused, toast
@@ -65,6 +66,10 @@ def health_of(owner: Any, conversation: Conversation | None) -> Health:
         health.trouble = said(next((run.error for run in runs if run.error), ""))
     if conversation is not None and waiting:
         health.trouble = _trouble(conversation) or health.trouble
+    if waiting and (model := registry.status()).state is ModelState.AWAY:
+        health.trouble = _("Memory waits for the model on %(host)s, and goes on by itself.") % {
+            "host": model.host
+        }
     return health
 
 

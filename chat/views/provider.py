@@ -23,6 +23,8 @@ from .scope import HtmxHttpRequest
 from .spoken import said
 
 _FIELDS = ("url", "model", "key", "window")
+# In the session, until the page is shown again; its name is the form's.
+_TYPED = "provider"
 
 
 @require_POST
@@ -33,7 +35,9 @@ def choose(request: HtmxHttpRequest) -> HttpResponse:
     drop = request.POST.get("drop_key") == "on"
     try:
         if wish == "test":
-            return _told(request, told(provider.try_out(request.user, **typed, drop_key=drop)), works=True)
+            found = provider.try_out(request.user, **typed, drop_key=drop)
+            _keep_typed(request, typed)
+            return _told(request, told(found), works=True)
         if wish == "local":
             provider.choose_local(request.user)
             warm_prompts()
@@ -42,19 +46,27 @@ def choose(request: HtmxHttpRequest) -> HttpResponse:
     except Refused as problem:
         if wish == "test" and request.htmx:
             return _told(request, [said(str(problem))], works=False)
+        _keep_typed(request, typed)
         return refused(request, said(str(problem)), 422, "settings")
     notices.success(request, _("Saved."))
     return HttpResponseClientRefresh() if request.htmx else redirect("settings")
 
 
 def form(request: HtmxHttpRequest) -> dict[str, Any]:
-    """Return what the form of the settings page shows; no key is among it."""
+    """Return what the form of the settings page shows, what was typed first; no key is among it."""
     choice = provider.current()
     return {
         "server": choice,
+        "typed": request.session.pop(_TYPED, None) or choice,
         "may_choose": provider.may_choose(request.user),
         "windows": provider.WINDOW_RANGE,
     }
+
+
+def _keep_typed(request: HtmxHttpRequest, typed: dict[str, str]) -> None:
+    """Keep what a form without a script would lose, for the page that tells what came of it."""
+    if not request.htmx:
+        request.session[_TYPED] = {name: text for name, text in typed.items() if name != "key"}
 
 
 def told(found: Capabilities) -> list[str]:

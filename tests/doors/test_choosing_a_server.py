@@ -15,6 +15,7 @@ from chat.llm.registry import ModelState, registry
 from chat.llm.scripted import ScriptedProvider
 from chat.models import ApiToken
 from memoryapp import provider as kept
+from memoryapp.env import BadValue
 from tests.llm.remote.pretend import chat, pretending
 from tests.waiting import until
 
@@ -104,6 +105,24 @@ def test_testing_tells_what_is_found_and_changes_nothing(ours_htmx, owner, serve
 
 def test_without_a_script_the_test_is_told_on_the_page(ours, owner, server):
     assert "“fox” answers." in ours.get(post(ours, do="test", url=server.url).url).content.decode()
+
+
+@pytest.mark.parametrize("do", ["test", "use"])
+def test_without_a_script_what_was_typed_is_still_there_but_the_key(ours, owner, do):
+    typed = {"url": "http://127.0.0.1:9", "model": "a fox", "key": KEY, "window": "17"}
+    page = ours.get(post(ours, do=do, **typed).url).content.decode()
+    for name in ("url", "model", "window"):
+        assert f'value="{typed[name]}"' in page
+    assert KEY not in page
+    assert "a fox" not in ours.get(reverse("settings")).content.decode()
+
+
+@pytest.mark.parametrize("key", ["two words", "schlüssel", "bad\nheader"])
+def test_a_key_from_the_environment_is_looked_at_as_one_from_the_page(monkeypatch, key):
+    monkeypatch.setenv("PROVIDER_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("PROVIDER_KEY", key)
+    with pytest.raises(BadValue, match="PROVIDER_KEY"):
+        kept.chosen()
 
 
 def test_a_server_that_cannot_be_used_is_told_in_words(ours_htmx, owner):

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from chat.actions import looks
 from chat.actions.messages import finish_reply
+from chat.llm.registry import ModelState, Status, registry
 from chat.memory.extract import Candidate, Extraction, Refusal
 from chat.models import Conversation, ExtractionRun, Job
 
@@ -106,6 +107,11 @@ class TestHealth:
         shown = line(ours_htmx, chat)
         assert "This chat has not been looked at yet · 1 waiting" in shown
         assert "Waiting: 1 message not read yet." in shown
+
+    def test_while_the_models_server_is_away_it_says_whom_memory_waits_for(self, ours_htmx, chat):
+        registry._set(Status(ModelState.AWAY, "fox", remote=True, host="big.example"))
+        for shown in (line(ours_htmx, chat), line(ours_htmx)):
+            assert "Memory waits for the model on big.example, and goes on by itself." in shown
 
     def test_it_sums_what_came_of_the_messages_read_in_one_go(self, ours_htmx, chat, talk, clock):
         _, reply = talk("I like chess and tea.", chat)

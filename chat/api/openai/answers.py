@@ -54,7 +54,8 @@ class Answer:
         if run.state == MessageState.COMPLETE:
             return None
         # What was said is saved: to send it once more would say it twice.
-        return Problem("broken", spoken.said(run.failure), headers={"x-should-retry": "false"})
+        kind = "no-model" if run.unready else "broken"
+        return Problem(kind, spoken.said(run.failure), headers={"x-should-retry": "false"})
 
     def headers(self) -> dict[str, str]:
         """Return what tells a program where its words have gone."""

@@ -217,6 +217,7 @@ class RemoteProvider:
         request.usage.worked += seconds
         request.usage.seconds = time.monotonic() - request.began
         if request.lane is Lane.BACKGROUND:
+            # Bounded like this machine's own: a server's time may be paid for, and others may wait for it.
             meter.background.add(seconds)
 
     def _once(self, request: Request, ticket: Pass, found: Capabilities) -> Iterator[str]:

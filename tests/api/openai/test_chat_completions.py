@@ -165,6 +165,17 @@ def test_without_a_model_nothing_is_saved(ask):
     assert not Message.objects.exists()
 
 
+def test_a_model_that_goes_while_it_is_waited_for_is_no_fault_of_the_program(client):
+    registry._set(Status(ModelState.AWAY, sentence="It does not answer."))
+    with pytest.raises(openai.InternalServerError) as problem:
+        client.with_options(max_retries=0).chat.completions.create(
+            model="any", messages=[{"role": "user", "content": "Hi"}]
+        )
+    assert (problem.value.status_code, told(problem)) == (503, "It does not answer.")
+    assert problem.value.code == "model_not_ready"
+    assert Message.objects.get(role="assistant").failure == "It does not answer."
+
+
 def test_the_one_model_is_told(client):
     assert [model.id for model in client.models.list()] == ["scripted"]
     assert client.models.retrieve("scripted").owned_by == "memoryapp"
