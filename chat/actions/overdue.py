@@ -6,11 +6,13 @@ import logging
 from datetime import datetime
 
 from django.db.models import Exists, OuterRef
+from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 
 from chat.memory.extract import Extraction
 from chat.models import Conversation, Job, MemoryMode, Message, Role
 from chat.models.conversation import ConversationQuerySet
+from chat.models.message import TO_LEARN_FROM
 
 from . import jobs
 from .deletions import Undecided
@@ -43,8 +45,11 @@ def see_to_unread(now: datetime) -> int:
 
 
 def _unread() -> ConversationQuerySet:
-    theirs = Message.objects.filter(conversation=OuterRef("pk"), role=Role.USER, replaced_by=None)
-    waiting = Exists(theirs.filter(seq__gt=OuterRef("extracted_through")))
+    theirs = Message.objects.filter(
+        TO_LEARN_FROM, conversation=OuterRef("pk"), role=Role.USER, replaced_by=None
+    )
+    through = Greatest(OuterRef("extracted_through"), OuterRef("imported_through"))
+    waiting = Exists(theirs.filter(seq__gt=through))
     return Conversation.objects.kept().filter(waiting, memory_mode=MemoryMode.ON)
 
 

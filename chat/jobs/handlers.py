@@ -122,6 +122,12 @@ def catch_up_graph(payload: dict[str, Any]) -> None:
         jobs.enqueue("catch_up_graph", {"after": last})
 
 
+@handles("finish_import", quick=True)
+def finish_import(payload: dict[str, Any]) -> None:
+    """Do what an import that was killed once all was shown has left."""
+    importing.finish(payload["owner"], payload["facts"])
+
+
 @handles("end_idle", quick=True)
 def end_idle(payload: dict[str, Any]) -> None:
     """End a conversation that nobody has written in or looked at for a while."""

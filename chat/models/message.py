@@ -15,6 +15,9 @@ from .conversation import Conversation, MemoryMode
 
 logger = logging.getLogger(__name__)
 
+# Of what came in behind unread messages memory learns nothing.
+TO_LEARN_FROM = models.Q(imported=None)
+
 
 class Role(models.TextChoices):
     """Who speaks (seed 001)."""
@@ -82,12 +85,13 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
         What the user took back by sending other words in its place is not read any more.
         """
         return self.filter(
-            conversation=conversation, role=Role.USER, seq__gt=conversation.read_through
+            TO_LEARN_FROM, conversation=conversation, role=Role.USER, seq__gt=conversation.read_through
         ).shown()
 
     def backlog(self, owner: Any) -> MessageQuerySet:
         """Return all that this person said and memory has not looked at yet, where memory is on."""
         return self.for_owner(owner).filter(
+            TO_LEARN_FROM,
             role=Role.USER,
             replaced_by__isnull=True,
             conversation__deletion=None,
@@ -117,6 +121,8 @@ class Message(UUIDModel):
     )
     # The user's mark: kept in the prompt when it is compacted.
     flagged = models.BooleanField(default=False)
+    # It came in behind what memory has not read yet, and is passed over; None goes by the watermarks.
+    imported = models.BooleanField(null=True)
     topic = models.ForeignKey(
         "chat.Topic", null=True, blank=True, on_delete=models.SET_NULL, related_name="messages"
     )

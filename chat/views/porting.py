@@ -17,7 +17,7 @@ from chat.actions.export import export as export_json
 from chat.actions.export_markdown import export_markdown
 from chat.actions.importing import Options, Outcome, uploads
 from chat.actions.importing.words import rows_of, title_of
-from chat.actions.messages import Refused
+from chat.actions.messages import Busy, Refused
 from chat.porting.problems import BadFile
 
 from .answers import refused
@@ -56,6 +56,14 @@ def upload(request: HtmxHttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def import_file(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Show what an import would do, and on POST do it, or throw the file away."""
+    try:
+        with uploads.reading(request.user):
+            return _import_file(request, pk)
+    except Busy as problem:
+        return _back(request, str(problem))
+
+
+def _import_file(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     path = uploads.path_of(request.user, pk)
     if path is None:
         # Imported, thrown away, too old, or another's.

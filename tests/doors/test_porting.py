@@ -172,6 +172,28 @@ class TestImport:
         assert "Another import is at work. Wait until it is done." in answer.content.decode()
         assert not Conversation.objects.exists()
 
+    def test_a_file_that_comes_in_while_one_is_imported_is_told_and_changes_nothing(
+        self, owner, ours, ours_htmx, settings, monkeypatch
+    ):
+        address = sent(ours, sample("chatgpt.json")).url
+        real, answers = importing.run.staged, []
+
+        def second(who):
+            answers.append(
+                ours.post(reverse("upload"), {"file": SimpleUploadedFile("b", b"[]")}, follow=True)
+            )
+            answers.append(ours_htmx.post(reverse("upload"), {"file": SimpleUploadedFile("b", b"[]")}))
+            answers.append(ours.get(address, follow=True))
+            return real(who)
+
+        monkeypatch.setattr(importing.run, "staged", second)
+        assert "3" in ours.post(address, {"do": "import"}).content.decode()
+        sentence = "Another file is being read or imported. Wait until that is done."
+        assert all(sentence in answer.content.decode() for answer in answers)
+        assert answers[1].status_code == 409
+        assert Conversation.objects.exists()
+        assert kept(settings) == []
+
 
 class TestUploads:
     def test_they_are_for_their_owner_alone(self, owner, other, ours, settings):

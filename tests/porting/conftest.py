@@ -14,6 +14,7 @@ from django.utils import timezone
 from chat.actions import deletions, importing
 from chat.actions.export import export
 from chat.actions.importing import Options, Outcome
+from chat.actions.messages import finish_reply
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -58,3 +59,15 @@ def wipe(owner: Any) -> None:
     """Delete all that is kept of an owner, for good."""
     deletion = deletions.erase_all(owner)
     deletions.finish(deletion.pk, timezone.now() + timedelta(minutes=1))
+
+
+@pytest.fixture
+def spoken(talk: Any) -> Callable[..., Any]:
+    """Returns a sayer of one exchange."""
+
+    def say(text: str, conversation: Any = None) -> Any:
+        asked, reply = talk(text, conversation)
+        finish_reply(reply, f"Reply to {text}", "complete")
+        return asked.conversation
+
+    return say

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 
 import pytest
 
 from chat.actions import importing
-from chat.models import Conversation, Deletion, Fact
+from chat.models import Conversation, Deletion, Entity, Fact
 from chat.porting import files
 from chat.porting.problems import BadFile
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def world(owner):
     """An export of a world that is not here any more."""
-    build(owner)
+    build(owner, in_a_chat=20)
     found = as_json(owner)
     wipe(owner)
     return found
@@ -121,10 +122,36 @@ def test_a_missing_value_is_told_with_its_path(owner, world, file):
         importing.carry_out(owner, file(world))
 
 
-def test_an_id_that_stands_there_twice_is_told(owner, world, file):
-    world["facts"][1]["id"] = world["facts"][0]["id"]
-    with pytest.raises(BadFile, match=r"^facts\[1\]\.id: "):
-        importing.carry_out(owner, file(world))
+@pytest.mark.parametrize(
+    ("rows", "where"),
+    [
+        (lambda w: w["facts"], "facts[1].id"),
+        (lambda w: w["facts"][0]["history"], "facts[0].history[1].id"),
+        (lambda w: w["apps"], "apps[1].id"),
+        (lambda w: [m for app in w["apps"] for m in app["memories"]], "apps[1].memories[0].id"),
+        (lambda w: w["conversations"], "conversations[1].id"),
+        (lambda w: [c["messages"][0] for c in w["conversations"]], "conversations[1].messages[0].id"),
+        (lambda w: w["conversations"][0]["messages"], "conversations[0].messages[1].id"),
+        (lambda w: [c["topics"][0] for c in w["conversations"]], "conversations[1].topics[0].id"),
+        (lambda w: w["conversations"][0]["topics"], "conversations[0].topics"),
+        (lambda w: w["graph"]["entities"], "graph.entities[1].id"),
+        (lambda w: w["graph"]["relationships"], "graph.relationships[1].id"),
+    ],
+)
+def test_an_id_that_stands_there_twice_is_told(owner, world, file, rows, where):
+    first, second = rows(world)[:2]
+    content = json.dumps(world).replace(second["id"], first["id"]).encode()
+    with pytest.raises(BadFile, match=f"^{re.escape(where)}: "):
+        importing.carry_out(owner, file(content))
+    assert not Conversation.objects.exists()
+
+
+def test_two_long_names_with_one_beginning_are_one_thing(owner, world, file):
+    first, second = world["graph"]["entities"][:2]
+    # Folded, each letter is two.
+    first["name"], second["name"] = "ß" * 70 + "a", "ß" * 70 + "b"
+    importing.carry_out(owner, file(world))
+    assert Entity.objects.filter(key="s" * 120).count() == 1
 
 
 @pytest.mark.parametrize("end", [1, 100, 5000, -2])
@@ -181,7 +208,7 @@ class TestArchives:
 
     def test_our_own_export_may_be_packed(self, owner, world, file):
         content = zipped(**{"memoryapp-export.json": json.dumps(world)})
-        assert importing.carry_out(owner, file(content)).conversations.added == 1
+        assert importing.carry_out(owner, file(content)).conversations.added == 2
 
     def test_one_without_chats_is_refused(self, owner, file):
         with pytest.raises(BadFile, match=r"no conversations\.json"):

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from chat.actions import deletions, importing
-from chat.actions.importing import chats, run, staging
+from chat.actions.importing import chats, run, staging, storing
 from chat.actions.messages import Refused
 from chat.jobs.handlers import sweep_deletions
 from chat.jobs.recovery import recover
@@ -36,13 +36,13 @@ def path(owner, file, monkeypatch):
 
 def test_meanwhile_nobody_sees_any_of_it(owner, path, monkeypatch):
     seen = []
-    real = run.show
+    real = storing.show
 
     def look(batch):
         seen.append((Conversation.objects.for_owner(owner).kept().count(), Conversation.objects.count()))
         real(batch)
 
-    monkeypatch.setattr(run, "show", look)
+    monkeypatch.setattr(storing, "show", look)
     importing.carry_out(owner, path)
     assert seen == [(0, 3)]
     assert Conversation.objects.for_owner(owner).listed().count() == 3

@@ -40,7 +40,7 @@ LEFT_OUT = {
     Conversation: {"owner", "temporary", "deletion", "memory_block", "memory_block_facts", "branch"}
     | {"prepared", "flushed_through", "imported_through"},
     Topic: {"conversation", "embedding", "embedder"},
-    Message: {"conversation", "archive"},
+    Message: {"conversation", "archive", "imported"},
     PromptReport: {"reply"},
     Fact: {"owner", "embedding", "embedder", "deletion"},
     FactEvent: {"fact"},

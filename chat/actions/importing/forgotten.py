@@ -108,6 +108,8 @@ class Forgotten:
     @cached_property
     def _leaving(self) -> set[str]:
         facts = Fact.objects.for_owner(self._owner).filter(deletion__isnull=False)
+        # An import that is at work forgets nothing.
+        facts = facts.exclude(deletion__state=DeletionState.STAGED)
         return {normalise(text) for text in facts.values_list("text", flat=True)}
 
     @cached_property

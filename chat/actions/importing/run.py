@@ -22,12 +22,15 @@ from chat.porting.parts import Part
 from chat.porting.problems import BadFile
 from chat.porting.shapes import AppIn, ConversationIn, FactIn, GraphIn, SettingsIn
 
+from . import after
 from .chats import Chats
 from .facts import Facts
 from .forgotten import Forgotten
+from .going_on import go_on, have_told
 from .outcome import Options, Outcome
 from .rooms import Rooms, pruned_soon, settings_to_take
-from .staging import hold, show, staged
+from .staging import hold, staged
+from .storing import Storing
 from .told import Told
 
 # What is written at once: so many messages, or one conversation, or so many of these.
@@ -62,9 +65,10 @@ def dry_run(owner: Any, path: Path, options: Options | None = None) -> Outcome:
 
 
 def carry_out(owner: Any, path: Path, options: Options | None = None) -> Outcome:
-    """Import a file and return what that did; many short transactions, of which only the last shows anything.
+    """Import a file and return what that did; many short transactions, one of which shows what is new.
 
-    Raises BadFile or Refused, and nothing has changed then.
+    Chats of here go on before it, facts of here change after it, one by one: killed in between, the same file
+    does the rest. Raises BadFile, and nothing has changed then, or Refused.
     """
     options = options or Options()
     outcome = Outcome()
@@ -76,8 +80,11 @@ def carry_out(owner: Any, path: Path, options: Options | None = None) -> Outcome
     with staged(owner) as batch:
         outcome, chats = _begin(owner, options)
         chats.batch = batch
-        chats.untold, chats.facts = frozenset(planned.forgotten), planned.keys
+        chats.rows.untold, chats.rows.facts = frozenset(planned.forgotten), planned.keys
         contents = _read(path, chats, options, outcome)
+        go_on(chats, batch)
+        storing = Storing(owner, batch, chats, contents.graph)
+        storing.stage(planned)
         with transaction.atomic():
             hold_memory(owner.pk)
             hold(batch)
@@ -85,21 +92,23 @@ def carry_out(owner: Any, path: Path, options: Options | None = None) -> Outcome
             told = Told(owner, contents.apps, rooms, chats, options, outcome)
             # Also what was forgotten while the file was read.
             forgotten = Forgotten(owner, ignored=options.forgotten)
-            facts = Facts(owner, contents.facts, forgotten, outcome)
+            facts = Facts(owner, contents.facts, forgotten, outcome, before=planned)
             taken = settings_to_take(owner, contents.settings, outcome)
             _warn_of_pruning(owner, contents, taken, outcome)
             rooms.write()
             _place(chats, rooms)
-            show(batch)
-            chats.go_on()
-            facts.write(chats, contents.graph)
+            storing.show(facts)
             told.write()
+            have_told(chats)
             if taken:
                 OwnerSettings.objects.update_or_create(owner=owner, defaults=taken)
+            after.ask_to_finish(owner, storing.live, more=len(facts.added) > len(storing.live))
             jobs.enqueue("reindex", {}, key="reindex")
             indexing.ask_to_fill()
             events.tell(owner.pk, "rooms")
             events.tell(owner.pk, "facts")
+    after.finish(owner.pk, storing.live)
+    after.change(facts, chats)
     if options.learn:
         _have_read(owner, chats.added)
     return outcome
@@ -142,6 +151,8 @@ def _portions(
             raise BadFile(_("this file holds more than anybody's memory"), part.where)
         if part.kind == "conversation":
             _once(seen, value.id, f"{part.where}.id")
+            for number, topic in enumerate(value.topics):
+                _once(seen, topic.id, f"{part.where}.topics[{number}].id")
             for number, message in enumerate(value.messages):
                 _once(seen, message.id, f"{part.where}.messages[{number}].id")
             if portion and (held + len(value.messages) > _MESSAGES or len(portion) >= _CONVERSATIONS):

@@ -12,15 +12,17 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chat.actions import keeping
+from chat.actions import graph, keeping
 from chat.actions.messages import Busy, Refused
 from chat.actions.owners import hold_memory
-from chat.models import Conversation, Deletion, DeletionState
+from chat.models import Conversation, Deletion, DeletionState, Fact
 
 logger = logging.getLogger(__name__)
 
 # Each portion is told of and takes a second or so; who has been silent for so long was killed.
 _SILENCE = timedelta(minutes=1)
+# So many are removed in one transaction.
+_FACTS = 300
 
 
 @contextmanager
@@ -59,20 +61,27 @@ def hold(batch: Deletion) -> None:
 def show(batch: Deletion) -> None:
     """Bring what is behind a batch to light and end it. In the caller's transaction."""
     Conversation.objects.filter(deletion=batch).update(deletion=None)
+    Fact.objects.filter(deletion=batch).update(deletion=None)
     Deletion.objects.filter(pk=batch.pk).delete()
 
 
 def remove_abandoned(owner: Any = None) -> int:
     """Remove what killed imports have left, of one owner or of all; returns how many of them there were."""
     dead = Deletion.objects.filter(state=DeletionState.STAGED, expires_at__lt=timezone.now())
-    found = list(dead if owner is None else dead.filter(owner=owner))
+    found = list((dead if owner is None else dead.filter(owner=owner)).select_related("owner"))
     for batch in found:
         _remove(batch)
     return len(found)
 
 
 def _remove(batch: Deletion) -> None:
-    # One transaction each, so that nobody waits for all.
+    # One short transaction after another, so that nobody waits for all.
+    facts = Fact.objects.filter(deletion=batch)
+    while keys := list(facts.values_list("pk", flat=True)[:_FACTS]):
+        with transaction.atomic():
+            hold_memory(batch.owner_id)
+            facts.filter(pk__in=keys).delete()
+            graph.drop_orphans(batch.owner)
     for key in list(Conversation.objects.filter(deletion=batch).values_list("pk", flat=True)):
         with transaction.atomic():
             for conversation in Conversation.objects.filter(pk=key, deletion=batch):

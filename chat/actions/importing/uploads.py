@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -13,7 +13,8 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from chat.actions.messages import Refused
+from chat.actions.messages import Busy, Refused
+from memoryapp.locking import locked_if_free
 
 # Bytes that come in by a page or a program; larger files go through the terminal, where nothing is copied.
 MOST_UPLOADED = 256 << 20
@@ -23,10 +24,28 @@ _KEPT_SECONDS = 3600
 def keep(owner: Any, chunks: Iterable[bytes], size: int) -> UUID:
     """Store a file that was sent and return the key under which `path_of` finds it.
 
-    An owner has one at a time: an earlier one goes. Raises Refused where it is too large.
+    An owner has one at a time: an earlier one goes. Raises Refused where it is too large, and Busy while the
+    earlier one is read.
     """
     if size > MOST_UPLOADED:
         raise Refused(too_large())
+    with reading(owner):
+        return _keep(owner, chunks)
+
+
+@contextlib.contextmanager
+def reading(owner: Any) -> Iterator[None]:
+    """Keep an owner's file where it is for as long as somebody reads it; raises Busy where somebody does.
+
+    Also between processes, and whoever is killed lets go of it.
+    """
+    with locked_if_free(Path(settings.DATA_DIR) / "locks" / f"import-{owner.pk}") as ours:
+        if not ours:
+            raise Busy(_("Another file is being read or imported. Wait until that is done."))
+        yield
+
+
+def _keep(owner: Any, chunks: Iterable[bytes]) -> UUID:
     folder = _folder(owner)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for earlier in folder.iterdir():

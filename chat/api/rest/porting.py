@@ -101,13 +101,14 @@ def import_memory(
     try:
         key = uploads.keep(request.auth, file.chunks(), file.size or 0)
     except Refused as reason:
-        raise Problem("too-large", str(reason)) from reason
-    path = uploads.path_of(request.auth, key)
+        raise Problem("conflict" if isinstance(reason, Busy) else "too-large", str(reason)) from reason
     try:
-        work = importing.dry_run if dry_run else importing.carry_out
-        if path is None:
-            raise Problem("conflict", _("Another file was sent meanwhile. Send one at a time."))
-        return _out(work(request.auth, path, options), dry_run)
+        with uploads.reading(request.auth):
+            path = uploads.path_of(request.auth, key)
+            work = importing.dry_run if dry_run else importing.carry_out
+            if path is None:
+                raise Problem("conflict", _("Another file was sent meanwhile. Send one at a time."))
+            return _out(work(request.auth, path, options), dry_run)
     except BadFile as fault:
         raise Problem(
             "invalid", str(fault), errors=[FieldError(loc=["body", "file", fault.where], detail=str(fault))]

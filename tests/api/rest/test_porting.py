@@ -115,6 +115,15 @@ def test_another_import_at_work_is_a_conflict(owner, program):
         assert send(program, sample("mem0.json")).status_code == 409
 
 
+def test_a_file_that_comes_in_while_one_is_read_is_a_conflict(owner, program):
+    with uploads.reading(owner):
+        answer = send(program, b"[]")
+    assert (answer.status_code, answer.json()["detail"]) == (
+        409,
+        "Another file is being read or imported. Wait until that is done.",
+    )
+
+
 def test_a_file_that_is_too_large_is_a_problem(owner, program, monkeypatch):
     monkeypatch.setattr(uploads, "MOST_UPLOADED", 10)
     assert send(program, b"x" * 11).status_code == 413
