@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chat.actions import importing
 from chat.actions.facts import add_fact
-from chat.actions.importing import after, going_on, run, storing
+from chat.actions.importing import after, chats, going_on, run, storing
 from chat.jobs.handlers import finish_import
 from chat.models import AppMemory, Conversation, Deletion, Fact, FactEvent, Job, Message, Relationship
 
@@ -137,6 +137,18 @@ class TestFacts:
 
 
 class TestConversations:
+    def test_a_long_one_is_written_a_little_at_a_time(self, owner, file, killed, monkeypatch):
+        build(owner, messages=20, in_a_chat=20, facts=0)
+        whole = document(owner)
+        path = file(whole)
+        wipe(owner)
+        empty = document(owner)
+        monkeypatch.setattr(chats, "_MESSAGES", 3)
+        killed(owner, path, chats, "hold", 4)
+        assert (Message.objects.count(), document(owner)) == (8, empty)
+        importing.carry_out(owner, path)
+        assert document(owner) == whole
+
     @pytest.fixture
     def longer(self, owner):
         """A file of three chats, of which each was half as long here."""

@@ -12,13 +12,16 @@ from django.utils.translation import gettext as _
 
 from chat.actions.owners import default_app
 from chat.models import Conversation, Deletion, DeletionState, Message, MessageState
-from chat.porting.shapes import ConversationIn
+from chat.porting.shapes import ConversationIn, MessageIn
 
 from .chat_rows import Chat, ChatRows
 from .forgotten import Forgotten
-from .keys import derived, found
+from .keys import derived, found, in_portions
 from .outcome import Options, Outcome
 from .staging import hold
+
+# Of one conversation so many are written at once.
+_MESSAGES = 400
 
 
 class Chats:
@@ -42,7 +45,7 @@ class Chats:
         self.forward: list[Chat] = []
 
     def take(self, portion: Sequence[ConversationIn]) -> None:
-        """Decide about some conversations; the new ones are written behind the batch, in one transaction."""
+        """Decide about some conversations; the new ones are written behind the batch, a little at a time."""
         new = [chat for chat in self._found(portion) if self._is_new(chat)]
         for chat in new:
             self.in_app[chat.given.app].append(chat.key)
@@ -61,7 +64,13 @@ class Chats:
                     )
                     for chat in new
                 )
-                self.rows.write([(chat, chat.given.messages) for chat in new])
+                *longer, last = _steps(new)
+                self.rows.write(last)
+            # Nobody sees the gap before them.
+            for step in reversed(longer):
+                with transaction.atomic():
+                    hold(self.batch)
+                    self.rows.write(step)
 
     # -- deciding --------------------------------------------------------------------------------------
 
@@ -146,6 +155,21 @@ class Chats:
     def _know(self, chat: Chat) -> None:
         self.keys[chat.given.id] = chat.key
         self.messages.update((given, key) for given, key in chat.messages.items() if given != key)
+
+
+def _steps(new: Sequence[Chat]) -> list[list[tuple[Chat, Sequence[MessageIn]]]]:
+    """Return what is written of these conversations at once: of a long one so many messages.
+
+    A message that others replaced comes no later than those, so that the last of them can be written first.
+    """
+    if len(new) > 1:
+        return [[(chat, chat.given.messages) for chat in new]]
+    (chat,) = new
+    rows = sorted(chat.given.messages, key=lambda message: message.seq)
+    places = {message.id: message.seq for message in rows}
+    if any(m.replaced_by is not None and places[m.replaced_by] < m.seq for m in rows):
+        return [[(chat, rows)]]
+    return [[(chat, portion)] for portion in in_portions(rows, _MESSAGES)] or [[(chat, [])]]
 
 
 def local(keys: Any) -> dict[UUID, dict[UUID, int]]:

@@ -12,7 +12,16 @@ from django.utils.translation import ngettext
 
 from chat.actions.owners import settings_of
 from chat.actions.preferences import LOOK_AFTER_RANGE, PRUNE_AFTER, zones
-from chat.models import App, AppMemory, AppMemoryEvent, Conversation, Deletion, OwnerSettings, Theme
+from chat.models import (
+    App,
+    AppMemory,
+    AppMemoryEvent,
+    Conversation,
+    Deletion,
+    DeletionState,
+    OwnerSettings,
+    Theme,
+)
 from chat.porting.shapes import AppIn, SettingsIn
 
 from .keys import own_keys
@@ -92,8 +101,9 @@ class Rooms:
 
     def _is_untouched(self, app: App) -> bool:
         chosen = app.persona or app.strategy != App().strategy or app.archived_at
-        used = Conversation.objects.filter(app=app).exists() or AppMemory.objects.filter(app=app).exists()
-        return not chosen and not used
+        # What a killed import has left is as good as gone.
+        said = Conversation.objects.filter(app=app).exclude(deletion__state=DeletionState.STAGED)
+        return not chosen and not said.exists() and not AppMemory.objects.filter(app=app).exists()
 
     def _same(self, app: App, given: AppIn) -> bool:
         return all(getattr(app, name) == getattr(given, name) for name in _COLUMNS)

@@ -9,9 +9,10 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from chat.actions import archive, lineage
+from chat.actions import archive, graph, lineage
 from chat.actions.facts import MAX_PINNED, settle_later
 from chat.actions.history import SYSTEM, USER, event, snapshot
+from chat.actions.owners import hold_memory
 from chat.models import Deletion, Fact, FactEvent, FactEventKind, Origin
 from chat.porting.shapes import FactIn, GraphIn
 
@@ -49,11 +50,13 @@ class Storing:
         # What was replaced stands before what replaced it.
         for portion in in_portions(plan.added[::-1], _AT_ONCE):
             with transaction.atomic():
+                hold_memory(self._owner.pk)
                 hold(self._batch)
                 self._write(plan, portion)
         # Where the file's order was another one, the older is here only now.
         for links in in_portions(self._unlinked(plan), _AT_ONCE):
             with transaction.atomic():
+                hold_memory(self._owner.pk)
                 hold(self._batch)
                 for key, older in links:
                     Fact.objects.filter(pk=key).update(supersedes=older)
@@ -64,8 +67,11 @@ class Storing:
         The plan is one of this moment: what was learned or forgotten while the file was written counts.
         """
         wanted = {fact.id: fact for fact in plan.added}
-        for portion in in_portions([self._staged[key] for key in self._staged.keys() - wanted.keys()]):
+        dropped = [self._staged[key] for key in self._staged.keys() - wanted.keys()]
+        for portion in in_portions(dropped):
             Fact.objects.filter(pk__in=portion).delete()
+        if dropped:
+            graph.drop_orphans(self._owner)
         self._write(plan, [fact for fact in plan.added if fact.id not in self._staged])
         show(self._batch)
         self._follow_caps(plan)
