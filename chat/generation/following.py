@@ -45,4 +45,5 @@ async def follow(run: Run, patience: float, returns: float = 0.0) -> AsyncIterat
 def _stop_if_left(run: Run, parting: int) -> None:
     """Stop a reply that nobody follows and that nobody has followed since that parting."""
     if not run.over and not run.followers and run.partings == parting:
+        run.left = True
         run.stop.set()

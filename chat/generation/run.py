@@ -30,6 +30,7 @@ COALESCE_SECONDS = 0.03
 CHECKPOINT_SECONDS = 1.0  # design §8
 _LOADING_SECONDS, _REACHING_SECONDS = 600.0, 4.0
 _STOPPED = gettext_noop("You stopped this reply.")
+_LEFT = gettext_noop("The program that asked for this went away before its end.")
 _BROKEN = gettext_noop("Something went wrong while this was being written. Your message is saved.")
 
 # How often the end of a reply is saved before its page is told, each time after a longer pause.
@@ -149,6 +150,8 @@ class Run:
     stop: StopFlag = field(default_factory=StopFlag)
     # There was no model to write it with.
     unready: bool = False
+    # Nobody follows it any more.
+    left: bool = False
     # The program ends, and nobody wished the reply to.
     closing: bool = False
     thread: threading.Thread | None = None
@@ -251,7 +254,9 @@ class Run:
         return MessageState.COMPLETE, ""
 
     def _why_stopped(self) -> str:
-        return _STOPPED if self.stop.is_set() and not self.closing else messages.CLOSED
+        if self.closing or not self.stop.is_set():
+            return messages.CLOSED
+        return _LEFT if self.left else _STOPPED
 
     def _await_model(self) -> None:
         """Wait while the model loads, or for a server that is away a moment, unless the reply is stopped."""

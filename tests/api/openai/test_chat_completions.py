@@ -119,7 +119,9 @@ class TestStreamed:
         next(iter(stream))
         stream.close()
         until(lambda: Message.objects.filter(role="assistant", state="stopped").exists())
-        assert len(Message.objects.get(role="assistant").content) < 100
+        reply = Message.objects.get(role="assistant")
+        assert len(reply.content) < 100
+        assert reply.failure == "The program that asked for this went away before its end."
 
     def test_a_failure_ends_it_with_a_sentence(self, ask, scripted):
         scripted.replies.append(ProviderError("The server is away."))
