@@ -14,6 +14,8 @@ from pathlib import Path
 from memoryapp.env import BadValue, data_dir, data_path, envint
 
 FILE = "provider.json"
+# Tokens; below, not even the prompts of the background fit, and nothing known has more.
+WINDOW_RANGE = (2048, 2_000_000)
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,16 @@ def chosen(env: Mapping[str, str] = os.environ) -> Choice | None:
     """The server that was chosen, None for a model on this machine; the environment goes first.
 
     With MODE=server only the environment counts, for whoever logs in is not whose machine it is. Raises
-    BadValue for a window that is no number and a key that is none.
+    BadValue for a window that is none, as for a key.
     """
     if url := env.get("PROVIDER_URL", "").strip():
         model, key = env.get("PROVIDER_MODEL", "").strip(), env.get("PROVIDER_KEY", "").strip()
         if not is_key(key):
             raise BadValue("PROVIDER_KEY holds a blank, or a letter that keys have not.")
-        return Choice(url, model, key, envint("PROVIDER_WINDOW", 0), fixed=True)
+        window, (least, most) = envint("PROVIDER_WINDOW", 0), WINDOW_RANGE
+        if window and not least <= window <= most:
+            raise BadValue(f"PROVIDER_WINDOW must be between {least} and {most} tokens, not {window}.")
+        return Choice(url, model, key, window, fixed=True)
     if env.get("MODE", "local") == "server":
         return None
     try:

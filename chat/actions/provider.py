@@ -22,8 +22,6 @@ from memoryapp.provider import Choice
 from .messages import Refused
 from .proving import prove
 
-# Tokens; below, not even the prompts of the background fit, and nothing known has more.
-WINDOW_RANGE = (2048, 2_000_000)
 # Somebody sits before the page and waits for what the test finds.
 _TRYING = Patience(connect=5.0, answer=10.0, first=60.0, next=30.0)
 
@@ -106,7 +104,7 @@ def _understood(url: str, model: str, key: str, window: str, drop_key: bool) -> 
         address = parse(url)
     except BadAddress as problem:
         raise Refused(str(problem)) from problem
-    least, most = WINDOW_RANGE
+    least, most = kept.WINDOW_RANGE
     if window.strip() and not (window.strip().isascii() and window.strip().isdigit()):
         raise Refused(_("Write the window as a whole number of tokens."))
     tokens = int(window) if window.strip() else 0

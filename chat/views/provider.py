@@ -17,6 +17,7 @@ from chat.actions.messages import Refused
 from chat.jobs.warm import warm_prompts
 from chat.llm.registry import short_name
 from chat.llm.remote.capabilities import Binding, Capabilities
+from memoryapp.provider import WINDOW_RANGE
 
 from .answers import refused
 from .scope import HtmxHttpRequest
@@ -59,7 +60,7 @@ def form(request: HtmxHttpRequest) -> dict[str, Any]:
         "server": choice,
         "typed": request.session.pop(_TYPED, None) or choice,
         "may_choose": provider.may_choose(request.user),
-        "windows": provider.WINDOW_RANGE,
+        "windows": WINDOW_RANGE,
     }
 
 

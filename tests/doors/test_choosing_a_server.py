@@ -117,11 +117,17 @@ def test_without_a_script_what_was_typed_is_still_there_but_the_key(ours, owner,
     assert "a fox" not in ours.get(reverse("settings")).content.decode()
 
 
-@pytest.mark.parametrize("key", ["two words", "schlüssel", "bad\nheader"])
-def test_a_key_from_the_environment_is_looked_at_as_one_from_the_page(monkeypatch, key):
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("KEY", key) for key in ("two words", "schlüssel", "bad\nheader")),
+        *(("WINDOW", window) for window in ("-1", "2047", "many")),
+    ],
+)
+def test_what_the_environment_says_is_looked_at_as_what_the_page_says(monkeypatch, name, value):
     monkeypatch.setenv("PROVIDER_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("PROVIDER_KEY", key)
-    with pytest.raises(BadValue, match="PROVIDER_KEY"):
+    monkeypatch.setenv(f"PROVIDER_{name}", value)
+    with pytest.raises(BadValue, match=f"PROVIDER_{name}"):
         kept.chosen()
 
 
