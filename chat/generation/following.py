@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from .hub import Watcher, hub
-from .run import Run
+from .writing import Run
 
 
 async def follow(run: Run, patience: float, returns: float = 0.0) -> AsyncIterator[str]:

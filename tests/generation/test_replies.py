@@ -9,6 +9,7 @@ from django.db import OperationalError
 
 from chat.actions import messages as actions
 from chat.generation import run as generation
+from chat.generation import writing
 from chat.generation.hub import hub
 from chat.llm.registry import ModelState, Status, registry
 from chat.llm.types import ProviderError
@@ -163,7 +164,7 @@ def test_a_reply_whose_message_has_gone_holds_nothing_up(talk, scripted):
 
 
 def test_text_is_saved_while_it_is_written(talk, gated, monkeypatch):
-    monkeypatch.setattr(generation, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(writing, "CHECKPOINT_SECONDS", 0.0)
     gated.replies.append("One two three")
     _, reply = talk("Count.")
     generation.start(reply)
@@ -183,7 +184,7 @@ def locked(monkeypatch, times):
         return real(*args, **kwargs)
 
     monkeypatch.setattr(actions, "finish_reply", refuse)
-    monkeypatch.setattr(generation, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(writing, "_PAUSE_SECONDS", 0)
 
 
 def test_an_end_that_the_database_refuses_is_saved_a_moment_later(talk, scripted, monkeypatch):
@@ -216,7 +217,7 @@ def test_text_that_cannot_be_saved_on_the_way_stops_no_reply(talk, scripted, mon
         raise OperationalError("database is locked")
 
     monkeypatch.setattr(actions, "checkpoint", refuse)
-    monkeypatch.setattr(generation, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(writing, "CHECKPOINT_SECONDS", 0.0)
     _, reply = talk("Hello")
     generation.start(reply)
     assert (ended(reply).state, reply.content) == ("complete", "Understood.")

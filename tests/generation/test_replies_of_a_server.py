@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from chat.generation import run as generation
+from chat.generation import writing
 from chat.llm.registry import ModelState, registry
 from chat.llm.remote import provider as remote_provider
 from chat.llm.remote.address import parse
@@ -25,7 +26,7 @@ MODELS = {"data": [{"id": "m"}]}
 def using(monkeypatch):
     """Returns a user of servers, with no pauses between tries."""
     monkeypatch.setattr(remote_provider, "_PAUSES", (0.0,))
-    monkeypatch.setattr(generation, "_REACHING_SECONDS", 0.5)
+    monkeypatch.setattr(writing, "_REACHING_SECONDS", 0.5)
 
     def use(server):
         registry.connect(RemoteProvider(parse(server.url)))

@@ -14,7 +14,7 @@ from chat.actions.idempotency import KeyReused
 from chat.actions.owners import default_app
 from chat.api.problems import Problem, invalid, not_found
 from chat.generation import run as generation
-from chat.generation.run import Run
+from chat.generation.writing import Run
 from chat.llm.registry import ModelState, registry
 from chat.models import App, Conversation, MemoryMode, Message
 from chat.views import spoken

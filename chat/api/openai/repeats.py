@@ -21,7 +21,7 @@ from chat.actions.messages import Busy
 from chat.api.problems import Problem, invalid
 from chat.generation import run as generation
 from chat.generation.options import Options
-from chat.generation.run import Run
+from chat.generation.writing import Run
 from chat.llm.types import Usage
 from chat.models import Message, MessageState, PromptReport, Role
 from chat.topics.contents import with_contents

@@ -6,9 +6,7 @@ import json
 
 import pytest
 
-from chat.llm.remote.address import parse
 from chat.llm.remote.bound import STRICTER
-from chat.llm.remote.provider import RemoteProvider
 from chat.llm.types import FormNotKept, Turn
 from chat.memory import prompt
 
@@ -18,22 +16,6 @@ MODELS = {"data": [{"id": "m"}]}
 JUDGE = 'root ::= "ADD" | "NOOP 1"'
 EXTRACT = prompt.grammar("en")
 ASK = [Turn("system", "You judge."), Turn("user", "Well?")]
-
-
-@pytest.fixture
-def connected():
-    """Returns a maker of providers for pretended servers, closed at the end."""
-    made = []
-
-    def connect(server):
-        provider = RemoteProvider(parse(server.url))
-        provider.connect()
-        made.append(provider)
-        return provider
-
-    yield connect
-    for provider in made:
-        provider.close()
 
 
 def bound(replies):
