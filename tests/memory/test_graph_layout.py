@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat.memory.graph.layout import FONT, NARROW, ORDER, WIDE, Link, Node, draw, fitted, text_width
+from chat.memory.graph.layout import FONT, NARROW, ORDER, WIDE, Link, Node, draw
+from chat.memory.graph.widths import fitted, text_width
 
 names = st.text(min_size=1, max_size=60)
 things = st.lists(
@@ -54,6 +55,20 @@ def test_no_heading_stands_in_a_box_and_the_owner_is_between_the_columns(frame, 
 @given(text=names, room=st.floats(min_value=30, max_value=300))
 def test_a_name_is_cut_to_its_room(text, room):
     assert text_width(fitted(text, room, FONT), FONT) <= room
+
+
+@pytest.mark.parametrize(
+    ("text", "ems"),
+    [
+        ("Instrument13 Profession…", 13.25),
+        ("Düsseldorf, Nordstraße 45", 13.16),
+        ("Владимир Щукин", 9.23),
+        ("@home + 100 %", 8.49),
+    ],
+)
+def test_no_bound_is_narrower_than_the_widest_usual_font(text, ems):
+    """The right values are the advance widths of DejaVu Sans, summed."""
+    assert ems <= text_width(text, 1) <= 1.25 * ems
 
 
 @frames

@@ -5,11 +5,11 @@ All links run in the channel between the columns, so that no line crosses a name
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .tie import TypeName
+from .widths import fitted
 
 # The order of the groups, and the side they begin on when both are as long.
 ORDER: tuple[TypeName, ...] = ("project", "person", "tool", "place", "concept", "organisation")
@@ -120,33 +120,6 @@ class Drawing:
     def hub(self) -> tuple[float, float]:
         """Return the owner's place."""
         return self.frame.width / 2, self.height / 2
-
-
-def text_width(text: str, size: float) -> float:
-    """Return an upper bound of how wide a text is in a system font, in pixels."""
-    return sum(_ems(char) for char in text) * size
-
-
-def _ems(char: str) -> float:
-    if unicodedata.east_asian_width(char) in "WF":
-        return 1.05
-    if char in "mwMW@%&…—":
-        return 0.98
-    return 0.76 if char.isupper() else 0.3 if char in "iljft.,:;'| " else 0.6
-
-
-def fitted(text: str, room: float, size: float) -> str:
-    """Return the text, cut with an ellipsis where it is wider than the room."""
-    if text_width(text, size) <= room:
-        return text
-    room -= text_width("…", size)
-    kept = ""
-    for char in text:
-        room -= _ems(char) * size
-        if room < 0:
-            break
-        kept += char
-    return kept.rstrip() + "…"
 
 
 def draw(nodes: Sequence[Node], links: Sequence[Link], frame: Frame) -> Drawing:
