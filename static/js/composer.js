@@ -104,14 +104,14 @@ export function start() {
   menu.addEventListener("pointerdown", (event) => event.preventDefault());
   menu.addEventListener("pointermove", ({ target }) => point(target.closest("li") ?? chosen));
   menu.addEventListener("click", () => choose(true));
-  document.body.addEventListener("htmx:beforeOnLoad", ({ detail: { elt, xhr, requestConfig } }) => {
+  htmx.on("htmx:beforeOnLoad", ({ detail: { elt, xhr, requestConfig } }) => {
     if (!elt.matches("[data-append]") || xhr.status >= 400) return;
     // What was written while it was on its way is kept.
     if (elt === form && text.value === requestConfig.parameters.text) fill("");
     append(xhr.responseText);
     toEnd();
   });
-  document.body.addEventListener("command", ({ detail }) => commanded[detail.name]());
+  htmx.on("command", ({ detail }) => commanded[detail.name]());
   $("#halt").addEventListener("click", () => { stop(); text.focus(); });
   for (const starter of $$("[data-starter]")) starter.addEventListener("click", () => fill(starter.dataset.starter));
 }

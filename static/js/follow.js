@@ -40,8 +40,8 @@ export function start() {
   }, { passive: true });
   // What comes in above must not move what is being read.
   let below = 0;
-  document.body.addEventListener("htmx:beforeSwap", ({ target }) => { below = target.id === "earlier" && talk.scrollHeight - talk.scrollTop; });
-  document.body.addEventListener("htmx:afterSwap", () => {
+  htmx.on("htmx:beforeSwap", ({ target }) => { below = target.id === "earlier" && talk.scrollHeight - talk.scrollTop; });
+  htmx.on("htmx:afterSwap", () => {
     if (!below) return;
     shown = talk.scrollHeight;
     last = talk.scrollTop = shown - below;

@@ -49,8 +49,8 @@ export function start() {
   document.addEventListener("focusout", left);
   document.addEventListener("submit", ({ target }) => target.matches(FORM) && leave(target), true);
   document.addEventListener("click", ({ target }) => target.matches("[data-cancel]") && leave(target.closest(FORM)), true);
-  document.body.addEventListener("htmx:afterRequest", ({ target, detail }) => { if (target.matches(FORM) && !detail.successful) delete target.dataset.left; });
-  document.body.addEventListener("htmx:afterSettle", ({ target }) => {
+  htmx.on("htmx:afterRequest", ({ target, detail }) => { if (target.matches(FORM) && !detail.successful) delete target.dataset.left; });
+  htmx.on("htmx:afterSettle", ({ target }) => {
     const form = $(FORM, target), field = form && fieldOf(form), home = document.getElementById(back);
     if (field && !field.opened) return enter(form, field);
     if (!home || document.activeElement !== document.body) return;

@@ -17,17 +17,17 @@ import * as stream from "./stream.js";
 
 const tell = (name, detail) => document.body.dispatchEvent(new CustomEvent(name, { detail }));
 
-document.body.addEventListener("htmx:responseError", ({ detail: { xhr } }) => toast({ text: sentenceOf(xhr) }));
+htmx.on("htmx:responseError", ({ detail: { xhr } }) => toast({ text: sentenceOf(xhr) }));
 // htmx tells HX-Trigger events to the element that asked; when that has left the page, nobody would hear them.
-document.body.addEventListener("htmx:beforeOnLoad", ({ detail: { xhr } }) => { xhr.heard = true; });
-document.body.addEventListener("htmx:afterRequest", ({ detail: { xhr } }) => {
+htmx.on("htmx:beforeOnLoad", ({ detail: { xhr } }) => { xhr.heard = true; });
+htmx.on("htmx:afterRequest", ({ detail: { xhr } }) => {
   const header = xhr.getResponseHeader("HX-Trigger");
   if (!header?.startsWith("{") || xhr.heard) return;
   for (const [name, detail] of Object.entries(JSON.parse(header))) tell(name, detail);
 });
-document.body.addEventListener("theme", ({ detail }) => { document.documentElement.dataset.theme = detail.value; });
+htmx.on("theme", ({ detail }) => { document.documentElement.dataset.theme = detail.value; });
 // What the page asks by itself is asked again when the line is back.
-document.body.addEventListener("htmx:sendError", ({ detail: { requestConfig } }) => requestConfig.triggeringEvent?.target !== document.body && toast({ text: word("unreachable") }));
+htmx.on("htmx:sendError", ({ detail: { requestConfig } }) => requestConfig.triggeringEvent?.target !== document.body && toast({ text: word("unreachable") }));
 
 const look = () => document.visibilityState === "visible" && tell("memory-changed");
 document.addEventListener("visibilitychange", look);

@@ -4,7 +4,7 @@ import { $ } from "./dom.js";
 const room = $("#room");
 
 export function start() {
-  document.body.addEventListener("htmx:afterSettle", ({ target }) => {
+  htmx.on("htmx:afterSettle", ({ target }) => {
     // What was pressed in it keeps the focus.
     if (target.matches(".pop:popover-open") && !target.contains(document.activeElement)) $("a", target)?.focus({ focusVisible: false, preventScroll: true });
   });

@@ -85,8 +85,8 @@ function meter({ dataset: { share }, nextElementSibling }) {
 export function start() {
   if (!list) return;
   decorate(list);
-  document.body.addEventListener("htmx:afterRequest", () => { answered += 1; });
-  document.body.addEventListener("htmx:afterSettle", ({ detail: { elt, target } }) => {
+  htmx.on("htmx:afterRequest", () => { answered += 1; });
+  htmx.on("htmx:afterSettle", ({ detail: { elt, target } }) => {
     const fresh = elt.closest?.("article[data-id]");
     if (fresh?.parentElement !== list) return;
     welcome(fresh);

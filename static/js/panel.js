@@ -66,13 +66,16 @@ export function start() {
   document.addEventListener("keydown", key, true);
   document.addEventListener("click", clicked, true);
   document.addEventListener("dblclick", twice);
-  document.body.addEventListener("htmx:beforeSwap", ({ target, detail: { requestConfig: { elt, triggeringEvent }, xhr } }) => {
+  htmx.on("htmx:beforeSwap", ({ target, detail }) => {
+    const { requestConfig: { elt, parameters, triggeringEvent }, xhr } = detail;
+    // An older search must not take away the card that was shown since.
+    if (elt.id === "filter" && parameters.q !== $("#q").value) return detail.shouldSwap = false;
     if (xhr.status === 200 && elt.id.startsWith("forget-")) neighbour(elt.closest(".card"));
     // Another tab or search shows other cards; only what memory has won is new.
     const learned = target.id === "memory-list" && ["memory-changed", "submit"].includes(triggeringEvent?.type);
     known = learned && new Set($$("article.card", target).map((card) => card.id));
   });
-  document.body.addEventListener("htmx:afterSettle", ({ target, detail }) => {
+  htmx.on("htmx:afterSettle", ({ target, detail }) => {
     $(":scope > :is(.origin, .offer)", target)?.scrollIntoView({ block: "nearest" });
     if (target.id !== "memory-list") return;
     $("#tabs [aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" });

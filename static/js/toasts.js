@@ -52,7 +52,7 @@ export function undoLast() {
   return last;
 }
 
-for (const name of ["forgot", "toast"]) document.body.addEventListener(name, ({ detail }) => toast(detail));
-document.body.addEventListener("htmx:beforeRequest", ({ target }) => target.matches(".toast") && target.classList.add("going"));
-document.body.addEventListener("htmx:afterRequest", ({ target }) => target.matches(".toast") && leave(target));
+for (const name of ["forgot", "toast"]) htmx.on(name, ({ detail }) => toast(detail));
+htmx.on("htmx:beforeRequest", ({ target }) => target.matches(".toast") && target.classList.add("going"));
+htmx.on("htmx:afterRequest", ({ target }) => target.matches(".toast") && leave(target));
 $$(".toast").forEach(start);

@@ -157,3 +157,30 @@ def test_what_is_known_already_is_said_and_its_card_shown(open_page, owner, live
     box.fill("x")
     box.press("Enter")
     expect(sheet.get_by_role("alert")).to_contain_text("There is no word in this.")
+
+
+def test_the_answer_to_an_older_search_does_not_take_the_shown_card_away(open_page, owner, live):
+    for text in ["I like jazz", "I like chess"]:
+        facts.add_fact(owner, text)
+    page = open_page()
+    sheet = open_panel(page)
+    sheet.get_by_role("searchbox").fill("jazz")
+    expect(sheet.locator("article.card")).to_have_count(1)
+    held = []
+    # Memory has changed, by the same press or elsewhere: the list asks anew; its answer is held on its way.
+    page.route("**/memory/?q=jazz*", lambda route: held.append((route, route.fetch())), times=1)
+    page.evaluate("htmx.trigger(document.body, 'memory-changed')")
+    for _ in range(100):
+        if held:
+            break
+        page.wait_for_timeout(50)
+    box = sheet.get_by_role("textbox", name="Remember something")
+    box.fill("i like chess!")
+    box.press("Enter")
+    known = card(sheet, "chess").get_by_role("link", name="I like chess")
+    expect(known).to_be_focused()
+    route, answer = held[0]
+    with page.expect_response("**/memory/?q=jazz*"):
+        route.fulfill(response=answer)
+    page.wait_for_timeout(500)
+    expect(known).to_be_focused()
