@@ -21,6 +21,8 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from chat.actions.owners import local_owner, settings_of, zone_in
 from chat.actions.tokens import note_use
+from chat.api import outside
+from chat.api.problems import Problem
 from chat.models import ApiToken
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -71,9 +73,11 @@ class RefuseForwarded:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if is_local() and is_forwarded(request.headers):
-            return HttpResponseForbidden(FORWARDED_REFUSED, content_type="text/plain; charset=utf-8")
-        return self.get_response(request)
+        if not (is_local() and is_forwarded(request.headers)):
+            return self.get_response(request)
+        if outside.is_for_programs(request):
+            return outside.told(request, Problem("forbidden", FORWARDED_REFUSED))
+        return HttpResponseForbidden(FORWARDED_REFUSED, content_type="text/plain; charset=utf-8")
 
 
 class SameOrigin:

@@ -30,6 +30,8 @@ from chat.views import (
     topics,
 )
 
+handler400 = "chat.api.outside.bad_request"
+handler500 = "chat.api.outside.server_error"
 urlpatterns = [
     path("", chats.home, name="home"),
     path("search/", search.search, name="search"),

@@ -28,7 +28,7 @@ GRACE = timedelta(seconds=1)
 
 
 class TooLate(Refused):
-    """The deadline has passed; what was forgotten is gone."""
+    """Nothing is left to undo: what was forgotten is gone, or is back already."""
 
 
 class Undecided(Exception):
@@ -175,13 +175,18 @@ def may_read(owner: Any, said_at: datetime) -> bool:
 
 
 def undo(deletion: Deletion) -> Undone:
-    """Bring a batch back, unless its deadline has passed; returns what became of each fact."""
+    """Bring a batch back, unless its deadline has passed; returns what became of each fact.
+
+    Raises TooLate, with another sentence where it is back already: whoever lost the first answer asks again.
+    """
     now = timezone.now()
     with transaction.atomic():
         hold_memory(deletion.owner_id)
         won = Deletion.objects.filter(
             pk=deletion.pk, state=DeletionState.PENDING, expires_at__gt=now - GRACE
         ).update(state=DeletionState.UNDONE)
+        if not won and Deletion.objects.filter(pk=deletion.pk, state=DeletionState.UNDONE).exists():
+            raise TooLate(_("This has been undone already: it is back."))
         if not won:
             raise TooLate(_("It is too late to undo: this is gone."))
         undone = bring_back_batch(deletion)

@@ -38,6 +38,11 @@ def unchanged(
         # First of all, as in every verb: two programs may hold the same mark.
         hold_memory(owner.pk)
         row = read()
-        if seen and mark_of(row) not in seen:
-            raise ChangedMeanwhile(_("This has changed since you read it. Read it again first."))
+        compare(row, mark_of, seen)
         yield row
+
+
+def compare(row: T, mark_of: Callable[[T], str], seen: Collection[str]) -> None:
+    """Raise ChangedMeanwhile where a row has none of the marks that the caller would accept."""
+    if seen and mark_of(row) not in seen:
+        raise ChangedMeanwhile(_("This has changed since you read it. Read it again first."))

@@ -17,7 +17,7 @@ EXPLAINED = "/api/docs#problem-"
 
 # By the name that stands in `type`: the status that it comes with, and its title.
 KINDS: dict[str, tuple[int, Any]] = {
-    "malformed": (400, lazy("This is not JSON")),
+    "malformed": (400, lazy("This cannot be read")),
     "unauthorised": (401, lazy("A token is needed")),
     "forbidden": (403, lazy("Not from here")),
     "not-found": (404, lazy("There is no such thing")),
@@ -32,7 +32,10 @@ KINDS: dict[str, tuple[int, Any]] = {
     "if-match-required": (428, lazy("Say which version you mean")),
     "broken": (500, lazy("Something went wrong here")),
     "no-model": (503, lazy("No model is ready")),
+    "busy": (503, lazy("Come again in a moment")),
 }
+# For what passes by itself: seconds after which it is worth while to ask again.
+COME_AGAIN = {"Retry-After": "5"}
 _BY_STATUS = {status: name for name, (status, title) in reversed(KINDS.items())}
 
 
@@ -101,6 +104,17 @@ def kind_of(status: int) -> str:
 def not_found() -> Problem:
     """Return the problem for what is not there, or somebody else's: the two look alike."""
     return Problem("not-found", _("There is nothing at this address that is yours."))
+
+
+def busy() -> Problem:
+    """Return the problem for a database that another program has held for longer than we wait for it."""
+    return Problem("busy", _("The database is busy. Try again in a moment."), headers=COME_AGAIN)
+
+
+def method(*allowed: str) -> Problem:
+    """Return the problem for a method that an address has not; `allowed` are those that it has."""
+    headers = {"Allow": ", ".join(sorted(allowed))}
+    return Problem("method", _("This address does not do that."), headers=headers)
 
 
 def invalid(detail: str, *loc: str | int) -> Problem:

@@ -17,7 +17,7 @@ from .asking import HEADER, Asked
 
 EVENTS = "text/event-stream; charset=utf-8"
 _CODES = {401: "invalid_api_key", 404: "not_found", 409: "conflict", 410: "gone", 503: "model_not_ready"}
-_OF_A_KIND = {"key-reused": "idempotency_key_reused"}
+_OF_A_KIND = {"key-reused": "idempotency_key_reused", "busy": "busy"}
 
 
 class Answer:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from chat.actions import borrowed, messages
 from chat.actions.idempotency import KeyReused
 from chat.actions.owners import default_app
-from chat.api.problems import Problem, invalid, not_found
+from chat.api.problems import COME_AGAIN, Problem, invalid, not_found
 from chat.generation import run as generation
 from chat.generation.writing import Run
 from chat.llm.registry import ModelState, registry
@@ -155,4 +155,6 @@ def refusal(reason: messages.Refused) -> Problem:
     """Return the problem that says why something cannot be said now."""
     if isinstance(reason, KeyReused):
         return Problem("key-reused", str(reason))
-    return Problem("conflict" if isinstance(reason, messages.Busy) else "invalid", str(reason))
+    if isinstance(reason, messages.Busy):
+        return Problem("conflict", str(reason), headers=COME_AGAIN)
+    return Problem("invalid", str(reason))

@@ -17,7 +17,8 @@ from django.views.decorators.csrf import csrf_exempt
 from chat.actions import borrowed
 from chat.actions.messages import Refused
 from chat.api.auth import authenticate
-from chat.api.problems import Problem, not_found
+from chat.api.outside import of_error
+from chat.api.problems import Problem, method, not_found
 from chat.generation.following import follow
 from chat.llm.registry import registry
 from chat.models import MessageState
@@ -41,9 +42,9 @@ async def chat_completions(request: HtmxHttpRequest) -> HttpResponseBase:
         asked = await sync_to_async(_begin)(request)
     except Problem as problem:
         return answers.refused(problem)
-    except Exception:  # whatever the bug, a program is told of it in the way of its protocol
+    except Exception as error:  # whatever the bug, a program is told of it in the way of its protocol
         logger.exception("a request at /v1 failed")
-        return answers.refused(Problem("broken", _("Something went wrong here, and nothing was said.")))
+        return answers.refused(of_error(error))
     answer = Answer(asked)
     if asked.stream:
         pieces = _streamed(asked, answer)
@@ -84,7 +85,7 @@ async def _end(asked: Asked) -> None:
 def _begin(request: HtmxHttpRequest) -> Asked:
     owner = authenticate(request)
     if request.method != "POST":
-        raise Problem("method", _("Send a POST here."))
+        raise method("POST")
     try:
         body = request.body
     except RequestDataTooBig:
@@ -102,7 +103,7 @@ async def models(request: HtmxHttpRequest, name: str = "") -> HttpResponse:
     try:
         await sync_to_async(authenticate)(request)
         if request.method not in ("GET", "HEAD"):
-            raise Problem("method", _("Send a GET here."))
+            raise method("GET", "HEAD")
         there = registry.status().name
         if name and name != there:
             raise not_found()

@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import cache, wraps
+from itertools import chain
+from math import isfinite
 from typing import Any
 
-from django.core.exceptions import ObjectDoesNotExist, RequestDataTooBig
+from django.core.exceptions import ObjectDoesNotExist, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http.multipartparser import MultiPartParserError
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from ninja import NinjaAPI
@@ -21,7 +24,8 @@ from chat.actions.guard import ChangedMeanwhile
 from chat.actions.idempotency import KeyReused
 from chat.actions.messages import Busy, Refused
 from chat.api.auth import OwnerAuth, is_json
-from chat.api.problems import FieldError, Problem, kind_of, not_found
+from chat.api.outside import of_error
+from chat.api.problems import COME_AGAIN, FieldError, Problem, kind_of, method, not_found
 from chat.llm.types import ModelNotReady
 
 from . import (
@@ -60,8 +64,8 @@ class JsonOnly(Parser):
             found = from_json(request.body, allow_inf_nan=False)
         except ValueError as error:
             raise Problem("malformed", _("The body cannot be read as JSON: %s.") % error) from error
-        if b"u0000" in request.body and _holds_nul(found):
-            raise Problem("malformed", _("The body holds the character NUL, which no text has."))
+        if fault := _fault(found):
+            raise Problem("malformed", fault)
         return found
 
     def parse_querydict(self, data: Any, list_fields: list[str], request: HttpRequest) -> Any:
@@ -74,12 +78,15 @@ def _without_nul(value: Any) -> Any:
     return value.replace("\x00", "") if isinstance(value, str) else value
 
 
-def _holds_nul(value: Any) -> bool:
+def _fault(value: Any) -> str:
+    """Return what is in a body that no database can hold, "" for nothing."""
     if isinstance(value, str):
-        return "\x00" in value
-    if isinstance(value, dict):
-        return any(_holds_nul(part) for pair in value.items() for part in pair)
-    return isinstance(value, list) and any(map(_holds_nul, value))
+        return _("The body holds the character NUL, which no text has.") if "\x00" in value else ""
+    if isinstance(value, float):
+        # 1e999 is JSON, and what is read of it is not.
+        return "" if isfinite(value) else _("The body holds a number that is too large.")
+    parts = chain(value, value.values()) if isinstance(value, dict) else value
+    return next(filter(None, map(_fault, parts)), "") if isinstance(value, dict | list) else ""
 
 
 class Api(NinjaAPI):
@@ -154,11 +161,21 @@ def _too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
     return Problem("too-large", _("The body is too large. Send less at once.")).response()
 
 
+@api.exception_handler(SuspiciousOperation)
+@api.exception_handler(MultiPartParserError)
+def _unreadable(request: HttpRequest, error: Exception) -> HttpResponse:
+    # A form that is none, or one of too many parts.
+    return Problem("malformed", _("This request cannot be read, so nothing was changed.")).response()
+
+
 @api.exception_handler(ValidationError)
 def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     if all(wrong["loc"][0] == "path" for wrong in error.errors):
         return not_found().response()
-    errors = [FieldError(loc=_place(wrong["loc"]), detail=wrong["msg"]) for wrong in error.errors]
+    errors = [
+        FieldError(loc=_place(wrong["loc"]), detail=wrong["msg"].removeprefix("Value error, "))
+        for wrong in error.errors
+    ]
     return Problem(
         "invalid", _("Some of what was sent is not right: see “errors”."), errors=errors
     ).response()
@@ -171,15 +188,19 @@ def _place(loc: tuple[str | int, ...]) -> list[str | int]:
 
 @api.exception_handler(Refused)
 def _refused(request: HttpRequest, reason: Refused) -> HttpResponse:
-    kind = "invalid"
+    kind, headers = "invalid", COME_AGAIN if isinstance(reason, Busy) else {}
     if isinstance(reason, ChangedMeanwhile):
         kind = "changed"
     elif isinstance(reason, KeyReused):
         kind = "key-reused"
-    elif isinstance(reason, OnItsWayOut | Busy) or request.method == "DELETE" or not request.body:
+    elif isinstance(reason, OnItsWayOut | Busy) or request.method == "DELETE" or _says_nothing(request):
         # Nothing was said that could be wrong, so it is how things stand.
         kind = "conflict"
-    return Problem(kind, str(reason)).response()
+    return Problem(kind, str(reason), headers=headers).response()
+
+
+def _says_nothing(request: HttpRequest) -> bool:
+    return request.body.strip() in (b"", b"{}", b"null")
 
 
 @api.exception_handler(ModelNotReady)
@@ -190,7 +211,7 @@ def _no_model(request: HttpRequest, reason: ModelNotReady) -> HttpResponse:
 @api.exception_handler(Exception)
 def _broken(request: HttpRequest, error: Exception) -> HttpResponse:
     logger.exception("a request to the API failed", extra={"path": request.path})
-    return Problem("broken", _("Something went wrong here. It is in the log.")).response()
+    return of_error(error).response()
 
 
 def opened(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -198,10 +219,15 @@ def opened(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseB
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        asked = request.method
+        if asked == "HEAD":
+            # The server leaves the body away; ninja knows only what is written down.
+            request.method = "GET"
         found = view(request, *args, **kwargs)
+        request.method = asked
         if found.status_code == 405:
-            allowed = {"Allow": ", ".join(sorted(found["Allow"].split(", ")))}
-            return Problem("method", _("This address does not do that."), headers=allowed).response()
+            there = found["Allow"].split(", ")
+            return method(*there, *(["HEAD"] if "GET" in there else [])).response()
         return found
 
     answer.login_required = False  # type: ignore[attr-defined]

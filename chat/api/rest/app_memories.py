@@ -25,6 +25,7 @@ from .common import (
     app_or_404,
     deletion_out,
     on_its_way,
+    pending,
     responses,
     seen,
     tagged,
@@ -100,8 +101,13 @@ def list_app_memories(request: Request, app_id: str) -> MemoriesOut:
 
 @router.delete("/{app_id}/memories", response=ForgottenOut, by_alias=True, openapi_extra=responses(409))
 def purge_app_memories(request: Request, app_id: str) -> ForgottenOut:
-    """Forget all that an app remembers: gone at once, for good after eight seconds."""
-    return _forgotten(deletions.forget_app_memories(app_or_404(request, app_id)))
+    """Forget all that an app remembers: gone at once, for good after eight seconds.
+
+    Where it is on its way already the same deletion is told.
+    """
+    app = app_or_404(request, app_id)
+    press = lambda: deletions.forget_app_memories(app)  # noqa: E731
+    return _forgotten(on_its_way(press, lambda: pending(request, app=app)))
 
 
 @router.get("/{app_id}/memories/{memory_id}", response=AppMemoryOut, by_alias=True)
@@ -138,23 +144,31 @@ def edit_app_memory(
         with guard.unchanged(request.auth, read, memory_mark, wanted) as memory:
             app_memories.edit(memory, body.content)
     except OnItsWayOut as reason:
-        pending = read().deletion_id
-        more: dict[str, Any] = {"conflicts_with": str(pending), "undo": undo_of(pending)} if pending else {}
+        gone = read().deletion_id
+        more: dict[str, Any] = {"conflicts_with": str(gone), "undo": undo_of(gone)} if gone else {}
         raise Problem("conflict", str(reason), **more) from reason
     return get_app_memory(request, response, app_id, memory_id)
 
 
 @router.delete(
-    "/{app_id}/memories/{memory_id}", response=ForgottenOut, by_alias=True, openapi_extra=responses(409)
+    "/{app_id}/memories/{memory_id}", response=ForgottenOut, by_alias=True, openapi_extra=responses(409, 412)
 )
-def forget_app_memory(request: Request, app_id: str, memory_id: UUID) -> ForgottenOut:
+def forget_app_memory(
+    request: Request, app_id: str, memory_id: UUID, if_match: IfMatch = None
+) -> ForgottenOut:
     """Forget one memory of an app: gone at once, for good after four seconds.
 
     Of one that is on its way already the same deletion is told.
     """
-    memory = _memory(request, app_id, memory_id)
-    press = lambda: deletions.forget_app_memories(memory.app, [memory.pk])  # noqa: E731
-    return _forgotten(on_its_way(press, lambda: _memory(request, app_id, memory_id)))
+
+    def read() -> AppMemory:
+        return _memory(request, app_id, memory_id)
+
+    def press() -> Deletion:
+        with guard.unchanged(request.auth, read, memory_mark, seen(if_match)) as memory:
+            return deletions.forget_app_memories(memory.app, [memory.pk])
+
+    return _forgotten(on_its_way(press, lambda: read().deletion))
 
 
 def _memory(request: Request, app_id: str, memory_id: UUID) -> AppMemory:

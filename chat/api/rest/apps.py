@@ -31,6 +31,7 @@ from .common import (
     deletion_out,
     located,
     page,
+    pending,
     responses,
     seen,
     still_there,
@@ -159,8 +160,14 @@ def edit_app(
 
 @router.post("/{app_id}/archive", response=ArchivedOut, openapi_extra=responses(409))
 def archive_app(request: Request, app_id: str, body: ArchiveIn) -> ArchivedOut:
-    """Put an app away ("uninstall"): its conversations and memories stay, unless they are purged."""
-    gone = actions.archive(app_or_404(request, app_id), purge=body.purge)
+    """Put an app away ("uninstall"): its conversations and memories stay, unless they are purged.
+
+    Where those are on their way already the same deletion is told.
+    """
+    app = app_or_404(request, app_id)
+    gone = actions.archive(app, purge=body.purge)
+    if gone is None and body.purge:
+        gone = pending(request, app=app)
     return ArchivedOut(
         app=app_out(app_or_404(request, app_id)), deletion=deletion_out(gone) if gone else None
     )

@@ -102,18 +102,23 @@ def deletion_out(deletion: Deletion) -> DeletionOut:
     )
 
 
-def on_its_way(press: Callable[[], Deletion], read: Callable[[], Any]) -> Deletion:
-    """Return the deletion that a press made, or the one with which what `read` finds is on its way already.
+def on_its_way(press: Callable[[], Deletion], earlier: Callable[[], Deletion | None]) -> Deletion:
+    """Return the deletion that a press made, or the earlier one with which it is on its way already.
 
     A program that asks again gets the same undo. Raises Refused, or answers 404, where neither is so.
     """
     try:
         return press()
     except (Refused, Http404):
-        before: Deletion | None = read().deletion
+        before = earlier()
         if before is None or before.state != DeletionState.PENDING:
             raise
         return before
+
+
+def pending(request: Request, **of: Any) -> Deletion | None:
+    """Return the last of the owner's deletions of this kind that can still be undone."""
+    return Deletion.objects.for_owner(request.auth).pending().filter(**of).last()
 
 
 def undo_of(deletion: Any) -> str:

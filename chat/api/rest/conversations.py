@@ -224,24 +224,32 @@ def edit_conversation(
     return conversation_out(found)
 
 
-@router.delete("/{conversation_id}", response=DeletionOut, openapi_extra=responses(409))
+@router.delete("/{conversation_id}", response=DeletionOut, openapi_extra=responses(409, 412))
 def delete_conversation(
     request: Request,
     conversation_id: UUID,
     memories: Annotated[bool, Query(description="Whether to forget what was learned in it, too.")] = False,
+    if_match: IfMatch = None,
 ) -> DeletionOut:
     """Delete a conversation: gone at once, for good after eight seconds. A reply in the making is stopped.
 
     Of one that is on its way already the same deletion is told.
     """
 
+    wanted = seen(if_match)
+
+    def read() -> Conversation:
+        return own_conversation(request, conversation_id)
+
     def press() -> Deletion:
-        found = own_conversation(request, conversation_id)
+        # Before the reply is stopped, for which nobody waits inside a transaction.
+        guard.compare(found := read(), conversation_mark, wanted)
         generation.stop_in(found.pk, patience=_STOPPING_SECONDS)
-        return deletions.delete_conversation(found, with_memories=memories)
+        with guard.unchanged(request.auth, read, conversation_mark, wanted) as found:
+            return deletions.delete_conversation(found, with_memories=memories)
 
     leaving = Conversation.objects.for_owner(request.auth).select_related("deletion")
-    return deletion_out(on_its_way(press, lambda: get_object_or_404(leaving, pk=conversation_id)))
+    return deletion_out(on_its_way(press, lambda: get_object_or_404(leaving, pk=conversation_id).deletion))
 
 
 @router.post("/{conversation_id}/end", response=EndedOut)

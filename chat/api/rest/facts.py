@@ -18,7 +18,7 @@ from chat.actions.idempotency import Made
 from chat.actions.messages import Refused
 from chat.api.problems import Problem
 from chat.memory.similar import normalise
-from chat.models import Category, Fact
+from chat.models import Category, Deletion, Fact
 from chat.models.fact import FactQuerySet
 from chat.views.scope import own_event, own_fact
 
@@ -37,6 +37,7 @@ from .common import (
     located,
     on_its_way,
     page,
+    pending,
     responses,
     seen,
     still_there,
@@ -181,8 +182,12 @@ def add_fact(
 
 @router.post("/clear", response=DeletionOut, openapi_extra=responses(409))
 def clear_facts(request: Request) -> DeletionOut:
-    """Forget all facts: gone at once, for good after eight seconds."""
-    return deletion_out(deletions.clear_all(request.auth))
+    """Forget all facts: gone at once, for good after eight seconds.
+
+    Where they are on their way already the same deletion is told.
+    """
+    press = lambda: deletions.clear_all(request.auth)  # noqa: E731
+    return deletion_out(on_its_way(press, lambda: pending(request, everything=True)))
 
 
 @router.get("/{fact_id}", response=FactOut)
@@ -214,15 +219,21 @@ def edit_fact(
     return fact_out(fact)
 
 
-@router.delete("/{fact_id}", response=DeletionOut, openapi_extra=responses(409))
-def forget_fact(request: Request, fact_id: UUID) -> DeletionOut:
+@router.delete("/{fact_id}", response=DeletionOut, openapi_extra=responses(409, 412))
+def forget_fact(request: Request, fact_id: UUID, if_match: IfMatch = None) -> DeletionOut:
     """Forget a fact: gone at once, for good after four seconds. What it had replaced goes with it.
 
     Of one that is on its way already the same deletion is told.
     """
-    fact = own_fact(request, fact_id)
-    press = lambda: deletions.forget(request.auth, [fact.pk])  # noqa: E731
-    return deletion_out(on_its_way(press, lambda: own_fact(request, fact_id)))
+
+    def read() -> Fact:
+        return own_fact(request, fact_id)
+
+    def press() -> Deletion:
+        with guard.unchanged(request.auth, read, fact_mark, seen(if_match)) as fact:
+            return deletions.forget(request.auth, [fact.pk])
+
+    return deletion_out(on_its_way(press, lambda: read().deletion))
 
 
 @router.get("/{fact_id}/history", response=list[EventOut])
@@ -291,6 +302,6 @@ def _in_the_way(request: Request, fact_id: UUID) -> Iterator[None]:
     try:
         yield
     except facts.OnItsWayOut as reason:
-        pending = own_fact(request, fact_id).deletion_id
-        more: dict[str, Any] = {"conflicts_with": str(pending), "undo": undo_of(pending)} if pending else {}
+        gone = own_fact(request, fact_id).deletion_id
+        more: dict[str, Any] = {"conflicts_with": str(gone), "undo": undo_of(gone)} if gone else {}
         raise Problem("conflict", str(reason), **more) from reason

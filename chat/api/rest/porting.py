@@ -16,7 +16,7 @@ from chat.actions.export_markdown import export_markdown
 from chat.actions.importing import Options, Outcome, uploads
 from chat.actions.importing.words import title_of
 from chat.actions.messages import Busy, Refused
-from chat.api.problems import FieldError, Problem
+from chat.api.problems import COME_AGAIN, FieldError, Problem
 from chat.porting.problems import BadFile
 from chat.views.downloads import download
 
@@ -101,7 +101,7 @@ def import_memory(
     try:
         key = uploads.keep(request.auth, file.chunks(), file.size or 0)
     except Refused as reason:
-        raise Problem("conflict" if isinstance(reason, Busy) else "too-large", str(reason)) from reason
+        raise _problem(reason, "too-large") from reason
     try:
         with uploads.reading(request.auth):
             path = uploads.path_of(request.auth, key)
@@ -115,9 +115,15 @@ def import_memory(
         ) from fault
     except Refused as reason:
         # The file was read already, so the API's own handler could not look at the body again.
-        raise Problem("conflict" if isinstance(reason, Busy) else "invalid", str(reason)) from reason
+        raise _problem(reason, "invalid") from reason
     finally:
         uploads.discard(request.auth, key)
+
+
+def _problem(reason: Refused, kind: str) -> Problem:
+    if isinstance(reason, Busy):
+        return Problem("conflict", str(reason), headers=COME_AGAIN)
+    return Problem(kind, str(reason))
 
 
 def _out(outcome: Outcome, dry_run: bool) -> OutcomeOut:

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, re_path, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET
 
 from chat.api.auth import authenticate
-from chat.api.problems import KINDS, Problem, not_found
+from chat.api.problems import KINDS, Problem, method, not_found
 from chat.views.scope import HtmxHttpRequest, asked_by_owner
 
 from .api import api, opened
 from .reference import Reference
 
 
+def read_only(view: Callable[[HtmxHttpRequest], HttpResponse]) -> Callable[[HtmxHttpRequest], HttpResponse]:
+    """Return a view that is read, and tells every other method so as all the rest here does."""
+
+    @csrf_exempt
+    @wraps(view)
+    def answer(request: HtmxHttpRequest) -> HttpResponse:
+        if request.method not in ("GET", "HEAD"):
+            return method("GET", "HEAD").response()
+        return view(request)
+
+    return answer
+
+
+@read_only
 @login_not_required
-@require_GET
 def openapi(request: HtmxHttpRequest) -> HttpResponse:
     """Answer with the OpenAPI document, for whoever may use what it describes."""
     if not asked_by_owner(request):
@@ -27,7 +42,7 @@ def openapi(request: HtmxHttpRequest) -> HttpResponse:
     return JsonResponse(api.described())
 
 
-@require_GET
+@read_only
 def docs(request: HtmxHttpRequest) -> HttpResponse:
     """Show what the document says as a page of our own: ninja's needs scripts that our policy forbids."""
     told = Reference(api.described())
@@ -42,7 +57,7 @@ def docs(request: HtmxHttpRequest) -> HttpResponse:
     return render(request, "api/reference.html", context)
 
 
-@require_GET
+@read_only
 def root(request: HtmxHttpRequest) -> HttpResponse:
     """Lead to the reference."""
     return redirect("rest:docs")

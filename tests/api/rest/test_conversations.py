@@ -106,6 +106,16 @@ def test_deleting_can_be_undone(program, begun):
     assert program("GET", f"conversations/{begun['id']}").status_code == 200
 
 
+def test_what_has_changed_is_not_deleted_by_whoever_says_what_they_have_seen(program, begun, told):
+    for path in (f"conversations/{begun['id']}", f"apps/general/memories/{told.pk}"):
+        etag = f'"{program("GET", path).json()["etag"]}"'
+        assert program("DELETE", path, if_match='"another"').status_code == 412
+        assert program("GET", path).status_code == 200
+        gone = program("DELETE", path, if_match=etag)
+        assert gone.status_code == 200
+        assert program("DELETE", path, if_match=etag).json() == gone.json()
+
+
 def test_what_was_learned_can_go_with_it(program, begun, make_fact):
     fact = make_fact("I bake rye.", source_conversation_id=begun["id"])
     program("DELETE", f"conversations/{begun['id']}?memories=true")
@@ -152,7 +162,7 @@ def test_an_app_is_made_changed_put_away_and_brought_back(program):
 
 
 def test_the_only_app_stays(program, begun):
-    assert program("POST", "apps/general/archive", {}).status_code == 422
+    assert program("POST", "apps/general/archive", {}).status_code == 409
 
 
 @pytest.fixture
@@ -202,7 +212,11 @@ def test_app_memories_are_forgotten_with_undo(program, told):
     blocked = program("PATCH", f"apps/general/memories/{told.pk}", {"content": "No."}, if_match="*")
     assert (blocked.status_code, blocked.json()["undo"]) == (409, gone["deletion"]["undo"])
     assert program("POST", gone["deletion"]["undo"]).json()["app_memories"] == 1
-    assert program("DELETE", "apps/general/memories").json()["deletedCount"] == 1
+    gone = program("DELETE", "apps/general/memories").json()
+    assert gone["deletedCount"] == 1
+    assert program("DELETE", "apps/general/memories").json() == gone
+    assert program("POST", gone["deletion"]["undo"]).json()["app_memories"] == 1
+    told.delete()
     assert program("DELETE", "apps/general/memories").status_code == 409
 
 
@@ -218,6 +232,7 @@ def test_putting_an_app_away_can_purge_what_it_remembers(program, owner, told):
     gone = program("POST", "apps/general/archive", {"purge": True}).json()
     assert gone["deletion"]["state"] == "pending"
     assert not AppMemory.objects.live().exists()
+    assert program("POST", "apps/general/archive", {"purge": True}).json()["deletion"] == gone["deletion"]
 
 
 def test_memory_stays_off_in_a_temporary_chat(program):

@@ -107,7 +107,7 @@ def test_where_there_is_nothing_a_problem_says_so(program, stranger):
     problem(stranger("GET", "nothing/here"), 401)
     answer = program("PUT", "facts", {})
     problem(answer, 405)
-    assert answer.headers["Allow"] == "GET, POST"
+    assert answer.headers["Allow"] == "GET, HEAD, POST"
 
 
 @pytest.mark.parametrize(

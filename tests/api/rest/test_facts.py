@@ -99,12 +99,25 @@ def test_forgetting_can_be_undone(program, fact):
     undone = program("POST", gone.json()["undo"])
     assert undone.json()["returned"] == [str(fact.pk)]
     assert program("GET", f"facts/{fact.pk}").status_code == 200
-    assert program("POST", gone.json()["undo"]).status_code == 409
+    late = program("POST", gone.json()["undo"])
+    assert (late.status_code, late.json()["detail"]) == (409, "This has been undone already: it is back.")
+
+
+def test_only_what_was_read_is_forgotten_by_whoever_says_so(program, fact):
+    path = f"facts/{fact.pk}"
+    etag = f'"{program("GET", path).json()["etag"]}"'
+    program("PATCH", path, {"pinned": True}, if_match=etag)
+    assert program("DELETE", path, if_match=etag).status_code == 412
+    etag = f'"{program("GET", path).json()["etag"]}"'
+    gone = program("DELETE", path, if_match=etag)
+    assert gone.status_code == 200
+    assert program("DELETE", path, if_match=etag).json() == gone.json()
 
 
 def test_all_is_cleared_and_undone(program, fact):
     gone = program("POST", "facts/clear")
     assert program("GET", "facts").json()["total"] == 0
+    assert program("POST", "facts/clear").json() == gone.json()
     assert program("GET", f"deletions/{gone.json()['id']}").json()["state"] == "pending"
     program("POST", gone.json()["undo"])
     assert program("GET", "facts").json()["total"] == 1
