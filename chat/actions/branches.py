@@ -33,7 +33,8 @@ _AFRESH: dict[str, Any] = {
 def retry_reply(reply: Message) -> Message:
     """Put a new, empty reply in the place of the last one, however it ended; one short transaction."""
     conversation = reply.conversation
-    if Message.objects.filter(conversation=conversation, seq__gt=reply.seq).shown().exists():
+    later = Message.objects.filter(conversation=conversation, seq__gt=reply.seq).shown()
+    if reply.role != Role.ASSISTANT or later.exists():
         raise Refused(_("Only the last reply of a conversation can be written anew."))
     try:
         with transaction.atomic():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import logging
 import secrets
 from datetime import timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
@@ -16,6 +17,8 @@ from chat.models import ApiToken
 
 from .messages import Refused
 from .owners import hold_memory
+
+logger = logging.getLogger(__name__)
 
 # More than anybody's programs need, and few enough to look through.
 MOST = 20
@@ -73,7 +76,14 @@ def revoke_token(token: ApiToken) -> None:
 
 
 def note_use(token: ApiToken) -> None:
-    """Remember that a token was used, at most once a minute: reading must not write each time."""
+    """Remember that a token was used, at most once a minute: reading must not write each time.
+
+    Nor must it fail because another program holds the database: then it is remembered with the next use.
+    """
     now = timezone.now()
-    if token.last_used_at is None or now - token.last_used_at >= _NOTED_EVERY:
+    if token.last_used_at is not None and now - token.last_used_at < _NOTED_EVERY:
+        return
+    try:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
+    except OperationalError:
+        logger.warning("the use of a token could not be noted", exc_info=True)

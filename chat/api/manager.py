@@ -25,8 +25,8 @@ class MemoryManager:
     process; `save_message` returns the id that the session itself has, and `session_id` tells it without
     writing. Methods may be called from any thread, and by several processes on the same data, also while
     memoryapp runs; in an event loop call them through `asyncio.to_thread`. They raise DatabaseLocked when
-    another program keeps the database to itself, and ValueError for a message that is too long. No model is
-    loaded: memory reads new messages when memoryapp runs.
+    another program keeps the database to itself, and ValueError for a message that is too long, or for what
+    JSON cannot hold. No model is loaded: memory reads new messages when memoryapp runs.
     """
 
     def __init__(
@@ -126,7 +126,8 @@ class MemoryManager:
     def prune_old_sessions(self, days: int = 30) -> int:
         """Delete sessions that nobody wrote in for so many days, and return how many.
 
-        Pinned ones stay, and those with a message that was flagged as important.
+        Pinned ones stay, and those with a message that was flagged as important. Raises ValueError for less
+        than a day.
         """
         if (sessions := self._sessions) is None:
             return 0

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
+
+from chat.porting.storable import storable
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def as_json(value: Any) -> Any:
+    """Return what JSON and every database hold of a value; raises ValueError where they cannot."""
+    try:
+        return storable(json.loads(json.dumps(value, allow_nan=False)))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"JSON cannot hold this: {error}") from error
+
+
 class Message(BaseModel):
     """One message of a session (seed 001): what was said, or which tools were called and what they gave.
 
-    `content` None becomes the empty text. A time without a zone is taken as this machine's local time.
+    `content` None becomes the empty text. A time without a zone is taken as this machine's local time. What
+    no database can hold of a text, as `surrogateescape` leaves it, becomes a mark of something lost.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -28,7 +40,17 @@ class Message(BaseModel):
     @field_validator("content", mode="before")
     @classmethod
     def _no_content_is_empty(cls, value: Any) -> Any:
-        return "" if value is None else value
+        return "" if value is None else storable(value)
+
+    @field_validator("name", "tool_call_id", mode="before")
+    @classmethod
+    def _storable(cls, value: Any) -> Any:
+        return storable(value)
+
+    @field_validator("tool_calls", mode="before")
+    @classmethod
+    def _what_json_holds(cls, value: Any) -> Any:
+        return as_json(value)
 
     @field_validator("created_at")
     @classmethod

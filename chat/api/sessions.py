@@ -17,14 +17,16 @@ from chat.generation.placing import embedded
 from chat.models import Conversation, MessageState, Role
 from chat.models import Message as Row
 from chat.models.conversation import ConversationQuerySet
+from chat.porting.storable import storable
 from chat.topics.contents import lost, with_contents
 from memoryapp import logs
 
 from .counting import counter
 from .recent import newest_that_fit
-from .schema import Message
+from .schema import Message, as_json
 
 logger = logging.getLogger(__name__)
+_LONGEST_AGO = 36_500  # days; before there was anything
 
 
 class Sessions:
@@ -36,9 +38,8 @@ class Sessions:
 
     def create(self, system_prompt: str, metadata: dict[str, Any]) -> str:
         """Begin a session and return its id."""
-        made = keeping.begin(
-            self.owner, system_prompt=system_prompt, metadata=metadata, strategy=self.strategy
-        )
+        kept = {"system_prompt": storable(system_prompt), "metadata": as_json(metadata)}
+        made = keeping.begin(self.owner, **kept, strategy=self.strategy)
         return str(made.pk)
 
     def find(self, session_id: str) -> Conversation | None:
@@ -49,6 +50,7 @@ class Sessions:
 
     def resolve(self, session_id: str) -> Conversation:
         """Return the conversation that this id means; an unknown id begins one that it means from now on."""
+        session_id = storable(session_id)
         found = self.find(session_id)
         if found is None:
             key = self._keys(session_id)[-1]
@@ -99,8 +101,13 @@ class Sessions:
             keeping.delete(found)
 
     def prune(self, days: int) -> int:
-        """Delete what was not written in for so many days; returns how many sessions."""
-        return keeping.prune(self.owner, timezone.now() - timedelta(days=days))
+        """Delete what was not written in for so many days; returns how many sessions.
+
+        Raises ValueError for less than a day: whoever reckons wrong, or means "never" by 0, loses nothing.
+        """
+        if not days >= 1:
+            raise ValueError(f"days is at least 1, not {days!r}: it would delete what is used today.")
+        return keeping.prune(self.owner, timezone.now() - timedelta(days=min(days, _LONGEST_AGO)))
 
     def _mine(self) -> ConversationQuerySet:
         return Conversation.objects.for_owner(self.owner).kept().select_related("app")
@@ -112,7 +119,7 @@ class Sessions:
         in every process, and nobody meets another owner's.
         """
         try:
-            key = UUID(session_id)
+            key = UUID(session_id := storable(session_id))
         except ValueError:
             return [uuid5(NAMESPACE_OID, f"memoryapp:{self.owner.pk}:{session_id}")]
         return [key, uuid5(NAMESPACE_OID, f"memoryapp:{self.owner.pk}:{key}")]

@@ -11,6 +11,7 @@ from typing import IO, Any, NoReturn
 from django.utils.translation import gettext as _
 
 from .problems import BadFile
+from .storable import storable
 
 # Characters that are read at once.
 _CHUNK = 1 << 20
@@ -102,7 +103,7 @@ class Reader:
 
     def _storable(self, found: Any) -> Any:
         try:
-            return _storable(found)
+            return storable(found)
         except RecursionError:
             self._fail(_("this is nested too deeply, or holds a number that is none"))
 
@@ -157,14 +158,3 @@ def _finite(text: str) -> float:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(name)
-
-
-def _storable(value: Any) -> Any:
-    if isinstance(value, str):
-        text = value.replace("\x00", "")
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_storable(item) for item in value]
-    if isinstance(value, dict):
-        return {_storable(name): _storable(item) for name, item in value.items()}
-    return value

@@ -140,6 +140,18 @@ class TestOwner:
         Conversation.objects.update(updated_at=timezone.now() - timedelta(days=99))
         assert manager.prune_old_sessions() == 0
 
+    @pytest.mark.parametrize("days", [0, -1, 0.5, float("nan")])
+    def test_pruning_of_what_is_used_today_is_refused(self, manager, days):
+        used = manager.create_session()
+        for prune in (manager.prune_old_sessions, lambda d: MemoryManager(auto_prune_days=d)):
+            with pytest.raises(ValueError, match="at least 1"):
+                prune(days)
+        assert manager.session_id(used) == used
+
+    def test_nothing_is_older_than_a_very_long_time(self, manager):
+        manager.create_session()
+        assert manager.prune_old_sessions(10**12) == 0
+
     def test_an_unknown_owner_is_refused_in_words(self, owner):
         with pytest.raises(ValueError, match="There is no user called 'nobody'"):
             MemoryManager(owner="nobody")

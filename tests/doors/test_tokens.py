@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
 
 from chat.actions import tokens
@@ -106,6 +107,16 @@ def test_when_it_was_used_is_noted_at_most_once_a_minute(owner, clock, django_as
     clock(2)
     works(secret)
     assert (used() - first).total_seconds() == 61
+
+
+def test_a_held_database_that_takes_no_note_of_a_use_shuts_no_door(owner, monkeypatch):
+    def held(*args, **fields):
+        raise OperationalError("database is locked")
+
+    secret = create_token(owner, "a program")
+    monkeypatch.setattr("django.db.models.query.QuerySet.update", held)
+    answer = Client().get("/api/facts", headers={"authorization": f"Bearer {secret}"})
+    assert (answer.status_code, ApiToken.objects.get().last_used_at) == (200, None)
 
 
 def test_the_page_says_when_it_was_used(ours, owner):

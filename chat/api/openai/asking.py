@@ -29,6 +29,8 @@ from .schema import ChatRequest
 CHOICES = ("conversation", "app", "memory")
 HEADER = "X-Memoryapp-"
 NEW = "new"
+# By these names pydantic tells apart what `content` may be.
+_TRIED = ("str", "list[")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,12 @@ def read(body: bytes) -> ChatRequest:
         worst = max(error.errors(include_url=False), key=lambda one: len(one["loc"]))
         if worst["type"] == "json_invalid":
             raise Problem("malformed", _("The body is not JSON.")) from error
-        raise invalid(str(worst["msg"]).removeprefix("Value error, "), *worst["loc"]) from error
+        raise invalid(str(worst["msg"]).removeprefix("Value error, "), *_place(worst["loc"])) from error
+
+
+def _place(loc: tuple[str | int, ...]) -> list[str | int]:
+    """Return where a fault is as its program knows it: which kind of contents was tried is no place."""
+    return [part for part in loc if not (isinstance(part, str) and part.startswith(_TRIED))]
 
 
 def begin(request: HtmxHttpRequest, owner: Any, asked: ChatRequest) -> Asked:
@@ -90,7 +97,7 @@ def begin(request: HtmxHttpRequest, owner: Any, asked: ChatRequest) -> Asked:
 
 
 def _chosen(request: HtmxHttpRequest, asked: ChatRequest, name: str) -> str:
-    return (request.headers.get(HEADER + name) or asked.metadata.get(name) or "").strip()
+    return (request.headers.get(HEADER + name) or asked.metadata.get(name) or "").replace("\x00", "").strip()
 
 
 def _need_model() -> None:

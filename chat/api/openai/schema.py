@@ -45,20 +45,27 @@ class ChatMessage(BaseModel):
 
     role: Literal["system", "developer", "user", "assistant"]
     content: str | list[TextPart] | None = None
-    tool_calls: None = Field(default=None, description="Tools are not supported.")
+    tool_calls: list[Any] | None = None
+
+    @field_validator("tool_calls")
+    @classmethod
+    def _no_tools(cls, value: list[Any] | None) -> None:
+        if value:
+            raise ValueError(_("“%s” is not supported here.") % "tool_calls")
 
     @property
     def text(self) -> str:
-        """What it says."""
-        if isinstance(self.content, list):
-            return "\n".join(part.text for part in self.content)
-        return self.content or ""
+        """What it says, without what no database can hold."""
+        said = self.content or ""
+        if isinstance(said, list):
+            said = "\n".join(part.text for part in said)
+        return said.replace("\x00", "")
 
 
 class StreamOptions(BaseModel):
     """How a streamed answer ends."""
 
-    include_usage: bool = False
+    include_usage: bool | None = None
 
 
 class ChatRequest(BaseModel):
@@ -86,9 +93,13 @@ class ChatRequest(BaseModel):
         for name, harmless in _REFUSED.items():
             if given.get(name) not in harmless:
                 raise ValueError(_("“%s” is not supported here.") % name)
-        stop = given.get("stop") or []
-        more = {"stop": [stop] if isinstance(stop, str) else stop, "metadata": given.get("metadata") or {}}
-        return given | more
+        # Programs write null for what they do not ask for, also where OpenAI's document has no null.
+        asked = {name: value for name, value in given.items() if value is not None}
+        stop = asked.get("stop") or []
+        about = asked.get("metadata") or {}
+        if isinstance(about, dict):
+            about = {name: value for name, value in about.items() if value is not None}
+        return asked | {"stop": [stop] if isinstance(stop, str) else stop, "metadata": about}
 
     @property
     def options(self) -> Options:

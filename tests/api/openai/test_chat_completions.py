@@ -9,7 +9,7 @@ import pytest
 
 from chat.llm.registry import ModelState, Status, registry
 from chat.llm.types import ProviderError
-from chat.models import Message, UsageRecord
+from chat.models import Conversation, Message, UsageRecord
 from tests.waiting import until
 
 TEXT = "The capital of Norway is Oslo."
@@ -143,6 +143,7 @@ class TestStreamed:
         ({"messages": [{"role": "assistant", "content": "Hi"}]}, "last message"),
         ({"messages": [{"role": "tool", "content": "4", "tool_call_id": "x"}]}, "system"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "image_url"),
+        ({"messages": [{"role": "assistant", "content": "", "tool_calls": [{"id": "x"}]}]}, "tool_calls"),
         ({"extra_body": {"messages": 3}}, "array"),
     ],
 )
@@ -152,6 +153,37 @@ def test_what_cannot_be_done_is_refused_by_name_and_saves_nothing(client, more, 
         client.chat.completions.create(**asked)
     assert word in told(problem)
     assert not Message.objects.exists()
+
+
+def test_null_asks_for_nothing(client, scripted):
+    nothing = dict.fromkeys(
+        ("stream", "stream_options", "temperature", "max_tokens", "stop", "metadata", "tools", "n", "user")
+    )
+    said = {"role": "user", "content": "Hi", "name": None, "tool_calls": None}
+    before = {"role": "assistant", "content": "Hello", "tool_calls": [], "refusal": None, "audio": None}
+    for more in (nothing, {"metadata": {"conversation": None}, "stream_options": {"include_usage": None}}):
+        answer = client.chat.completions.create(model="any", messages=[said, before, said], extra_body=more)
+        assert answer.choices[0].finish_reason == "stop"
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [([{"type": "image_url"}], "messages.0.content.0.type"), (5, "messages.0.content")],
+    ids=["a part", "a number"],
+)
+def test_the_place_of_a_fault_is_where_its_program_put_it(client, content, place):
+    with pytest.raises(openai.BadRequestError) as problem:
+        client.chat.completions.create(model="any", messages=[{"role": "user", "content": content}])
+    assert problem.value.param == place
+
+
+def test_what_no_database_can_hold_is_left_out_of_every_text(client, scripted):
+    said = [{"role": "system", "content": "Brief\x00ly."}, {"role": "user", "content": "H\x00i"}]
+    answer = client.chat.completions.create(
+        model="any", messages=said, metadata={"conversation": "new", "app": "gen\x00eral"}
+    )
+    made = Conversation.objects.get(pk=answer.conversation)
+    assert (made.system_prompt, made.title) == ("Briefly.", "Hi")
 
 
 def test_what_only_tunes_the_drawing_of_words_is_passed_over(ask):
