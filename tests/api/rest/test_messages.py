@@ -108,7 +108,7 @@ def test_the_last_reply_is_written_anew(program, here, scripted):
     assert len(program("GET", f"{here}/messages").json()["items"]) == 2
 
 
-def test_what_a_user_said_is_no_reply_to_write_anew(program, here):
+def test_what_a_user_said_is_no_reply_to_write_anew(program, here, scripted):
     said = program("POST", f"{here}/messages", {"content": "Hello", "reply": False}).json()["message"]
     answer = program("POST", f"messages/{said['id']}/retry")
     assert (answer.status_code, answer.json()["detail"]) == (
