@@ -1,34 +1,9 @@
-"""The house style of a fact: dates that stay true, the language of the user, one thing a sentence."""
-
-from datetime import date
+"""The house style of a fact: the language of the user, one thing a sentence."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from chat.memory.dates import resolve
 from chat.memory.language import detect
 from chat.memory.wording import named, split, tidy
-
-
-@pytest.mark.parametrize(
-    ("text", "resolved"),
-    [
-        ("User started yesterday", "User started on 31 December 2025"),
-        ("User moves next month", "User moves in February 2026"),
-        ("User moved last month", "User moved in December 2025"),
-        ("User marries next year", "User marries in 2027"),
-        ("User swims every day", "User swims every day"),
-    ],
-)
-def test_relative_dates_become_dates_across_the_turn_of_the_year(text: str, resolved: str) -> None:
-    assert resolve(text, date(2026, 1, 1)) == resolved
-
-
-@given(st.dates(date(1990, 1, 1), date(2100, 1, 1)))
-def test_a_resolved_date_is_not_resolved_again(today: date) -> None:
-    once = resolve("User flew yesterday and returns next month", today)
-    assert resolve(once, today) == once
 
 
 @pytest.mark.parametrize(

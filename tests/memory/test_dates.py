@@ -1,0 +1,114 @@
+"""A fact says when: what was relative to the day on which it was said stays true after it."""
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat.memory.dates import resolve
+
+SUNDAY = date(2026, 11, 29)
+
+
+@pytest.mark.parametrize(
+    ("text", "resolved"),
+    [
+        ("User started yesterday", "User started on 31 December 2025"),
+        ("User moves next month", "User moves in February 2026"),
+        ("User moved last month", "User moved in December 2025"),
+        ("User marries next year", "User marries in 2027"),
+        ("User moved last week", "User moved in the week of 22 December 2025"),
+        ("User broke a leg two weeks ago", "User broke a leg in the week of 15 December 2025"),
+        ("User got a cat 3 months ago", "User got a cat in October 2025"),
+        ("User swims every day", "User swims every day"),
+    ],
+)
+def test_relative_dates_become_dates_across_the_turn_of_the_year(text, resolved):
+    assert resolve(text, date(2026, 1, 1)) == resolved
+
+
+@pytest.mark.parametrize(
+    ("text", "resolved"),
+    [
+        ("User moved to Porto last week", "User moved to Porto in the week of 16 November 2026"),
+        ("User quit drinking two years ago", "User quit drinking in 2024"),
+        ("User has an exam next Friday", "User has an exam on 4 December 2026"),
+        ("User flew in last Sunday", "User flew in on 22 November 2026"),
+        ("User leaves the day after tomorrow", "User leaves on 1 December 2026"),
+        ("User was ill last night", "User was ill on 28 November 2026"),
+        ("User has guests this weekend", "User has guests on the weekend of 28 November 2026"),
+        ("User's thesis is due in two weeks", "User's thesis is due in the week of 7 December 2026"),
+        ("User is getting married in 3 months", "User is getting married in February 2027"),
+        ("User turns 40 in 10 days", "User turns 40 on 9 December 2026"),
+        ("User is moving in a week's time", "User is moving in the week of 30 November 2026"),
+        ("Yesterday User sold the car", "On 28 November 2026 User sold the car"),
+    ],
+)
+def test_english_says_when(text, resolved):
+    assert resolve(text, SUNDAY) == resolved
+
+
+@pytest.mark.parametrize(
+    ("text", "resolved"),
+    [
+        ("Ist letzte Woche nach Graz gezogen", "Ist in der Woche vom 16. November 2026 nach Graz gezogen"),
+        ("Raucht seit letztem Jahr nicht mehr", "Raucht seit 2025 nicht mehr"),
+        ("Hat vor drei Jahren aufgehört", "Hat 2023 aufgehört"),
+        ("Heiratet nächsten Monat", "Heiratet im Dezember 2026"),
+        ("Fliegt morgen nach Rom", "Fliegt am 30. November 2026 nach Rom"),
+        ("Hat nächsten Dienstag eine Prüfung", "Hat am 1. Dezember 2026 eine Prüfung"),
+        ("Muss bis nächste Woche fertig sein", "Muss bis zur Woche vom 30. November 2026 fertig sein"),
+        ("Gestern war die Prüfung", "Am 28. November 2026 war die Prüfung"),
+        ("Trinkt jeden Morgen Tee", "Trinkt jeden Morgen Tee"),
+        ("Plant für nächste Woche", "Plant für nächste Woche"),
+    ],
+)
+def test_german_says_when(text, resolved):
+    assert resolve(text, SUNDAY) == resolved
+
+
+@pytest.mark.parametrize(
+    ("text", "resolved"),
+    [
+        ("User has to finish by tomorrow", "User has to finish by 30 November 2026"),
+        ("User has lived here since last year", "User has lived here since 2025"),
+        ("User is away until next week", "User is away until the week of 30 November 2026"),
+        ("User has a flight on next Tuesday", "User has a flight on 1 December 2026"),
+    ],
+)
+def test_no_preposition_stands_twice(text, resolved):
+    assert resolve(text, SUNDAY) == resolved
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "User learned Rust in two weeks",
+        "User has learned Rust in two weeks",
+        "User can run 10 km in 1 day",
+        "User has fewer meetings than yesterday",
+        "User meets friends on Friday",
+        "User reads USA Today",
+        "User's favourite song is Yesterday",
+        "User works in two offices",
+        "A déménagé à Lyon hier",
+    ],
+)
+def test_what_names_no_day_stays_as_it_is(text):
+    assert resolve(text, SUNDAY) == text
+
+
+@given(st.dates(date(1990, 1, 1), date(2100, 1, 1)))
+@pytest.mark.parametrize(
+    "text", ["User flew yesterday and returns next month", "War vor zwei Wochen da, kommt morgen"]
+)
+def test_a_resolved_date_is_not_resolved_again(text, today):
+    once = resolve(text, today)
+    assert once != text
+    assert resolve(once, today) == once
+
+
+@given(st.text(max_size=80), st.dates(date(2, 1, 1), date(9990, 1, 1)))
+def test_any_text_is_read_without_an_error(text, today):
+    resolve(text, today)
