@@ -7,6 +7,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NEEDED = (3, 11)
+# A shell's codes for a program that Ctrl-C ended, and for one whose reader has gone.
+STOPPED, UNREAD = 130, 141
 
 
 def interpreter_of_venv():
@@ -27,6 +29,56 @@ def main():
             "Install a newer one and name it: python3.11 manage.py " + (command or "start") + "\n"
         )
         return 1
+    settle_streams()
+    try:
+        try:
+            return run(command)
+        finally:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        # Ctrl-C is how a person ends these; a traceback would look like a failure.
+        return STOPPED
+    except Exception as error:
+        return failed(error)
+
+
+def failed(error):
+    # type: (Exception) -> int
+    """Says what a person can mend, and returns the exit code; what is a bug goes on with its traceback."""
+    from memoryapp.troubles import sentence_of
+
+    if isinstance(error, OSError) and not error.filename:
+        # It may have been the output. Python would try to write the rest at its end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if isinstance(error, BrokenPipeError):
+        # Whoever read it has enough.
+        return UNREAD
+    sentence = sentence_of(error)
+    if not sentence:
+        raise error
+    sys.stderr.write(sentence + "\n")
+    return 1
+
+
+def settle_streams():
+    # type: () -> None
+    """Makes sure that there are three streams, and that no letter is too strange for one of them."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # Else the next file that is opened gets the number, and what is printed is written into it.
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace" if stream is sys.stderr else "replace")
+
+
+def run(command):
+    # type: (str) -> int
+    """Runs a command and returns its exit code."""
     if command in ("start", "test"):
         from memoryapp.bootstrap.cli import main as bootstrap
 
@@ -56,13 +108,9 @@ def django(command):
     except ImportError:
         sys.stderr.write("Nothing is installed yet. Run this first: python3 manage.py start\n")
         return 1
-    try:
-        if command == "mcp":
-            return mcp(sys.argv[2:])
-        execute_from_command_line(sys.argv)
-    except KeyboardInterrupt:
-        # Ctrl-C is how a person ends these; a traceback would look like a failure.
-        return 130
+    if command == "mcp":
+        return mcp(sys.argv[2:])
+    execute_from_command_line(sys.argv)
     return 0
 
 

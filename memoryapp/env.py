@@ -62,6 +62,23 @@ def envbool(name: str, default: bool) -> bool:
     raise BadValue(f"{name} must be true or false, not {text!r}.")
 
 
+def envone(name: str, allowed: Sequence[str]) -> str:
+    """The variable as one of these words, or the first of them when it is unset or empty."""
+    text = os.environ.get(name, "").strip()
+    if text and text not in allowed:
+        raise BadValue(f"{name} must be {', '.join(allowed[:-1])} or {allowed[-1]}, not {text!r}.")
+    return text or allowed[0]
+
+
+def envzone(name: str) -> str:
+    """The variable as a time zone's name, "" when it is unset."""
+    text = os.environ.get(name, "").strip()
+    try:
+        return ZoneInfo(text).key if text else ""
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise BadValue(f"{name} must be a time zone such as Europe/Oslo, not {text!r}.") from None
+
+
 def envlist(name: str, default: Sequence[str] = ()) -> list[str]:
     """The variable's comma-separated parts without blanks, or the default when it is unset."""
     text = os.environ.get(name)
@@ -109,10 +126,17 @@ def data_path() -> Path:
 
 
 def data_dir() -> Path:
-    """The data folder, created for its owner alone (0700) where it is missing."""
+    """The data folder, created for its owner alone (0700) where it is missing; raises BadValue."""
     folder = data_path()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except FileExistsError as error:
+        raise BadValue(f"The data folder cannot be {folder}: {error.filename} is a file.") from None
+    except OSError as error:
+        raise BadValue(
+            f"The data folder {folder} cannot be made: {error.strerror}. Set DATA_DIR to a folder of yours."
+        ) from None
     return folder
 
 

@@ -18,7 +18,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.data_dir()
 
 # "local": this machine's one owner, loopback only. "server": logins everywhere.
-MODE = env.envstr("MODE", "local")
+MODE = env.envone("MODE", ("local", "server"))
 DEBUG = env.envbool("DEBUG", False)
 
 
@@ -116,7 +116,7 @@ LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 LOCALE_PATHS = [BASE_DIR / "chat" / "locale"]
 USE_I18N = True
 USE_TZ = True
-TIME_ZONE = env.envstr("TIME_ZONE") or env.local_zone()
+TIME_ZONE = env.envzone("TIME_ZONE") or env.local_zone()
 
 STATIC_URL = "/static/"
 STATIC_ROOT = env.static_root()
@@ -163,4 +163,5 @@ REDACT_SECRETS = env.envbool("REDACT_SECRETS", True)
 # Numbers for Prometheus at /metrics.
 METRICS = env.envbool("METRICS", False)
 
-LOGGING = logs.configuration(env.envstr("LOG_FORMAT", ""), env.envstr("LOG_LEVEL", "WARNING"))
+_LEVEL = env.envone("LOG_LEVEL", ("WARNING", "DEBUG", "INFO", "ERROR", "CRITICAL"))
+LOGGING = logs.configuration(env.envstr("LOG_FORMAT", ""), _LEVEL)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from memoryapp.bootstrap.console import run
 from memoryapp.bootstrap.environment import log_of
-from memoryapp.bootstrap.errors import AGAIN, BootstrapError
+from memoryapp.bootstrap.errors import BootstrapError
+from memoryapp.troubles import AGAIN
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _MAC = (

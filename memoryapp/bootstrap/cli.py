@@ -1,14 +1,14 @@
 """The bootstrap's two commands, and what they say when they cannot go on."""
 
-import errno
 import sys
 from collections.abc import Callable, Sequence
 
 from memoryapp.bootstrap.check import test
 from memoryapp.bootstrap.console import stoppable
-from memoryapp.bootstrap.errors import AGAIN, BootstrapError
+from memoryapp.bootstrap.errors import BootstrapError
 from memoryapp.bootstrap.start import start
 from memoryapp.env import BadValue
+from memoryapp.troubles import AGAIN, sentence_of
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {"start": start, "test": test}
 _STOPPED = 130  # a shell's code for a program ended by Ctrl-C
@@ -19,22 +19,18 @@ def main(name: str, arguments: Sequence[str]) -> int:
     try:
         with stoppable():
             return COMMANDS[name](arguments)
-    except (BootstrapError, BadValue) as error:
+    except BootstrapError as error:
         if str(error):
             print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"\nStopped. {AGAIN}", file=sys.stderr)
         return _STOPPED
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            print(f"The disk is full. Make room. {AGAIN}", file=sys.stderr)
-        elif isinstance(error, PermissionError):
-            print(
-                f"{error.filename} cannot be written to. Make it yours, or move the project.", file=sys.stderr
-            )
-        elif isinstance(error, FileNotFoundError) and error.filename:
-            print(f"{error.filename} is missing. Get the project's files again.", file=sys.stderr)
-        else:
+    except (BadValue, OSError) as error:
+        sentence = sentence_of(error)
+        if isinstance(error, FileNotFoundError) and error.filename:
+            sentence = f"{error.filename} is missing. Get the project's files again."
+        if not sentence:
             raise
+        print(sentence, file=sys.stderr)
         return 1

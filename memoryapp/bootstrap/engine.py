@@ -14,12 +14,13 @@ from pathlib import Path
 from memoryapp.bootstrap import environment, stamps
 from memoryapp.bootstrap.console import run, say
 from memoryapp.bootstrap.environment import Interpreter
-from memoryapp.bootstrap.errors import AGAIN, BootstrapError, compile_sentence, compiler_hint, pip_sentence
+from memoryapp.bootstrap.errors import BootstrapError, compile_sentence, compiler_hint, pip_sentence
 from memoryapp.bootstrap.flags import cmake_args
 from memoryapp.bootstrap.lock import ENGINE, Lock
 from memoryapp.env import cache_dir
 from memoryapp.locking import locked
 from memoryapp.machine import read_cpu_flags
+from memoryapp.troubles import AGAIN
 
 # Sources, objects and tools of a compilation, measured at 0.7 GB.
 NEEDED_BYTES = 1_200_000_000

@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 from memoryapp.pip import Trouble, trouble_in
-
-AGAIN = "Run the same command again: it goes on where it stopped."
+from memoryapp.troubles import AGAIN
 
 
 class BootstrapError(Exception):

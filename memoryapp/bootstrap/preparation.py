@@ -11,9 +11,10 @@ from pathlib import Path
 from memoryapp.bootstrap import stamps
 from memoryapp.bootstrap.console import run, say
 from memoryapp.bootstrap.environment import Interpreter, log_of
-from memoryapp.bootstrap.errors import AGAIN, BootstrapError, proof_sentence
+from memoryapp.bootstrap.errors import BootstrapError, proof_sentence
 from memoryapp.env import ROOT, data_dir, database_path, engine_lock_path, static_root
 from memoryapp.locking import locked_if_free
+from memoryapp.troubles import AGAIN
 
 CHAT, EMBEDDER = "chat", "embedder"
 _MISSING = 3  # the exit code of `weights path` when something has yet to be fetched

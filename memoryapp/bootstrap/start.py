@@ -1,7 +1,6 @@
 """`manage.py start`: from nothing to a served page."""
 
 import argparse
-import errno
 import ipaddress
 import os
 import socket
@@ -18,6 +17,7 @@ from memoryapp.bootstrap.errors import BootstrapError
 from memoryapp.bootstrap.lock import Lock, split_lock
 from memoryapp.env import ROOT
 from memoryapp.locking import locked
+from memoryapp.troubles import port_sentence
 
 
 def parser() -> argparse.ArgumentParser:
@@ -112,19 +112,5 @@ def check_port(host: str, port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host.strip("[]"), port))
-        except PermissionError:
-            raise BootstrapError(
-                f"Port {port} needs administrator rights. Choose one above 1023: --port 8000"
-            ) from None
         except OSError as error:
             raise BootstrapError(port_sentence(host, port, error)) from None
-
-
-def port_sentence(host: str, port: int, error: OSError) -> str:
-    """The sentence for an address that cannot be listened on."""
-    if error.errno == errno.EADDRINUSE:
-        return (
-            f"Port {port} is taken. If that is your chat, open http://{host}:{port}/ – otherwise choose "
-            f"another port: python3 manage.py start --port {port + 1 if port < 65535 else 8000}"
-        )
-    return f"{host}:{port} cannot be listened on: {error.strerror}."

@@ -59,7 +59,7 @@ class TestSentences:
         [
             (BootstrapError("No compiler."), "No compiler."),
             (OSError(28, "No space left on device"), "disk is full"),
-            (PermissionError(13, "denied", "/opt/x"), "/opt/x cannot be written to"),
+            (PermissionError(13, "denied", "/opt/x"), "/opt/x may not be used"),
             (KeyboardInterrupt(), "goes on where it stopped"),
         ],
     )

@@ -27,6 +27,7 @@ from chat.jobs.runner import JobRunner
 from chat.jobs.warm import warm_prompts
 from chat.llm.registry import Status, registry
 from chat.management.engine_lock import lock_engine, sign
+from memoryapp.troubles import port_sentence
 
 
 def is_loopback(host: str) -> bool:
@@ -62,6 +63,8 @@ class Command(BaseCommand):
                 f"In local mode memoryapp answers this machine only, so it cannot listen on {host}. "
                 "Leave --host out, or set MODE=server, which asks everyone to log in."
             )
+        if not 0 <= port < 65536:
+            raise CommandError(f"--port {port} is no port: it must be between 0 (any free one) and 65535.")
         if options["until_eof"]:
             end_with(sys.stdin.fileno())
         lock = lock_engine(settings.DATA_DIR, "serve")
@@ -101,10 +104,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listener.bind((host.strip("[]"), port))
     except OSError as error:
-        raise CommandError(
-            f"Port {port} is taken by another program. Choose another one: "
-            f"python3 manage.py start --port {port + 1}"
-        ) from error
+        raise CommandError(port_sentence(host, port, error)) from error
     return listener
 
 
