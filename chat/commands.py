@@ -15,11 +15,20 @@ _COMMAND = re.compile(r"/([^\W\d_]+)(?:\s+(.*))?", re.S)
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command, what it does in a few words, and what stands after it, "" where nothing does."""
+    """A command, what it does in a few words, and what stands after it, "" where nothing does.
+
+    At a terminal, which has no search box and no keys of its own, it may do it in another way.
+    """
 
     name: str
     does: Any
     takes: Any = ""
+    does_at_terminal: Any = ""
+
+    @property
+    def at_terminal(self) -> str:
+        """What it does at a terminal."""
+        return str(self.does_at_terminal or self.does)
 
 
 COMMANDS = (
@@ -31,11 +40,11 @@ COMMANDS = (
     Command("clear", lazy("Hide what was said here from the model")),
     Command("history", lazy("Let the model see all of it again")),
     Command("forget", lazy("Delete this chat, with undo")),
-    Command("sessions", lazy("Search your chats")),
+    Command("sessions", lazy("Search your chats"), does_at_terminal=lazy("List your last chats")),
     Command("load", lazy("Go on with another chat"), lazy("words from it")),
     Command("save", lazy("Keep this temporary chat")),
     Command("undo", lazy("Take the last deletion back")),
-    Command("help", lazy("Keyboard shortcuts")),
+    Command("help", lazy("Keyboard shortcuts"), does_at_terminal=lazy("List these commands")),
 )
 _NAMED = {command.name: command for command in COMMANDS}
 
@@ -58,4 +67,8 @@ def parse(text: str) -> tuple[str, str] | None:
         raise NoCommand(sentence % name)
     if command.takes and not rest:
         raise NoCommand(_("Write after /%(name)s: %(what)s.") % {"name": name, "what": command.takes})
+    if rest and not command.takes:
+        # "/forget my old address" deletes no chat, and "/new ideas for dinner" loses no words.
+        sentence = _("/%s stands alone. To send this as a message, put a space before it.")
+        raise NoCommand(sentence % name)
     return name, rest

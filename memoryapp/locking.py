@@ -50,3 +50,14 @@ def locked(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[in
             said = True
             time.sleep(_RETRY_SECONDS)
         yield file.fileno()
+
+
+def holder(path: Path) -> str:
+    """What the process that holds the lock at `path` has written into it, "" where none does.
+
+    What a dead process wrote says nothing. Raises OSError where the file may not be read.
+    """
+    if not path.exists():
+        return ""
+    with locked_if_free(path) as free:
+        return "" if free else path.read_text().strip()

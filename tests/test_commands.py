@@ -48,6 +48,12 @@ def test_a_command_that_wants_words_says_which(text):
         parse(text)
 
 
+@pytest.mark.parametrize("text", ["/forget my old address", "/new ideas for dinner", "/Help me with this"])
+def test_a_command_that_stands_alone_swallows_no_words(text):
+    with pytest.raises(NoCommand, match=r"stands alone\. .*a space before it"):
+        parse(text)
+
+
 def test_each_command_says_what_it_does():
     assert all(str(command.does) for command in COMMANDS)
     assert len({command.name for command in COMMANDS}) == len(COMMANDS)

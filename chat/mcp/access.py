@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from memoryapp import env
-from memoryapp.locking import locked_if_free
+from memoryapp.locking import holder
 
 NOT_RUNNING = (
     "memoryapp is not running, so its memories cannot be reached. "
@@ -20,6 +20,7 @@ LOGIN = (
     "This memoryapp asks everybody to log in, so it wants a token. Ask the user to make one under “Programs” "
     "in its settings, and to give it to this tool as MEMORYAPP_TOKEN."
 )
+_SHUT = "memoryapp's data folder {} cannot be read: {}. Ask the user to look at it."
 # What the shared token is called in the settings.
 NAME = "MCP"
 
@@ -57,7 +58,7 @@ class Access:
     def address(self) -> str:
         """Return where the server is now, without a slash at its end; it may be another place each time.
 
-        Reads a file. Raises NoAccess where no server runs.
+        Reads a file. Raises NoAccess where no server runs, or nobody can say.
         """
         if self._url:
             return self._url
@@ -88,12 +89,11 @@ class Access:
 def _running() -> str | None:
     """Return the address of the server that holds this machine's engine."""
     path = env.engine_lock_path()
-    if not path.exists():
-        return None
-    with locked_if_free(path) as free:
-        # What a dead process wrote says nothing: another program may listen at its address by now.
-        holder = "" if free else path.read_text().strip()
-    return holder if holder.startswith("http") else None
+    try:
+        found = holder(path)
+    except OSError as error:
+        raise NoAccess(_SHUT.format(path.parent, error.strerror)) from error
+    return found if found.startswith("http") else None
 
 
 def _own_token() -> str:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -16,10 +17,12 @@ from chat.commands import COMMANDS
 from chat.models import Category
 
 from .client import Client, Gone, Said
+from .harmless import in_a_line
 from .screen import Screen
 
 _LISTED = 20
 _PAGE = 100
+_DIGITS = 4  # of a number in a list, and more
 
 
 @dataclass
@@ -32,8 +35,10 @@ class Talk:
     conversation: str = ""
     temporary: bool = False
     listed: list[str] = field(default_factory=list)
-    last_deletion: str = ""
-    known: set[str] = field(default_factory=set)
+    # What was deleted from here, the last one last: its id, and until when that can be undone.
+    deleted: list[tuple[str, datetime]] = field(default_factory=list)
+    # None where nobody could say.
+    known: set[str] | None = None
 
     def leave(self) -> None:
         """Go to no conversation; a temporary one is gone with that."""
@@ -47,7 +52,7 @@ class Talk:
         """Return how the next message says where it belongs; begins a temporary conversation first."""
         app = {"app": self.app} if self.app else {}
         if self.temporary and not self.conversation:
-            self.conversation = self.client.post("conversations", temporary=True, **app)["id"]
+            self.conversation = self.client.create("conversations", temporary=True, **app)["id"]
         return {"conversation": self.conversation} if self.conversation else {"conversation": "new", **app}
 
     def everything(self, path: str) -> list[dict[str, Any]]:
@@ -83,7 +88,7 @@ def _sessions(talk: Talk, rest: str) -> None:
     talk.listed = [chat["id"] for chat in chats]
     for number, chat in enumerate(chats, 1):
         mark = "*" if chat["id"] == talk.conversation else " "
-        title, day = chat["title"] or _("Untitled"), _day(chat["updated_at"])
+        title, day = _title(chat), _day(chat["updated_at"])
         talk.screen.write(f"{mark}{number:>3}  ", "bold")
         talk.screen.write(title)
         talk.screen.line(f"  {chat['app']}, {day}", "faint")
@@ -93,19 +98,39 @@ def _load(talk: Talk, rest: str) -> None:
     found = _chosen(talk, rest)
     talk.leave()
     talk.conversation, talk.app = found["id"], found["app"]
-    talk.screen.line(found["title"] or _("Untitled"), "bold")
+    talk.screen.line(_title(found), "bold")
     _show(talk, talk.everything(f"conversations/{found['id']}/messages"))
 
 
+def _title(chat: dict[str, Any]) -> str:
+    return in_a_line(chat["title"]) or _("Untitled")
+
+
 def _chosen(talk: Talk, rest: str) -> dict[str, Any]:
-    if rest.isdigit() and 0 < int(rest) <= len(talk.listed):
-        return dict(talk.client.get(f"conversations/{talk.listed[int(rest) - 1]}"))
-    if len(rest) >= 32 and " " not in rest:
-        return dict(talk.client.get(f"conversations/{rest}"))
-    hits = talk.client.get("search", q=rest, kind=["conversation", "message"], limit=1)["items"]
-    if not hits:
-        raise Said(_("No chat holds this."))
-    return dict(talk.client.get(f"conversations/{hits[0]['conversation']}"))
+    """Return the chat of this number in what was listed, of this id, or that holds these words."""
+    key = _listed_as(talk, rest) or _as_id(rest)
+    if not key:
+        hits = talk.client.get("search", q=rest, kind=["conversation", "message"], limit=1)["items"]
+        key = hits[0]["conversation"] if hits else ""
+    try:
+        if key:
+            return dict(talk.client.get(f"conversations/{key}"))
+    except Gone:
+        pass
+    raise Said(_("No chat holds this."))
+
+
+def _listed_as(talk: Talk, rest: str) -> str:
+    # Not isdigit(): it takes "²", which int() does not.
+    number = int(rest) if rest.isdecimal() and len(rest) < _DIGITS else 0
+    return talk.listed[number - 1] if 0 < number <= len(talk.listed) else ""
+
+
+def _as_id(rest: str) -> str:
+    try:
+        return str(UUID(rest))
+    except ValueError:
+        return ""
 
 
 def _history(talk: Talk, rest: str) -> None:
@@ -133,12 +158,12 @@ def _forget(talk: Talk, rest: str) -> None:
         raise Said(_("This chat is gone once you leave it."))
     deletion = talk.client.delete(f"conversations/{gone}")
     talk.conversation = ""
-    _deleted(talk, _("The chat was deleted."), deletion)
+    _tell_deletion(talk, _("The chat was deleted."), deletion)
 
 
-def _deleted(talk: Talk, sentence: str, deletion: dict[str, Any]) -> None:
+def _tell_deletion(talk: Talk, sentence: str, deletion: dict[str, Any]) -> None:
     until = timezone.localtime(datetime.fromisoformat(deletion["expires_at"]))
-    talk.last_deletion = deletion["id"]
+    talk.deleted.append((deletion["id"], until))
     talk.screen.line(
         _("%(what)s /undo takes it back until %(until)s.") % {"what": sentence, "until": f"{until:%H:%M:%S}"},
         "faint",
@@ -146,10 +171,19 @@ def _deleted(talk: Talk, sentence: str, deletion: dict[str, Any]) -> None:
 
 
 def _undo(talk: Talk, rest: str) -> None:
-    if not talk.last_deletion:
+    if not talk.deleted:
         raise Said(_("There is nothing to undo."))
-    talk.client.post(f"deletions/{talk.last_deletion}/undo")
-    talk.last_deletion = ""
+    # The last one that time is left for: a chat has more of it than a memory.
+    left = [one for one in talk.deleted if one[1] > timezone.now()] or talk.deleted
+    deletion = left[-1]
+    try:
+        undone = talk.client.post(f"deletions/{deletion[0]}/undo")
+    except Gone as reason:
+        raise Said(_("It is too late to undo: this is gone.")) from reason
+    talk.deleted.remove(deletion)
+    if undone["conversation"] and not (talk.conversation or talk.temporary):
+        # Back to where it was deleted.
+        talk.conversation = undone["conversation"]
     talk.screen.line(_("Undone."), "faint")
 
 
@@ -161,22 +195,19 @@ def _save(talk: Talk, rest: str) -> None:
 
 
 def _remember(talk: Talk, rest: str) -> None:
-    fact = talk.client.post("facts", text=rest)
-    talk.known.add(fact["text"])
+    fact = talk.client.create("facts", text=rest, origin="told")
+    if talk.known is not None:
+        talk.known.add(fact["text"])
     sentence = _("Already remembered.") if fact["mention_count"] > 1 else _("Remembered.")
     talk.screen.line(sentence, "faint")
 
 
 def _unlearn(talk: Talk, rest: str) -> None:
-    found = (
-        talk.client.get("facts", q=rest, limit=2)["items"]
-        or talk.client.get("search", q=rest, kind="fact", limit=1)["items"]
-    )
+    found = talk.client.get("facts", meant=rest)["items"]
     if not found:
         raise Said(_("Nothing remembered says this."))
-    fact = talk.client.get(f"facts/{found[0]['id']}")
-    deletion = talk.client.delete(f"facts/{fact['id']}")
-    _deleted(talk, _("Forgot “%s”.") % fact["text"], deletion)
+    deletion = talk.client.delete(f"facts/{found[0]['id']}")
+    _tell_deletion(talk, _("Forgot “%s”.") % in_a_line(found[0]["text"]), deletion)
 
 
 def _memories(talk: Talk, rest: str) -> None:
@@ -188,14 +219,14 @@ def _memories(talk: Talk, rest: str) -> None:
         if fact["category"] != before:
             before = fact["category"]
             talk.screen.line(str(Category(before).label), "name")
-        talk.screen.line(f"  {fact['text']}" + ("  ★" if fact["pinned"] else ""))
+        talk.screen.line(f"  {in_a_line(fact['text'])}" + ("  ★" if fact["pinned"] else ""))
 
 
 def _help(talk: Talk, rest: str) -> None:
     for command in COMMANDS:
         takes = f" <{command.takes}>" if command.takes else ""
         talk.screen.write(f"/{command.name}{takes}", "name")
-        talk.screen.line(f"  {command.does}")
+        talk.screen.line(f"  {command.at_terminal}")
     talk.screen.line(_("Ctrl-C stops a reply, Ctrl-D ends."), "faint")
 
 

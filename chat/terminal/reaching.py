@@ -24,7 +24,7 @@ from chat.actions.tokens import create_token, revoke_token
 from chat.management.engine_lock import EngineTaken, lock_engine
 from chat.models import ApiToken
 from memoryapp.env import ROOT, engine_lock_path
-from memoryapp.locking import locked
+from memoryapp.locking import holder, locked
 
 _NAME = "Terminal, process "
 _STARTING_SECONDS = 120.0
@@ -77,6 +77,15 @@ def _running() -> str | None:
             return taken.holder.rstrip("/")
         raise
     return None
+
+
+def found() -> str:
+    """Return where the server is now, "" where none runs: one that is started again is at another place."""
+    try:
+        said = holder(engine_lock_path())
+    except OSError:
+        return ""
+    return said.rstrip("/") if said.startswith("http") else ""
 
 
 def _listens(address: str) -> bool:

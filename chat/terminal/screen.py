@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from io import TextIOWrapper
 from typing import IO, Any
 
 from prompt_toolkit import PromptSession
@@ -13,15 +14,9 @@ from prompt_toolkit.document import Document
 
 from chat.commands import Command
 
-# What a terminal takes for an order: a model's words, or a page that was pasted, must not move its cursor or
-# write into the clipboard.
-_ORDERS = {code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+from .harmless import harmless, readable
+
 _STYLES = {"faint": "2", "name": "1;33", "bad": "31", "bold": "1"}
-
-
-def harmless(text: str) -> str:
-    """Return a text without the characters that a terminal obeys."""
-    return text.translate(_ORDERS)
 
 
 class Screen:
@@ -64,6 +59,9 @@ class Lines:
         self._session: PromptSession[str] | None = None
         if source.isatty() and sys.stdout.isatty():
             self._session = PromptSession(completer=_Commands(commands), complete_while_typing=True)
+        elif isinstance(source, TextIOWrapper):
+            # A byte that is no letter makes its line a little wrong, and not all of them unreadable.
+            source.reconfigure(errors="replace")
 
     @property
     def by_hand(self) -> bool:
@@ -73,11 +71,11 @@ class Lines:
     def read(self, prompt: str) -> str:
         """Return the next line; raises EOFError at the end, KeyboardInterrupt where it was broken off."""
         if self._session is not None:
-            return self._session.prompt(prompt)
+            return readable(self._session.prompt(prompt))
         line = self._source.readline()
         if not line:
             raise EOFError
-        return line
+        return readable(line)
 
 
 class _Commands(Completer):
@@ -93,4 +91,4 @@ class _Commands(Completer):
             return
         for command in self._commands:
             if command.name.startswith(typed[1:]):
-                yield Completion(f"/{command.name}", -len(typed), display_meta=str(command.does))
+                yield Completion(f"/{command.name}", -len(typed), display_meta=command.at_terminal)

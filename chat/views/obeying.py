@@ -16,11 +16,10 @@ from chat.actions import branches, conversations, deletions
 from chat.actions.facts import add_fact
 from chat.actions.messages import Refused
 from chat.commands import COMMANDS
-from chat.llm.registry import registry
-from chat.memory.nearest import cosines, nearest
 from chat.memory.shown import shown
-from chat.models import Conversation, Deletion, Fact, Message, Origin
+from chat.models import Conversation, Deletion, Message, Origin
 from chat.search.finding import Kind, find
+from chat.search.meant import meant
 
 from . import forgetting, rooms
 from .answers import changed, toast
@@ -55,28 +54,13 @@ def _remember(request: HtmxHttpRequest, conversation: Conversation | None, rest:
 
 
 def _unlearn(request: HtmxHttpRequest, conversation: Conversation | None, rest: str) -> HttpResponse:
-    facts = list(Fact.objects.for_owner(request.user).live())
-    place = nearest(rest, [fact.text for fact in facts], _likeness(rest, facts))
-    if place is None:
+    fact = meant(request.user, rest)
+    if fact is None:
         raise Refused(_("Nothing remembered says this."))
-    fact = facts[place]
     deletion = deletions.forget(request.user, [fact.pk])
     if not request.htmx:
         return redirect(_page(conversation))
     return changed(HttpResponse(status=204), forgot=told(deletion, [fact], deletion.pressed_at))
-
-
-def _likeness(said: str, facts: list[Fact]) -> list[float]:
-    embedder = registry.embedder()
-    if embedder is None or not facts:
-        return []
-    try:
-        vector = embedder.embed([said])[0]
-    except OSError:
-        # Its weights have gone since it was found.
-        return []
-    mine = [f.embedding if f.embedder == embedder.name else None for f in facts]
-    return cosines(vector, [bytes(e) if e else None for e in mine])
 
 
 def _clear(request: HtmxHttpRequest, conversation: Conversation | None, rest: str) -> HttpResponse:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 from django.utils import timezone
 
+from chat.actions.deletions import delete_conversation
 from chat.actions.facts import add_fact
 from chat.commands import COMMANDS
 from chat.models import Conversation, Deletion, Fact, Message
+from chat.search.meant import meant
 from chat.terminal import commands
 
 
@@ -44,6 +47,34 @@ class TestChats:
         typed(f"/load {first.pk}", "More")
         assert Message.objects.filter(conversation=first).count() == 4
         assert "No chat holds this." in typed("/load trains")
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "²",
+            "99999",
+            "0",
+            "Donaudampfschifffahrtsgesellschaftskapitän",
+            str(UUID(int=1)),
+            "../facts",
+            "?q=x",
+        ],
+    )
+    def test_words_that_no_chat_holds_are_no_number_and_no_address(self, typed, talk, words):
+        typed("About bread")
+        here = talk.conversation
+        assert typed("/sessions", f"/load {words}").endswith("\nNo chat holds this.\n")
+        assert talk.conversation == here
+
+    def test_one_that_was_deleted_elsewhere_says_so_and_the_next_line_begins_another(self, typed, owner):
+        typed("About bread")
+        delete_conversation(Conversation.objects.get())
+        for said in ("More", "/clear"):
+            shown = typed(said, "Hello")
+            assert shown == (
+                "This chat is not there any more. What you write next begins a new one.\nUnderstood.\n"
+            )
+            delete_conversation(Conversation.objects.kept().get())
 
     def test_a_temporary_one_is_gone_when_it_is_left(self, typed):
         shown = typed("/temporary", "Hello", "/forget", "/new")
@@ -85,6 +116,7 @@ class TestChats:
         assert Conversation.objects.get().deletion is not None
         assert "Undone." in typed("/undo")
         assert Conversation.objects.get().deletion is None
+        assert talk.conversation == str(Conversation.objects.get().pk)
         assert "nothing to undo" in typed("/undo")
 
     def test_it_cannot_come_back_too_late(self, typed):
@@ -131,7 +163,23 @@ class TestMemory:
         assert typed("/remember I like rye bread", "/remember I like rye bread") == (
             "Remembered.\nAlready remembered.\n"
         )
-        assert Fact.objects.get().mention_count == 2
+        fact = Fact.objects.get()
+        assert (fact.mention_count, fact.origin, fact.confidence) == (2, "told", 0.9)
+
+    def test_the_memory_that_is_meant_is_the_one_that_the_browser_means(self, typed, owner, make_fact, ours):
+        make_fact("Likes tea")
+        for text in ("Drinks tea with milk every single morning", "Collects cups for tea and for coffee"):
+            make_fact(text)
+        assert meant(owner, "tea").text == "Likes tea"
+        assert "Forgot “Likes tea”." in typed("/unlearn tea")
+
+    def test_two_that_were_forgotten_come_back_one_after_the_other(self, typed, make_fact):
+        for text in ("Likes rye bread", "Likes green tea"):
+            make_fact(text)
+        typed("/unlearn rye", "/unlearn green tea")
+        Deletion.objects.update(expires_at=timezone.now() + timedelta(minutes=1))
+        assert typed("/undo", "/undo", "/undo") == "Undone.\nUndone.\nThere is nothing to undo.\n"
+        assert Fact.objects.filter(deletion=None).count() == 2
 
     def test_it_is_forgotten_with_undo(self, typed, owner):
         fact = add_fact(owner, "I like rye bread")

@@ -18,8 +18,9 @@ from chat.actions.idempotency import Made
 from chat.actions.messages import Refused
 from chat.api.problems import Problem
 from chat.memory.similar import normalise
-from chat.models import Category, Deletion, Fact
+from chat.models import Category, Deletion, Fact, Origin
 from chat.models.fact import FactQuerySet
+from chat.search import meant as finding
 from chat.views.scope import own_event, own_fact
 
 from .common import (
@@ -77,6 +78,9 @@ class FactIn(Body):
     """A fact in the owner's words; its category and kind are found from them."""
 
     text: str = Field(min_length=1, max_length=2000, examples=["I bake sourdough on Sundays."])
+    origin: Literal["manual", "told"] = Field(
+        default="manual", description="`told` where the owner asked for it with “Remember that …”: surer."
+    )
 
 
 class FactPatch(Body):
@@ -144,6 +148,9 @@ def fact_out(fact: Fact) -> FactOut:
 def list_facts(
     request: Request,
     q: Annotated[str, Query(max_length=200, description="Words that the text holds.")] = "",
+    meant: Annotated[
+        str, Query(max_length=2000, description="Words that say it otherwise: the one live fact they mean.")
+    ] = "",
     category: Category | None = None,
     pinned: bool | None = None,
     state: Literal["live", "archived"] = "live",
@@ -152,6 +159,9 @@ def list_facts(
 ) -> Page[FactOut]:
     """List what is known: by category, pinned ones first, the last mentioned first."""
     mine = Fact.objects.for_owner(request.auth)
+    if meant:
+        one = finding.meant(request.auth, meant)
+        mine = mine.filter(pk=one.pk) if one else mine.none()
     rows = mine.archived() if state == "archived" else mine.live().grouped()
     if category is not None:
         rows = rows.filter(category=category)
@@ -170,7 +180,7 @@ def add_fact(
     """Remember something: 201, or 200 with the fact that says it already, now mentioned once more."""
 
     def make() -> Made:
-        fact = facts.add_fact(request.auth, body.text)
+        fact = facts.add_fact(request.auth, body.text, Origin(body.origin))
         return Made([str(fact.pk)], 201 if fact.mention_count == 1 else 200)
 
     made = create(request, response, idempotency_key, make)

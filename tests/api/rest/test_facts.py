@@ -50,6 +50,22 @@ def test_facts_are_found_by_words_category_and_pin(program, make_fact):
     assert program("GET", "facts?pinned=true").json()["total"] == 1
 
 
+def test_the_one_that_is_meant_is_found_by_other_words(program, make_fact):
+    for text in ("Drinks tea with milk every single morning", "Likes tea"):
+        make_fact(text)
+    [found] = program("GET", "facts?meant=tea").json()["items"]
+    assert found["text"] == "Likes tea"
+    assert program("GET", "facts?meant=zeppelin").json()["items"] == []
+    assert program("GET", "facts?meant=tea&category=project").json()["items"] == []
+
+
+def test_what_was_asked_for_is_surer_than_what_was_written_down(program):
+    assert program("POST", "facts", {"text": "I like tea."}).json()["origin"] == "manual"
+    asked = program("POST", "facts", {"text": "I like rye bread.", "origin": "told"}).json()
+    assert (asked["origin"], asked["confidence"]) == ("told", 0.75)
+    assert program("POST", "facts", {"text": "I like figs.", "origin": "extracted"}).status_code == 422
+
+
 def test_a_page_has_at_most_a_hundred(program):
     answer = program("GET", "facts?limit=101")
     assert answer.status_code == 422
