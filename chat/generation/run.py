@@ -22,10 +22,11 @@ def start(reply: Message, options: Options = AS_USUAL) -> Run:
     with _lock:
         if (begun := _running.get(run.reply)) is not None:
             return begun
+        hub.open(run.conversation, run.reply)
+        run.thread = threading.Thread(target=run.main, name=f"reply-{run.reply[:8]}", daemon=True)
+        # Under the lock: whoever finds it here may wait for its thread, which must have begun.
+        run.thread.start()
         _running[run.reply] = run
-    hub.open(run.conversation, run.reply)
-    run.thread = threading.Thread(target=run.main, name=f"reply-{run.reply[:8]}", daemon=True)
-    run.thread.start()
     return run
 
 

@@ -231,3 +231,27 @@ def test_starting_a_reply_twice_writes_it_once(talk, gated):
     gated.gate.release(10)
     assert ended(reply).state == "complete"
     assert len(gated.calls) == 1
+
+
+def test_whoever_waits_for_a_reply_that_is_just_beginning_waits_for_its_end(talk, scripted, monkeypatch):
+    _, reply = talk("How is it?")
+    begin, waiting, broken = threading.Thread.start, [], []
+
+    def wait() -> None:
+        try:
+            generation.await_end(reply.pk, 10)
+        except RuntimeError as error:
+            broken.append(error)
+
+    def begin_late(thread: threading.Thread) -> None:
+        if thread.name.startswith("reply-"):
+            waiting.append(threading.Thread(target=wait))
+            begin(waiting[0])
+            waiting[0].join(0.3)
+        begin(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", begin_late)
+    generation.start(reply)
+    waiting[0].join(10)
+    assert broken == []
+    assert ended(reply).state == "complete"
