@@ -39,6 +39,11 @@ def limit(window: int) -> int:
     return min(int(COMPACT_AT * window), window - reserve(window))
 
 
+def persona_room(window: int) -> int:
+    """Return the most that a persona may take: what is left holds memory, a message and its reply."""
+    return window // 2
+
+
 def history_room(window: int) -> int:
     """Return what earlier messages get at least, however long the user's own message is."""
     return target(window) // 4

@@ -18,10 +18,11 @@ from chat.topics.contents import with_contents
 
 from . import prepared, recollection
 from .assembly import Assembly, Shape
-from .budget import limit, memory_budget, must_compact, reserve, summary_room
+from .budget import limit, memory_budget, must_compact, persona_room, reserve, summary_room
 from .compaction import Block, Frame, compact
 from .memory import Memory
 from .strategies import TOPICS, summarises
+from .trim import cut_to
 
 DEFAULT_PERSONA = (
     "You are a helpful assistant in a private chat that runs on the user's own computer. "
@@ -93,7 +94,8 @@ def _recalling(conversation: Conversation, message: Message, assembly: Assembly)
 
 def memory_for(conversation: Conversation, message: Message, provider: Provider) -> Memory:
     """Return what is known as it matters to a message; embeds it."""
-    room = memory_budget(provider.context_window, provider.count_text(persona_of(conversation)))
+    used = provider.count_text(_persona(conversation, provider))
+    room = memory_budget(provider.context_window, used)
     return Memory.of(conversation, message, provider, room)
 
 
@@ -101,7 +103,7 @@ def assemble(conversation: Conversation, message: Message, provider: Provider, m
     """Return the prompt's pieces in the shape that the last prompt had, as yet without block and note."""
     shape = Shape.of(conversation)
     history = history_of(conversation, message, shape, memory.gone)
-    return Assembly(provider, persona_of(conversation), "", history, "", message, shape)
+    return Assembly(provider, _persona(conversation, provider), "", history, "", message, shape)
 
 
 def frame(conversation: Conversation, message: Message, provider: Provider) -> Frame:
@@ -130,6 +132,11 @@ def _other_topics(conversation: Conversation, message: Message, provider: Provid
 def persona_of(conversation: Conversation) -> str:
     """Return what the assistant is told about itself in this conversation."""
     return conversation.system_prompt or conversation.app.persona or DEFAULT_PERSONA
+
+
+def _persona(conversation: Conversation, provider: Provider) -> str:
+    """Return the persona as it stands in prompts: a program may send one that is longer than any window."""
+    return cut_to(persona_room(provider.context_window), persona_of(conversation), provider.count_text)
 
 
 def history_of(conversation: Conversation, message: Message, shape: Shape, gone: set[str]) -> list[Message]:

@@ -29,16 +29,35 @@ def test_a_cut_text_keeps_its_beginning_and_end_around_the_mark(text, keep):
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(window=st.sampled_from([2048, 4096, 8192]), lengths=st.lists(sizes, max_size=24), last=sizes)
-def test_a_prompt_always_leaves_what_the_reply_needs(make_conversation, say, provider, window, lengths, last):
+@given(
+    window=st.sampled_from([2048, 4096, 8192]),
+    lengths=st.lists(sizes, max_size=24),
+    last=sizes,
+    persona=st.sampled_from([0, 4000, 20_000, 2_000_000]),
+)
+def test_a_prompt_always_leaves_what_the_reply_needs(
+    make_conversation, say, provider, window, lengths, last, persona
+):
     provider.context_window = window
-    conversation = make_conversation(["x" * n for n in lengths])
+    conversation = make_conversation(["x" * n for n in lengths], system_prompt="p" * persona)
     if len(lengths) % 2:
         say(conversation, "And an answer was lost.")
     prompt = build(conversation, say(conversation, "y" * last), provider)
     assert provider.count_tokens(prompt.turns) == prompt.tokens
     assert prompt.tokens + prompt.max_tokens <= window
     assert prompt.max_tokens == reserve(window)
+
+
+def test_a_persona_longer_than_any_window_is_cut_in_its_middle_and_the_same_in_each_prompt(
+    make_conversation, turn, provider
+):
+    conversation = make_conversation(system_prompt="Begin." + "x" * 100_000 + "End.")
+    first, second = (turn(conversation, text).turns[0].content for text in ("One", "Two"))
+    assert first == second
+    assert first.startswith("Begin.")
+    assert CUT_MARK in first
+    assert first.endswith("End.")
+    assert provider.count_text(first) <= provider.context_window // 2
 
 
 def test_a_short_conversation_goes_whole(make_conversation, say, provider):

@@ -155,6 +155,12 @@ def test_what_cannot_be_done_is_refused_by_name_and_saves_nothing(client, more, 
     assert not Message.objects.exists()
 
 
+def test_instructions_longer_than_any_window_do_not_keep_a_reply_away(ask, scripted):
+    answer = ask(("system", "Be brief. " * 100_000), "Hi")
+    assert answer.choices[0].message.content == scripted.default
+    assert answer.usage.prompt_tokens < scripted.context_window
+
+
 def test_null_asks_for_nothing(client, scripted):
     nothing = dict.fromkeys(
         ("stream", "stream_options", "temperature", "max_tokens", "stop", "metadata", "tools", "n", "user")
