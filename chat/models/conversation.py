@@ -43,7 +43,7 @@ class ConversationQuerySet(OwnedQuerySet["Conversation"]):
 
     def newest_first(self) -> ConversationQuerySet:
         """Return them with their app, the one last written in first."""
-        return self.select_related("app").order_by("-updated_at", "-created_at")
+        return self.select_related("app").order_by("-updated_at", "-created_at", "pk")
 
 
 class Conversation(OwnedModel):

@@ -26,6 +26,8 @@ T = TypeVar("T")
 MOST = 100  # of a page
 # Below every kind of integer that a database knows.
 _FURTHEST = 1_000_000
+# What `next` says of a page's place; `of` is how many rows there were then.
+_PLACE = ("limit", "offset", "of")
 
 Limit = Annotated[int, Query(ge=1, le=MOST, description="How many at most.")]
 Offset = Annotated[int, Query(ge=0, le=_FURTHEST, description="How many to pass over.")]
@@ -63,7 +65,10 @@ class Body(Schema):
 
 
 class Page(Schema, Generic[T]):
-    """A part of a list: `total` is how many there are in all, `next` where the rest begins."""
+    """A part of a list: `total` is how many there are in all, `next` where the rest begins.
+
+    Follow `next` as it is: then nothing is passed over where rows go meanwhile.
+    """
 
     items: list[T]
     total: int
@@ -75,10 +80,32 @@ def page(
 ) -> Page[T]:
     """Return the asked part of rows in a fixed order; two queries of a query set."""
     total = rows.count() if isinstance(rows, QuerySet) else len(rows)
+    offset = begins_at(request, offset, total)
+    rest = rest_of(request, list(request.GET.items()), limit, offset, total)
+    return Page[T](items=[told(row) for row in rows[offset : offset + limit]], total=total, next=rest)
+
+
+def begins_at(request: Request, offset: int, total: int) -> int:
+    """Return where a page begins that `next` led to.
+
+    As much earlier as rows have gone since: whoever deletes what a page tells and goes on is told all there
+    is. Where others went, some come again rather than none.
+    """
+    before = request.GET.get("of", "")
+    if not (before.isascii() and before.isdigit() and len(before) <= len(str(_FURTHEST))):
+        return offset
+    return max(0, offset - max(0, int(before) - total))
+
+
+def rest_of(
+    request: Request, asked: Sequence[tuple[str, Any]], limit: int, offset: int, total: int
+) -> str | None:
+    """Return where the rest of a list begins, None where nothing is left; `asked` is what narrows it."""
     end = offset + limit
-    more = dict(request.GET.items()) | {"limit": limit, "offset": end}
-    rest = f"{request.path}?{urlencode(more)}" if end < total else None
-    return Page[T](items=[told(row) for row in rows[offset:end]], total=total, next=rest)
+    if end >= total:
+        return None
+    narrowed = [(name, value) for name, value in asked if name not in _PLACE]
+    return f"{request.path}?{urlencode([*narrowed, *zip(_PLACE, (limit, end, total), strict=True)])}"
 
 
 class DeletionOut(Schema):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated
-from urllib.parse import urlencode
 from uuid import UUID
 
 from ninja import Query, Router, Schema
@@ -12,7 +11,7 @@ from pydantic import Field
 
 from chat.search.finding import LONGEST, Hit, Kind, find
 
-from .common import Limit, Offset, Page, Request
+from .common import Limit, Offset, Page, Request, begins_at, rest_of
 
 router = Router(tags=["search"])
 
@@ -62,13 +61,9 @@ def search(
     Facts are also found by what they mean. Of very common words only the newest messages are looked through.
     """
     found = find(request.auth, q, kinds=kind or tuple(Kind), limit=limit, offset=offset)
-    rest = None
-    if offset + limit < found.total:
-        more = [
-            ("q", q),
-            *(("kind", one.value) for one in kind),
-            ("limit", limit),
-            ("offset", offset + limit),
-        ]
-        rest = f"{request.path}?{urlencode(more)}"
+    if (begins := begins_at(request, offset, found.total)) != offset:
+        offset = begins
+        found = find(request.auth, q, kinds=kind or tuple(Kind), limit=limit, offset=offset)
+    asked = [("q", q), *(("kind", one.value) for one in kind)]
+    rest = rest_of(request, asked, limit, offset, found.total)
     return Page[HitOut](items=[_hit_out(hit) for hit in found.hits], total=found.total, next=rest)

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from chat.actions.facts import add_fact
 from chat.actions.topics import assign
-from chat.models import App, AppMemory, Message
+from chat.models import App, AppMemory, Conversation, Message
 
 pytestmark = pytest.mark.django_db
 MORE = "abcdefgh"
@@ -67,3 +67,55 @@ def test_what_is_made_says_where_it_is_read(program):
     ):
         made = program("POST", path, body)
         assert program("GET", made.headers["Location"]).json() == made.json()
+
+
+@pytest.mark.parametrize(
+    ("path", "gone"),
+    [
+        ("conversations?app=general", "conversations/{id}"),
+        ("facts?q=editor", "facts/{id}"),
+        ("search?q=editor&kind=fact", "facts/{id}"),
+        ("search?q=Message&kind=conversation&kind=fact", "conversations/{id}"),
+    ],
+)
+def test_whoever_deletes_what_a_page_tells_and_goes_on_is_told_all_there_is(program, owner, talk, path, gone):
+    for number in range(len(MORE) - 1):
+        fill(owner, talk, number)
+    finish_all()
+    address, told = f"{path}&limit=2", []
+    while address:
+        page = program("GET", address).json()
+        told += [one["id"] for one in page["items"]]
+        for one in page["items"]:
+            assert program("DELETE", gone.format(**one)).status_code == 200
+        address = page["next"]
+    assert len(told) == len(set(told)) == len(MORE) - 1
+    assert program("GET", path).json()["total"] == 0
+
+
+def test_what_is_new_or_gone_meanwhile_hides_nothing_that_was_there(program, owner, talk):
+    for number in range(6):
+        fill(owner, talk, number)
+    there = {one["id"] for one in program("GET", "conversations").json()["items"]}
+    page = program("GET", "conversations?limit=2").json()
+    told = {one["id"] for one in page["items"]}
+    # One that was not told goes, and there is a new one.
+    last = program("GET", "conversations?limit=1&offset=5").json()["items"][0]["id"]
+    Conversation.objects.filter(pk=last).delete()
+    fill(owner, talk, 7)
+    while page["next"]:
+        page = program("GET", page["next"]).json()
+        told |= {one["id"] for one in page["items"]}
+    assert told >= there - {last}
+
+
+@pytest.mark.parametrize("of", ["", "-1", "many", "9" * 400, "²", "3"])
+def test_a_place_that_no_answer_named_is_no_error(program, owner, talk, of):
+    fill(owner, talk, 0)
+    answer = program("GET", f"conversations?offset=1&of={of}")
+    assert (answer.status_code, answer.json()["total"]) == (200, 1)
+
+
+def finish_all() -> None:
+    """End the replies that are being written: nobody waits for them when a conversation goes."""
+    Message.objects.filter(state="streaming").update(state="complete")
