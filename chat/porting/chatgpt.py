@@ -1,7 +1,8 @@
 """Reads `conversations.json` of ChatGPT: a tree of messages a conversation, of which one branch is shown.
 
-A node has `message` (or none), `parent` and `children`; `current_node` is the end of what is shown. Pictures
-and sounds are named, not taken; what the program hides from its own page is left out.
+A node has `message` (or none), `parent` and `children`; `current_node` is the end of what is shown, and may
+itself be hidden. Pictures, sounds and files are named, not taken; what the program hides from its own page is
+left out. A chat may be an empty shell without a `mapping`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from django.utils.translation import gettext as _
 
 from .parts import Part
 from .problems import BadFile
-from .said import Said, as_list, as_object, conversation, date, in_line, key, known, text_of
+from .said import Said, as_list, as_object, conversation, date, in_line, key, known, not_taken, text_of
 
-SOURCE, MARK = "chatgpt", "mapping"
+SOURCE, MARKS = "chatgpt", ("mapping", "conversation_id")
 _ROLES = {"user": "user", "assistant": "assistant", "tool": "tool", "system": "system"}
 # What the model thinks before it answers, and what the program tells it about the user.
 _HIDDEN = {"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "system_error"}
@@ -24,13 +25,14 @@ _HIDDEN = {"thoughts", "reasoning_recap", "user_editable_context", "model_editab
 def part(value: Any, where: str) -> Part:
     """Return one conversation."""
     chat = as_object(value, where)
-    mapping = as_object(chat.get("mapping"), f"{where}.mapping")
+    mapping = as_object(chat.get("mapping") or {}, f"{where}.mapping")
     begun = known(chat.get("create_time"), f"{where}.create_time")
     changed = known(chat.get("update_time"), f"{where}.update_time")
     said = _said_in(mapping, f"{where}.mapping")
     dates = [at for row in said.values() if row is not None and (at := row.fields["created_at"])]
     shown = begun or min(dates, default=changed or datetime.now(UTC).replace(microsecond=0))
-    messages = in_line(_tree(mapping, said, f"{where}.mapping", begun, shown), chat.get("current_node"))
+    roots = _tree(mapping, said, f"{where}.mapping", begun, shown)
+    messages = in_line(roots, _end_of_shown(mapping, said, chat.get("current_node"), f"{where}.mapping"))
     raw = chat.get("conversation_id") or chat.get("id")
     if not raw:
         raise BadFile(_("is missing"), f"{where}.id")
@@ -40,7 +42,25 @@ def part(value: Any, where: str) -> Part:
 
 def _said_in(mapping: dict[str, Any], where: str) -> dict[str, Said | None]:
     """Return by its node what each says; None where that is nothing."""
-    return {name: _said(name, as_object(node, at := f"{where}.{name}"), at) for name, node in mapping.items()}
+    said: dict[str, Said | None] = {}
+    keys: set[Any] = set()
+    for name, node in mapping.items():
+        row = said[name] = _said(name, as_object(node, at := f"{where}.{name}"), at)
+        if row is not None:
+            if row.fields["id"] in keys:
+                # Nodes have names of their own.
+                row.fields["id"] = key(name, SOURCE, row.fields["id"])
+            keys.add(row.fields["id"])
+    return said
+
+
+def _end_of_shown(
+    mapping: dict[str, Any], said: dict[str, Said | None], current: Any, where: str
+) -> str | None:
+    """Return the last message of the branch that is shown: `current_node`, or the nearest above it."""
+    if current not in mapping or (row := said[current] or _above(mapping, said, current, where)) is None:
+        return None
+    return row.node
 
 
 def _tree(
@@ -83,13 +103,14 @@ def _said(name: str, node: dict[str, Any], where: str) -> Said | None:
     message = as_object(node["message"], where)
     metadata = message.get("metadata") or {}
     author = as_object(message.get("author") or {}, f"{where}.author")
-    role = _ROLES.get(str(author.get("role")))
-    if role is None:
-        raise BadFile(_("is none of the words that may stand here"), f"{where}.author.role")
     content = as_object(message.get("content") or {}, f"{where}.content")
     if metadata.get("is_visually_hidden_from_conversation") or content.get("content_type") in _HIDDEN:
         return None
-    text = _text(content, f"{where}.content")
+    text = text_of([_text(content, f"{where}.content"), *_attached(metadata)])
+    # What nobody said is the program's, and nothing that memory could learn from.
+    role = "system" if author.get("role") is None else _ROLES.get(str(author["role"]))
+    if role is None:
+        raise BadFile(_("is none of the words that may stand here"), f"{where}.author.role")
     fields: dict[str, Any] = {
         "id": key(message.get("id") or name, SOURCE),
         "role": role,
@@ -109,14 +130,37 @@ def _said(name: str, node: dict[str, Any], where: str) -> Said | None:
 
 def _text(content: dict[str, Any], where: str) -> str:
     if "parts" in content:
-        pieces = [_piece(piece) for piece in as_list(content["parts"], f"{where}.parts")]
+        pieces = _pieces(as_list(content["parts"], f"{where}.parts"))
     else:
-        pieces = [str(content.get(name) or "") for name in ("title", "text", "result")]
+        found = [content.get(name) for name in ("title", "text", "result")]
+        pieces = [piece for piece in found if isinstance(piece, str)]
     text = text_of(pieces)
     language = content.get("language")
     if content.get("content_type") == "code" and text and language not in (None, "", "unknown", "json"):
         return f"```{language}\n{text}\n```"
     return text
+
+
+def _pieces(parts: list[Any]) -> list[str]:
+    # What was spoken stands beside its recording, word for word.
+    spoken = any(
+        isinstance(part, dict) and part.get("content_type") == "audio_transcription" and part.get("text")
+        for part in parts
+    )
+    return [_piece(part) for part in parts if not (spoken and _is_recording(part))]
+
+
+def _is_recording(piece: Any) -> bool:
+    kind = str(piece.get("content_type") or "") if isinstance(piece, dict) else ""
+    return kind.endswith("_pointer") and ("audio" in kind or "video" in kind)
+
+
+def _attached(metadata: dict[str, Any]) -> list[str]:
+    """Return the names of files that came with a message; pictures stand among its parts."""
+    found = metadata.get("attachments")
+    files = [file for file in found if isinstance(file, dict)] if isinstance(found, list) else []
+    kinds = [(file.get("name"), str(file.get("mime_type") or file.get("mimeType") or "")) for file in files]
+    return [not_taken(str(name)) for name, kind in kinds if name and not kind.startswith("image/")]
 
 
 def _piece(piece: Any) -> str:

@@ -1,7 +1,8 @@
 """Reads `conversations.json` of Claude: `chat_messages` in order, newer ones with `parent_message_uuid`.
 
 A message says its words in `content`, a list of blocks, or in older files in `text`. What was attached is
-taken where its text is there; thoughts and the results of tools are left out.
+taken where its text is there, and so is what an artifact was made of; thoughts, tools and their results are
+left out.
 """
 
 from __future__ import annotations
@@ -12,10 +13,25 @@ from django.utils.translation import gettext as _
 
 from .parts import Part
 from .problems import BadFile
-from .said import Said, as_list, as_object, conversation, date, in_line, key, known, moment, text_of
+from .said import (
+    Said,
+    as_list,
+    as_object,
+    conversation,
+    date,
+    fenced,
+    in_line,
+    key,
+    known,
+    moment,
+    not_taken,
+    text_of,
+)
 
-SOURCE, MARK = "claude", "chat_messages"
+SOURCE, MARKS = "claude", ("chat_messages",)
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant", "system": "system"}
+# Blocks of words, written or spoken.
+_SPOKEN = ("text", "voice_note")
 
 
 def part(value: Any, where: str) -> Part:
@@ -63,9 +79,9 @@ def _fields(message: dict[str, Any], where: str) -> dict[str, Any]:
     if role is None:
         raise BadFile(_("is none of the words that may stand here"), f"{where}.sender")
     blocks = [b for b in as_list(message.get("content"), f"{where}.content") if isinstance(b, dict)]
-    said = [str(b.get("text") or "") for b in blocks if b.get("type") == "text"]
+    said = [_block(b) for b in blocks]
     if not any(piece.strip() for piece in said):
-        said = [] if any(b.get("type") != "text" for b in blocks) else [str(message.get("text") or "")]
+        said = [] if any(b.get("type") not in _SPOKEN for b in blocks) else [str(message.get("text") or "")]
     for name in ("attachments", "files"):
         for file in as_list(message.get(name), f"{where}.{name}"):
             said.append(_attached(file) if isinstance(file, dict) else "")
@@ -77,15 +93,26 @@ def _fields(message: dict[str, Any], where: str) -> dict[str, Any]:
     }
 
 
+def _block(block: dict[str, Any]) -> str:
+    if block.get("type") in _SPOKEN:
+        return str(block.get("text") or "")
+    made = block.get("input")
+    if (
+        block.get("name") != "artifacts"
+        or not isinstance(made, dict)
+        or not isinstance(made.get("content"), str)
+    ):
+        return ""
+    title, text = str(made.get("title") or ""), made["content"]
+    if made.get("type") == "text/markdown":
+        return f"{title}\n\n{text}".strip()
+    language = made.get("language")
+    return f"{title}\n\n{fenced(text, language if isinstance(language, str) else '')}".strip()
+
+
 def _attached(file: dict[str, Any]) -> str:
     name = str(file.get("file_name") or "")
     text = str(file.get("extracted_content") or "")
     if not text:
-        return _("[The file “%s”, which was not imported]") % name if name else ""
-    # A fence that is longer than any in the text.
-    fence = "`" * max(3, 1 + max((len(run) for run in _runs(text)), default=0))
-    return f"{name}\n\n{fence}\n{text}\n{fence}".strip()
-
-
-def _runs(text: str) -> list[str]:
-    return [run for run in "".join(c if c == "`" else " " for c in text).split() if run]
+        return not_taken(name) if name else ""
+    return f"{name}\n\n{fenced(text)}".strip()

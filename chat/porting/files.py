@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import lzma
 import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,16 +17,18 @@ from django.utils.translation import gettext as _
 
 from . import chatgpt, claude, mem0, ours
 from .parts import Part
-from .problems import BadFile
+from .problems import BadFile, within
 from .reader import Reader
 
 # Bytes of text, unpacked: three times the largest exports that are told of.
 MOST_BYTES = 1 << 30
 # Chats shrink to a tenth or so; what shrinks to less than this share was made to fill a disk.
 _MOST_SHRUNK, _SHRUNK_FROM = 200, 16 << 20
-# Where other programs put the chats in the archives that they hand out; large ones come in several files.
+# What the packers of archives raise over bytes that they cannot have written.
+_DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError)
 # Where mem0 answers with an object, its memories are under one of these.
 _WRAPPED = ("results", "memories")
+# Where other programs put the chats in the archives that they hand out; large ones come in several files.
 _INSIDE = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$")
 
 
@@ -37,27 +41,31 @@ def parts(path: Path) -> Iterator[Part]:
     seen: set[str] = set()
     for name, stream in _streams(path):
         with stream:
-            text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
             try:
-                for part in _of(Reader(text), path.name if name is None else name):
+                for part in _of(Reader(io.TextIOWrapper(stream, "utf-8-sig", newline=""))):
                     if part.kind != "source" or part.value not in seen:
-                        yield part
+                        yield replace(part, where=within(name, part.where))
                     if part.kind == "source":
                         seen.add(part.value)
                         if len(seen) > 1:
                             raise BadFile(_("This archive holds files of several programs."))
-            except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-                raise BadFile(_("This archive is damaged."), name or "") from error
+            except BadFile as problem:
+                raise problem.within(name) from problem
+            except _DAMAGE as error:
+                if not name:
+                    # The disk's fault, and no archive's.
+                    raise
+                raise BadFile(_("This archive is damaged."), name) from error
 
 
-def _of(reader: Reader, name: str) -> Iterator[Part]:
+def _of(reader: Reader) -> Iterator[Part]:
     begin = reader.peek()
     if begin == "{":
         yield from _of_object(reader)
     elif begin == "[":
         yield from _of_list(reader)
     else:
-        raise BadFile(_("This is not a JSON file, nor an archive with one."), name)
+        raise BadFile(_("This is not a JSON file, nor an archive with one."))
     reader.end()
 
 
@@ -94,16 +102,17 @@ def _of_list(reader: Reader) -> Iterator[Part]:
 
 def _reader_of(value: Any, where: str) -> Any:
     for module in (chatgpt, claude, mem0):
-        if isinstance(value, dict) and module.MARK in value:
+        if isinstance(value, dict) and any(mark in value for mark in module.MARKS):
             return module
     raise BadFile(_("This is none of the files that can be taken."), where)
 
 
-def _streams(path: Path) -> Iterator[tuple[str | None, IO[bytes]]]:
+def _streams(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield the files that are read, those of an archive with their names."""
     if not zipfile.is_zipfile(path):
         if path.stat().st_size > MOST_BYTES:
             raise BadFile(_("This file is too large."))
-        yield None, path.open("rb")
+        yield "", path.open("rb")
         return
     with _archive(path) as archive:
         found = [info for info in archive.infolist() if _INSIDE.search(info.filename)]

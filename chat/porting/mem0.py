@@ -1,7 +1,8 @@
 """Reads a list of memories of mem0: objects with `id`, `memory`, `user_id`, `created_at` and `updated_at`.
 
 Each becomes a fact that was added by hand, of the kind that its words suggest. Memories of agents (without a
-`user_id`, but with an `agent_id`) tell of the assistant and are refused.
+`user_id`, but with an `agent_id`) tell of the assistant and are refused, and so are an assistant's own words,
+which are kept with `role` where mem0 was told to keep messages as they are.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .problems import BadFile
 from .said import as_object, key, known
 from .shapes import EventIn, FactIn
 
-SOURCE, MARK = "mem0", "memory"
+SOURCE, MARKS = "mem0", ("memory",)
 _LONGEST = 300
 _SHOWN = 80
 
@@ -34,7 +35,8 @@ def part(value: Any, where: str) -> Part:
     text = " ".join(memory["memory"].split())
     if memory.get("id") in (None, ""):
         raise BadFile(_("is missing"), f"{where}.id")
-    if memory.get("agent_id") and not memory.get("user_id"):
+    of_agent = memory.get("agent_id") and not memory.get("user_id")
+    if of_agent or memory.get("role") == "assistant":
         return Part("refused", Refusal(text[:_SHOWN], _("It tells of an assistant, not of you.")), where)
     if sum(letter.isalpha() for letter in text) < 2:
         return Part("refused", Refusal(text[:_SHOWN], _("There is no word in it.")), where)

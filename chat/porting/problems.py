@@ -37,7 +37,16 @@ class BadFile(Exception):
     def __init__(self, why: str, where: str = "") -> None:
         sentence = f"{where}: {why}" if where else why
         super().__init__(sentence if sentence.endswith(".") else f"{sentence}.")
-        self.where = where
+        self.why, self.where = why, where
+
+    def within(self, name: str) -> BadFile:
+        """Return the same problem of a file that has a name of its own."""
+        return BadFile(self.why, within(name, self.where))
+
+
+def within(name: str, where: str) -> str:
+    """Return a place within a file of an archive."""
+    return f"{name}: {where}" if name and where and not where.startswith("[") else f"{name}{where}"
 
 
 def of_pydantic(error: ValidationError, where: str) -> BadFile:

@@ -54,6 +54,8 @@ class Reader:
 
     def items(self) -> Iterator[None]:
         """Step to each item of the list that begins here; take its value before the next step."""
+        if self.peek() not in ("[", ""):
+            self._fail(_("must be a list"))
         self.take("[")
         if self.peek() == "]":
             self._at += 1

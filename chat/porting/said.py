@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -38,7 +39,7 @@ def moment(value: Any, where: str) -> datetime:
     try:
         if isinstance(value, str):
             found = datetime.fromisoformat(value)
-            return found if found.tzinfo else found.replace(tzinfo=UTC)
+            return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
         return datetime.fromtimestamp(float(value), UTC)
     except (TypeError, ValueError, OverflowError, OSError) as error:
         raise BadFile(_("must be a date with a time"), where) from error
@@ -66,6 +67,17 @@ def text_of(pieces: Iterable[str]) -> str:
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}\n\n{_('[The rest of this message was too long to be imported.]')}"
     return text
+
+
+def not_taken(name: str) -> str:
+    """Return what stands in the place of a file of which there is nothing but its name."""
+    return _("[The file “%s”, which was not imported]") % name
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return a text as a block of code, behind a fence that is longer than any in it."""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{fence}{language}\n{text}\n{fence}"
 
 
 @dataclass(slots=True)

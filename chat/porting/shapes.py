@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, Field
+from pydantic import AfterValidator, Field
 
 from chat.memory.kinds import KINDS
 from chat.models import MAX_CONTENT, Category, EntityType, FactEventKind, MemoryMode, MessageState, Origin
@@ -17,7 +17,7 @@ from chat.models import Role as SpokenBy
 from chat.models import Strategy as Manner
 from chat.models import TitledBy as Titler
 
-from .columns import LARGEST, JsonObject, Key, Place, Shape, Share, Whole, one_of
+from .columns import LARGEST, JsonObject, Key, Moment, Place, Shape, Share, Whole, one_of
 
 
 class SettingsIn(Shape):
@@ -79,8 +79,8 @@ class AppMemoryIn(Shape):
     metadata: Annotated[JsonObject, AfterValidator(_told)] = {}
     edited: bool = False
     source_conversation: UUID | None = None
-    created_at: AwareDatetime
-    updated_at: AwareDatetime
+    created_at: Moment
+    updated_at: Moment
 
 
 class AppIn(Shape):
@@ -91,8 +91,8 @@ class AppIn(Shape):
     name: str = Field(min_length=1, max_length=80)
     persona: str = Field("", max_length=4000)
     strategy: one_of(Manner.values) = Manner.HYBRID  # type: ignore[valid-type]
-    created_at: AwareDatetime
-    archived_at: AwareDatetime | None = None
+    created_at: Moment
+    archived_at: Moment | None = None
     memories: list[AppMemoryIn] = []
 
 
@@ -110,7 +110,7 @@ class ReportIn(Shape):
     completion_tokens: Whole = 0
     window: Whole = 0
     first_token_ms: Whole | None = None
-    created_at: AwareDatetime
+    created_at: Moment
 
 
 class MessageIn(Shape):
@@ -129,7 +129,7 @@ class MessageIn(Shape):
     tool_calls: list[JsonObject] | None = None
     tool_call_id: str = Field("", max_length=120)
     name: str = Field("", max_length=120)
-    created_at: AwareDatetime
+    created_at: Moment
     # Nobody knows when it was said; the moment above is one to show.
     undated: bool = False
     report: ReportIn | None = None
@@ -145,9 +145,9 @@ class TopicIn(Shape):
     importance: Share = 1.0
     access_count: Whole = 0
     message_count: Whole = 0
-    created_at: AwareDatetime
-    last_active_at: AwareDatetime
-    retired_at: AwareDatetime | None = None
+    created_at: Moment
+    last_active_at: Moment
+    retired_at: Moment | None = None
 
 
 class ConversationIn(Shape):
@@ -172,9 +172,9 @@ class ConversationIn(Shape):
     cleared_through: Whole = 0
     extracted_through: Whole | None = None
     app_memory_after: Whole | None = None
-    created_at: AwareDatetime
-    updated_at: AwareDatetime
-    ended_at: AwareDatetime | None = None
+    created_at: Moment
+    updated_at: Moment
+    ended_at: Moment | None = None
     topics: list[TopicIn] = []
     messages: list[MessageIn] = []
 
@@ -189,7 +189,7 @@ class EventIn(Shape):
     actor: str = Field(max_length=20)
     reason: str = Field("", max_length=200)
     source_message: UUID | None = None
-    created_at: AwareDatetime
+    created_at: Moment
 
 
 class FactIn(Shape):
@@ -209,14 +209,14 @@ class FactIn(Shape):
     source_conversation: UUID | None = None
     source_message: UUID | None = None
     supersedes: UUID | None = None
-    first_seen: AwareDatetime
-    last_seen: AwareDatetime
-    last_used: AwareDatetime
+    first_seen: Moment
+    last_seen: Moment
+    last_used: Moment
     # Nobody knows when it was said; the moments above are some to show.
     undated: bool = False
     idle_days: Whole = 0
-    superseded_at: AwareDatetime | None = None
-    archived_at: AwareDatetime | None = None
+    superseded_at: Moment | None = None
+    archived_at: Moment | None = None
     version: Annotated[int, Field(ge=1, le=LARGEST)] = 1
     history: list[EventIn] = []
 
@@ -232,7 +232,7 @@ class EntityIn(Shape):
     id: UUID
     name: str = Field(min_length=1, max_length=120)
     type: one_of(EntityType.values)  # type: ignore[valid-type]
-    created_at: AwareDatetime
+    created_at: Moment
 
 
 class RelationshipIn(Shape):
@@ -244,7 +244,7 @@ class RelationshipIn(Shape):
     relation: str = Field(min_length=1, max_length=30)
     valid: bool = True
     source_fact: UUID
-    created_at: AwareDatetime
+    created_at: Moment
 
 
 class GraphIn(Shape):

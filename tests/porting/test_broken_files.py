@@ -64,6 +64,8 @@ def place(found, path):
         (("conversations", 0, "memory_mode"), "maybe", "conversations[0].memory_mode"),
         (("conversations", 0, "topics", 1, "importance"), 2, "conversations[0].topics[1].importance"),
         (("facts", 2, "confidence"), 7, "facts[2].confidence"),
+        (("facts", 2, "first_seen"), "9999-12-31T23:59:59-05:00", "facts[2].first_seen"),
+        (("conversations", 0, "created_at"), "0001-01-01T00:00:00+05:00", "conversations[0].created_at"),
         (("facts", 2, "kind"), "weather", "facts[2].kind"),
         (("facts", 2, "text"), "x" * 301, "facts[2].text"),
         (("facts", 2, "history", 1, "kind"), "dance", "facts[2].history[1].kind"),
@@ -173,18 +175,22 @@ def test_a_file_that_was_cut_off_changes_nothing(owner, world, file, end):
         (b'{"a": 1}', "none of the files"),
         (b"[1, 2]", "none of the files"),
         (b'[{"x": 1}]', "none of the files"),
+        (b'{"results": null}', "line 1, column 13: must be a list"),
+        (b'[{"id": 1, "memory": "Likes tea", "created_at": "0001-01-01T00:00:00+05:00"}]',
+         r"^\[0\]\.created_at: must be a date"),
+        (b'[{"id": 1, "memory": "Likes tea"}, {"id": 1, "memory": "Likes rye"}]', r"^\[1\]\.id: this id"),
         (b'{"format": "memoryapp"}', "version: is missing"),
         (b'{"format": "memoryapp", "facts": []}', "version: is missing"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_export_is_refused_in_a_sentence(owner, file, content, sentence):
     with pytest.raises(BadFile, match=sentence):
         importing.carry_out(owner, file(content))
 
 
-def zipped(**members):
+def zipped(packed=zipfile.ZIP_DEFLATED, **members):
     held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(held, "w", packed) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
     return held.getvalue()
@@ -225,12 +231,28 @@ class TestArchives:
         with pytest.raises(BadFile, match="too large"):
             importing.carry_out(owner, file(zipped(**{"conversations.json": "[" + "1," * 20 + "1]"})))
 
-    def test_a_damaged_one_is_refused(self, owner, file):
+    @pytest.mark.parametrize("packed", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+    def test_a_damaged_one_is_refused(self, owner, file, packed):
         chats = [{"uuid": "a", "name": "A" * 500, "created_at": "2026-01-01T10:00:00Z", "chat_messages": []}]
-        content = bytearray(zipped(**{"conversations.json": json.dumps(chats)}))
+        content = bytearray(zipped(packed, **{"conversations.json": json.dumps(chats)}))
         content[60] ^= 0xFF
-        with pytest.raises(BadFile, match="damaged"):
+        with pytest.raises(BadFile, match=r"^conversations\.json: This archive is damaged"):
             importing.carry_out(owner, file(bytes(content)))
+        assert not Conversation.objects.exists()
+
+    @pytest.mark.parametrize(
+        ("second", "sentence"),
+        [
+            ('[{"mapping": {"a": 7}, "id": "x"}]', r"^conversations-001\.json\[0\]\.mapping\.a: must be an"),
+            ("[\n oops]", r"^conversations-001\.json: line 2, column 2: this is not JSON"),
+            ("", r"^conversations-001\.json: This is not a JSON file"),
+        ],
+    )  # fmt: skip
+    def test_of_several_files_the_broken_one_is_named(self, owner, file, second, sentence):
+        chat = [{"mapping": {}, "id": "y"}]
+        content = zipped(**{"conversations-000.json": json.dumps(chat), "conversations-001.json": second})
+        with pytest.raises(BadFile, match=sentence):
+            importing.carry_out(owner, file(content))
         assert not Conversation.objects.exists()
 
 

@@ -98,6 +98,10 @@ class Chats:
             if chat.is_here and chat.missing and not chat.goes_on:
                 # It went on here and there: the file's becomes a chat of its own.
                 chat = self._chat(given, derived(owner, given.id, "copy"), mine, places, elsewhere)
+            # In other programs' files a chat may begin with another's messages: each id is one of here once.
+            for message in given.messages:
+                if chat.messages[message.id] == message.id:
+                    elsewhere.setdefault(message.id, chat.key)
             chats.append(chat)
         return chats
 

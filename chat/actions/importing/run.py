@@ -17,7 +17,7 @@ from chat.actions import events, indexing, jobs, messages
 from chat.actions.messages import Refused
 from chat.actions.owners import hold_memory, settings_of
 from chat.models import Conversation, MemoryMode, Message, OwnerSettings
-from chat.porting import files
+from chat.porting import files, ours
 from chat.porting.parts import Part
 from chat.porting.problems import BadFile
 from chat.porting.shapes import AppIn, ConversationIn, FactIn, GraphIn, SettingsIn
@@ -142,6 +142,7 @@ def _portions(
 ) -> Iterator[list[ConversationIn]]:
     portion: list[ConversationIn] = []
     seen: set[UUID] = set()
+    known: set[UUID] = set()
     held = whole = 0
     for part in parts:
         value = part.value
@@ -150,17 +151,15 @@ def _portions(
         if whole > _HELD:
             raise BadFile(_("this file holds more than anybody's memory"), part.where)
         if part.kind == "conversation":
-            _once(seen, value.id, f"{part.where}.id")
-            for number, topic in enumerate(value.topics):
-                _once(seen, topic.id, f"{part.where}.topics[{number}].id")
-            for number, message in enumerate(value.messages):
-                _once(seen, message.id, f"{part.where}.messages[{number}].id")
+            if outcome.source == ours.FORMAT:
+                _no_id_twice(seen, value, part.where)
             if portion and (held + len(value.messages) > _MESSAGES or len(portion) >= _CONVERSATIONS):
                 yield portion
                 portion, held = [], 0
             portion.append(value)
             held += len(value.messages)
         elif part.kind == "fact":
+            _once(known, value.id, f"{part.where}.id")
             persons.setdefault(part.person, []).append(value)
         elif part.kind == "refused":
             outcome.refuse(outcome.facts, value.what, value.why)
@@ -176,6 +175,15 @@ def _portions(
         yield portion
 
 
+def _no_id_twice(seen: set[UUID], given: ConversationIn, where: str) -> None:
+    """Look at a conversation of ours; those of other programs may begin with another's messages."""
+    _once(seen, given.id, f"{where}.id")
+    for number, topic in enumerate(given.topics):
+        _once(seen, topic.id, f"{where}.topics[{number}].id")
+    for number, message in enumerate(given.messages):
+        _once(seen, message.id, f"{where}.messages[{number}].id")
+
+
 def _once(seen: set[UUID], key: UUID, where: str) -> None:
     if key in seen:
         raise BadFile(_("this id stands in the file twice"), where)
@@ -189,7 +197,6 @@ def _no_key_twice(contents: _Contents) -> None:
         for place, memory in enumerate(app.memories):
             _once(seen, memory.id, f"apps[{number}].memories[{place}].id")
     for number, fact in enumerate(contents.facts):
-        _once(seen, fact.id, f"facts[{number}].id")
         for place, event in enumerate(fact.history):
             if event.id is not None:
                 _once(seen, event.id, f"facts[{number}].history[{place}].id")
