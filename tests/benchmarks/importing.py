@@ -1,8 +1,8 @@
-"""How long an import holds the database: 10,000 memories of mem0, and 500 conversations that go on.
+"""How long an import holds the database: 10,000 memories of mem0, conversations that go on, and a long one.
 
 Run from the project's folder:
 
-    python -m tests.benchmarks.importing [--memories 10000] [--chats 500]
+    python -m tests.benchmarks.importing [--memories 10000] [--chats 500] [--long 20000]
 
 It prints the longest write transaction of each import in seconds, with the sum of all, and exits with 1 where
 one of them was longer than a second.
@@ -34,6 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--chats", type=int, default=500)
+    parser.add_argument("--long", type=int, default=20_000)
     options = parser.parse_args()
     folder = tempfile.mkdtemp()
     os.environ |= {"DATA_DIR": folder, "DJANGO_SETTINGS_MODULE": "memoryapp.settings"}
@@ -55,7 +56,7 @@ def _measure(folder: Path, options: Any) -> int:
     call_command("migrate", verbosity=0)
     owner = local_owner()
     longest = 0.0
-    for name, document in _files(owner, options.memories, options.chats):
+    for name, document in _files(owner, options):
         path = folder / "import.json"
         path.write_text(json.dumps(document))
         with _transactions() as seconds:
@@ -71,19 +72,28 @@ def _measure(folder: Path, options: Any) -> int:
     return 0 if longest <= MOST_SECONDS else 1
 
 
-def _files(owner: Any, memories: int, chats: int) -> Iterator[tuple[str, Any]]:
+def _files(owner: Any, options: Any) -> Iterator[tuple[str, Any]]:
+    yield "memories of mem0", {"results": [_memory(number) for number in range(options.memories)]}
+    document = _longer(owner, options.chats, _HERE + _FOLLOWING)
+    yield "conversations that go on", document
+    yield "the same once more", document
+    yield "a long one that goes on", _longer(owner, 1, _HERE + options.long)
+
+
+def _longer(owner: Any, chats: int, in_a_chat: int) -> dict[str, Any]:
+    """Return an export of conversations of which only the beginning is here any more."""
     from chat.actions.export import export
     from chat.models import Message
+    from tests.porting.conftest import wipe
     from tests.porting.worlds import build
 
-    yield "memories of mem0", {"results": [_memory(number) for number in range(memories)]}
-    build(owner, messages=chats * (_HERE + _FOLLOWING), in_a_chat=_HERE + _FOLLOWING, facts=0)
+    wipe(owner)
+    build(owner, messages=chats * in_a_chat, in_a_chat=in_a_chat, facts=0)
     document = json.loads(b"".join(export(owner)))
     document["facts"] = []
     Message.objects.filter(seq__gt=_HERE).update(replaced_by=None)
     Message.objects.filter(seq__gt=_HERE).delete()
-    yield "conversations that go on", document
-    yield "the same once more", document
+    return document
 
 
 def _memory(number: int) -> dict[str, Any]:

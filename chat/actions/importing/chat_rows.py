@@ -79,38 +79,43 @@ class ChatRows:
     def _safe(self, text: str) -> str:
         return redact(text) if self._redacts and text else text
 
-    def write(self, chats: Sequence[tuple[Chat, Sequence[MessageIn]]]) -> None:
-        """Write these messages of each conversation, with the topics that are not here yet."""
+    def write(self, chats: Sequence[tuple[Chat, Sequence[MessageIn]]], aside: UUID | None = None) -> None:
+        """Write these messages of each conversation, with the topics that are not here yet.
+
+        `aside` is another conversation that they stand in for now.
+        """
         wanted = [(chat, topic) for chat, _rows in chats for topic in chat.given.topics]
         ids = [topic.id for _chat, topic in wanted]
         elsewhere = dict(found(Topic.objects.all(), "pk", ids, "pk", "conversation_id"))
         topics: dict[tuple[UUID, UUID], UUID] = {}
         fresh = []
         for chat, topic in wanted:
-            own = chat.key == chat.given.id and elsewhere.get(topic.id, chat.key) == chat.key
+            own = chat.key == chat.given.id and elsewhere.get(topic.id, chat.key) in (chat.key, aside)
             key = topic.id if own else derived(self._owner, topic.id, chat.key)
             topics[chat.key, topic.id] = key
             fields = topic.model_dump(exclude={"id"})
             fields["summary"] = self._safe(topic.summary)
-            fresh.append(Topic(pk=key, conversation_id=chat.key, **fields))
+            fresh.append(Topic(pk=key, conversation_id=aside or chat.key, **fields))
         there = {pk for (pk,) in found(Topic.objects.all(), "pk", [t.pk for t in fresh], "pk")}
         Topic.objects.bulk_create(topic for topic in fresh if topic.pk not in there)
         reports: list[PromptReport] = []
         rows: list[Message] = []
         for chat, messages in chats:
             for given in messages:
-                rows.append(self._row(chat, given, topics))
+                rows.append(self._row(chat, given, topics, aside or chat.key))
                 if given.report is not None:
                     reports.append(self._report(rows[-1], given))
         insert(Message, rows)
         insert(PromptReport, reports)
 
-    def _row(self, chat: Chat, given: MessageIn, topics: dict[tuple[UUID, UUID], UUID]) -> Message:
+    def _row(
+        self, chat: Chat, given: MessageIn, topics: dict[tuple[UUID, UUID], UUID], conversation: UUID
+    ) -> Message:
         # Whoever wrote it does so no more.
         halted = given.state == MessageState.STREAMING
         return Message(
             pk=chat.messages[given.id],
-            conversation_id=chat.key,
+            conversation_id=conversation,
             seq=given.seq,
             role=given.role,
             content=given.content,

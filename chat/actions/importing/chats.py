@@ -72,6 +72,14 @@ class Chats:
                     hold(self.batch)
                     self.rows.write(step)
 
+    def not_gone_on(self, chat: Chat) -> None:
+        """Note of one that was to go on that it did not."""
+        outcome, given = self._outcome, chat.given
+        outcome.conversations.changed -= 1
+        outcome.messages.added -= len(chat.missing)
+        why = _("It changed here while the file was read. Import the file once more.")
+        outcome.refuse(outcome.conversations, given.title or _("New chat"), why)
+
     # -- deciding --------------------------------------------------------------------------------------
 
     def _found(self, portion: Sequence[ConversationIn]) -> list[Chat]:
@@ -162,18 +170,20 @@ class Chats:
 
 
 def _steps(new: Sequence[Chat]) -> list[list[tuple[Chat, Sequence[MessageIn]]]]:
-    """Return what is written of these conversations at once: of a long one so many messages.
-
-    A message that others replaced comes no later than those, so that the last of them can be written first.
-    """
+    """Return what is written of these conversations at once: of a long one so many messages."""
     if len(new) > 1:
         return [[(chat, chat.given.messages) for chat in new]]
     (chat,) = new
-    rows = sorted(chat.given.messages, key=lambda message: message.seq)
-    places = {message.id: message.seq for message in rows}
-    if any(m.replaced_by is not None and places[m.replaced_by] < m.seq for m in rows):
-        return [[(chat, rows)]]
-    return [[(chat, portion)] for portion in in_portions(rows, _MESSAGES)] or [[(chat, [])]]
+    return [[(chat, portion)] for portion in steps_of(chat.given.messages)]
+
+
+def steps_of(messages: Sequence[MessageIn]) -> list[list[MessageIn]]:
+    """Return what is written of one conversation at once, at least once something, be it nothing.
+
+    What replaces a message comes later than it (`chat.porting.ours`), so the last of them is written first.
+    """
+    rows = sorted(messages, key=lambda message: message.seq)
+    return list(in_portions(rows, _MESSAGES)) or [[]]
 
 
 def local(keys: Any) -> dict[UUID, dict[UUID, int]]:
