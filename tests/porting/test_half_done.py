@@ -132,6 +132,41 @@ def test_everything_deleted_meanwhile_stays_deleted(owner, path, monkeypatch):
     assert not Conversation.objects.exists()
 
 
+def test_one_that_slept_too_long_shows_nothing_of_what_is_being_removed(owner, path, monkeypatch):
+    real = staging.keeping.remove
+    seen = []
+
+    def wake(conversation):
+        seen.append(Conversation.objects.for_owner(owner).listed().count())
+        real(conversation)
+        if len(seen) == 1:
+            # Two chats are still there when the import goes on.
+            with pytest.raises(Refused, match="stood still for too long"):
+                staging.hold(Deletion.objects.get(state="staged"))
+
+    def sleep(batch):
+        Deletion.objects.filter(pk=batch.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+        with monkeypatch.context() as patch:
+            patch.setattr(staging.keeping, "remove", wake)
+            assert importing.remove_abandoned() == 1
+        staging.hold(batch)
+
+    monkeypatch.setattr(run, "hold", sleep)
+    with pytest.raises(Refused):
+        importing.carry_out(owner, path)
+    assert seen == [0, 0, 0]
+    assert not Conversation.objects.exists()
+
+
+def test_while_nothing_new_is_read_it_says_that_it_is_at_work(owner, path, monkeypatch):
+    importing.carry_out(owner, path)
+    monkeypatch.setattr(staging, "_TOLD_SECONDS", 0)
+    said = []
+    monkeypatch.setattr(staging, "hold", lambda batch: said.append(batch))
+    importing.carry_out(owner, path)
+    assert len(said) == 3
+
+
 def test_what_is_staged_cannot_be_undone_by_hand(owner, path):
     batch = Deletion.objects.create(
         owner=owner, expires_at=timezone.now() + timedelta(minutes=1), state="staged"

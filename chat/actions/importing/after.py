@@ -43,8 +43,19 @@ def ask_to_finish(owner: Any, keys: Collection[UUID], *, more: bool) -> None:
         jobs.enqueue("catch_up_graph", {}, key="catch_up_graph")
 
 
+def keep_one_value_each(owner: Any, keys: Collection[UUID]) -> None:
+    """Leave one live value where new facts came in beside others; in the transaction that shows them.
+
+    Nobody sees two then: of those that memory holds at most, some may be such.
+    """
+    for key in keys:
+        fact = Fact.objects.filter(owner=owner).live().select_related("owner").filter(pk=key).first()
+        if fact is not None:
+            lineage.keep_one_value(fact, USER, _IMPORTED)
+
+
 def finish(owner_id: Any, keys: Iterable[Any]) -> None:
-    """Leave one value of each kind that has one, and have the graph read these facts; idempotent.
+    """Have the graph read these facts, and see once more to single values; idempotent.
 
     One short transaction a fact.
     """

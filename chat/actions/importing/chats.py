@@ -18,7 +18,7 @@ from .chat_rows import Chat, ChatRows
 from .forgotten import Forgotten
 from .keys import derived, found, in_portions
 from .outcome import Options, Outcome
-from .staging import hold
+from .staging import Pulse, hold
 
 # Of one conversation so many are written at once.
 _MESSAGES = 400
@@ -34,6 +34,7 @@ class Chats:
         self._owner, self._outcome = owner, outcome
         self.rows = ChatRows(owner, options, forgotten)
         self.batch: Deletion | None = None
+        self.pulse: Pulse | None = None
         self.keys: dict[UUID, UUID] = {}
         # Keys here that are some conversation's of the file, and the file's of those that are not taken.
         self._claimed: set[UUID] = set()
@@ -46,6 +47,8 @@ class Chats:
 
     def take(self, portion: Sequence[ConversationIn]) -> None:
         """Decide about some conversations; the new ones are written behind the batch, a little at a time."""
+        if self.pulse is not None:
+            self.pulse.beat()
         new = [chat for chat in self._found(portion) if self._is_new(chat)]
         for chat in new:
             self.in_app[chat.given.app].append(chat.key)

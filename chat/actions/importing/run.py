@@ -29,7 +29,7 @@ from .forgotten import Forgotten
 from .going_on import go_on, have_told
 from .outcome import Options, Outcome
 from .rooms import Rooms, pruned_soon, settings_to_take
-from .staging import hold, staged
+from .staging import Pulse, hold, staged
 from .storing import Storing
 from .told import Told
 
@@ -79,7 +79,7 @@ def carry_out(owner: Any, path: Path, options: Options | None = None) -> Outcome
     planned = Facts(owner, contents.facts, forgotten, Outcome())
     with staged(owner) as batch:
         outcome, chats = _begin(owner, options)
-        chats.batch = batch
+        chats.batch, chats.pulse = batch, Pulse(batch)
         chats.rows.untold, chats.rows.facts = frozenset(planned.forgotten), planned.keys
         contents = _read(path, chats, options, outcome)
         go_on(chats, batch)
@@ -98,6 +98,7 @@ def carry_out(owner: Any, path: Path, options: Options | None = None) -> Outcome
             rooms.write()
             _place(chats, rooms)
             storing.show(facts)
+            after.keep_one_value_each(owner, [facts.keys[fact.id] for fact in facts.rivals()])
             told.write()
             have_told(chats)
             if taken:

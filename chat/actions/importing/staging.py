@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -21,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 # Each portion is told of and takes a second or so; who has been silent for so long was killed.
 _SILENCE = timedelta(minutes=1)
+# How often whoever only reads says that they are at work.
+_TOLD_SECONDS = 10.0
 # So many are removed in one transaction.
 _FACTS = 300
 
@@ -54,8 +58,26 @@ def hold(batch: Deletion) -> None:
     Raises Refused where it is gone: all was deleted meanwhile, or the import was thought dead.
     """
     there = Deletion.objects.filter(pk=batch.pk, state=DeletionState.STAGED)
-    if not there.update(expires_at=timezone.now() + _SILENCE):
-        raise Refused(_("Everything was deleted meanwhile, so nothing was imported."))
+    # One that is being removed stays so, whoever wakes up.
+    if not there.filter(expires_at__gte=F("pressed_at")).update(expires_at=timezone.now() + _SILENCE):
+        why = _(
+            "Everything was deleted meanwhile, or this import stood still for too long: nothing was imported."
+        )
+        raise Refused(why)
+
+
+class Pulse:
+    """Keeps a batch while a file is read of which little is new; in transactions of its own."""
+
+    def __init__(self, batch: Deletion) -> None:
+        self._batch, self._told = batch, time.monotonic()
+
+    def beat(self) -> None:
+        """Say that the import is at work, if that was not said lately. Raises Refused as `hold` does."""
+        if time.monotonic() - self._told >= _TOLD_SECONDS:
+            with transaction.atomic():
+                hold(self._batch)
+            self._told = time.monotonic()
 
 
 def show(batch: Deletion) -> None:
@@ -70,7 +92,9 @@ def remove_abandoned(owner: Any = None) -> int:
     dead = Deletion.objects.filter(state=DeletionState.STAGED, expires_at__lt=timezone.now())
     found = list((dead if owner is None else dead.filter(owner=owner)).select_related("owner"))
     for batch in found:
-        _remove(batch)
+        # Whoever was only asleep must not show what is left of it then.
+        if dead.filter(pk=batch.pk).update(expires_at=F("pressed_at") - _SILENCE):
+            _remove(batch)
     return len(found)
 
 
