@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError
 from django.utils import timezone
 
 from chat.actions import clock
+
+from .beside import repeated
 
 logger = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 30.0
 
 
-@contextmanager
-def watched() -> Iterator[None]:
+class _Clock:
+    """How far the clock was ahead at the last look."""
+
+    def __init__(self) -> None:
+        self._before = _ahead()
+
+    def look(self) -> None:
+        self._before = look(self._before)
+
+
+def watched() -> AbstractContextManager[None]:
     """Look at the clock again and again in a thread of its own until the block ends."""
-    over = threading.Event()
-    thread = threading.Thread(target=_watch, args=(over,), name="jobs-clock", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join(5)
-
-
-def _watch(over: threading.Event) -> None:
-    before = _ahead()
-    while not over.wait(_LOOK_SECONDS):
-        try:
-            before = look(before)
-        finally:
-            close_old_connections()
+    return repeated("jobs-clock", _LOOK_SECONDS, _Clock().look)
 
 
 def look(before: float) -> float:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 
-from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
 from chat.actions import jobs
 from chat.models import Job
+
+from .beside import repeated
 
 logger = logging.getLogger(__name__)
 
@@ -57,24 +58,6 @@ def give_back(now: datetime) -> None:
             jobs.postpone(job, now)
 
 
-@contextmanager
-def renewed() -> Iterator[None]:
+def renewed() -> AbstractContextManager[None]:
     """Renew them again and again in a thread of its own until the block ends."""
-    over = threading.Event()
-    thread = threading.Thread(target=_renew_until, args=(over,), name="jobs-leases", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join(5)
-
-
-def _renew_until(over: threading.Event) -> None:
-    while not over.wait(RENEW_SECONDS):
-        try:
-            renew()
-        except DatabaseError:
-            logger.warning("leases could not be renewed", exc_info=True)
-        finally:
-            close_old_connections()
+    return repeated("jobs-leases", RENEW_SECONDS, renew)
