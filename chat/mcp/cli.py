@@ -33,13 +33,20 @@ def main(arguments: Sequence[str]) -> int:
     if not token.isascii() or not token.isprintable():
         return _fail("MEMORYAPP_TOKEN holds characters that no token has.")
     # Most of the start is these two; nobody who gets an error or --help should wait for them.
-    import anyio
+    try:
+        import anyio
 
-    from .server import serve
+        from .server import serve
+    except ImportError:
+        return _fail("Nothing is installed yet. Run this first: python3 manage.py start")
 
     # Python's own answer to Ctrl-C waits for the thread that reads, which waits for the next line.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    anyio.run(serve, Access(url, token))
+    try:
+        anyio.run(serve, Access(url, token))
+    except* BrokenPipeError:
+        # The assistant has gone without a word; there is nobody to tell it to.
+        pass
     return 0
 
 

@@ -102,8 +102,9 @@ def _content(answer: httpx2.Response) -> Any:
         raise Problem(_MOVED.format(answer.url.host, answer.headers.get("Location", "")), 301)
     if not isinstance(told, dict) or not isinstance(told.get("detail"), str):
         raise Problem(_NOT_OURS.format(answer.url.host, answer.status_code), answer.status_code)
-    errors = [one["detail"] for one in told.get("errors") or [] if one["detail"] != told["detail"]]
-    raise Problem(" ".join([told["detail"], *errors]), answer.status_code)
+    # Those say more than that there are some.
+    errors = [one["detail"] for one in told.get("errors") or []]
+    raise Problem(" ".join(errors) or told["detail"], answer.status_code)
 
 
 def _lost(error: httpx2.HTTPError) -> str:

@@ -31,6 +31,14 @@ class Assistant:
         """Return what a tool answers, failed or not."""
         return self._portal.call(partial(self.client.call_tool, tool, arguments))
 
+    def at_once(self, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
+        """Return what the tools answer that are all called before the first one answers."""
+        begun = [
+            self._portal.start_task_soon(partial(self.client.call_tool, tool, arguments))
+            for tool, arguments in calls
+        ]
+        return [one.result() for one in begun]
+
     def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Return the data that a tool answers with."""
         answer = self.answer(tool, **arguments)

@@ -16,6 +16,21 @@ from .assistants import COMMAND
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
+def test_it_ends_quietly_where_nobody_reads_its_answers(tmp_path):
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    env = {**os.environ, "DATA_DIR": str(tmp_path)}
+    with subprocess.Popen(COMMAND, cwd=ROOT, env=env, text=True, **pipes) as process:
+        try:
+            process.stdout.close()
+            process.stdin.write(json.dumps(PING) + "\n")
+            process.stdin.flush()
+            process.stdin.close()
+            assert process.wait(10) == 0
+            assert process.stderr.read() == ""
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize(
     ("end", "code"),
     [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+import pytest
+
 from chat.models import Deletion, Fact
 
 from .assistants import text
@@ -98,10 +100,52 @@ def test_what_cannot_be_done_is_said_in_a_sentence(owners):
     assert "There is no memory with this id" in owners.refusal("forget_memory", id=str(uuid4()))
     assert "nothing to undo" in owners.refusal("undo_forget", undo_id=str(uuid4()))
     assert owners.refusal("add_memory", text="   ") == "Write what to remember."
-    for arguments in ({"query": ""}, {"query": "x" * 501}, {"query": "tea", "limit": 101}, {}):
-        assert "search_memories" in owners.refusal("search_memories", **arguments)
-    assert "uuid" in owners.refusal("forget_memory", id="../clear").lower()
     assert Fact.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "says"),
+    [
+        ("add_memory", {}, "“text” is missing."),
+        ("add_memory", {"text": 7}, "“text” is not right: input should be a valid string."),
+        (
+            "add_memory",
+            {"text": "x" * 2001},
+            "“text” is not right: string should have at most 2000 characters.",
+        ),
+        ("add_memory", {"text": "I like tea.", "tags": []}, "add_memory takes no “tags”. It takes text."),
+        ("list_memories", {"categori": "x"}, "list_memories takes no “categori”. It takes category, limit, "),
+        ("list_memories", {"category": "Work"}, "“category” is not right: input should be 'project', 'pref"),
+        (
+            "search_memories",
+            {"query": "tea", "limit": 101},
+            "“limit” is not right: input should be less than",
+        ),
+        ("search_memories", {"query": "\x00"}, "String should have at least 1 character"),
+        ("forget_memory", {"id": "../clear"}, "“id” is no id. Take one as another of these tools told it."),
+        ("undo_forget", {"undo_id": None}, "“undo_id” is no id."),
+        ("remember", {}, "There is no tool “remember”. There are search_memories, "),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "_" in value else "",
+)
+def test_what_is_asked_wrongly_is_one_sentence_and_changes_nothing(owners, tool, arguments, says):
+    answer = owners.answer(tool, **arguments)
+    assert answer.is_error
+    assert text(answer).startswith(says)
+    assert "\n" not in text(answer)
+    assert Fact.objects.count() == 0
+
+
+def test_what_a_tool_does_not_take_its_schema_says(owners):
+    assert all(tool.input_schema["additionalProperties"] is False for tool in owners.tools().values())
+
+
+def test_many_at_once_are_each_answered(owners):
+    colours = ["red", "green", "blue", "white", "black", "grey", "brown", "pink"]
+    asked = [("add_memory", {"text": f"I own the {colour} book."}) for colour in colours]
+    answers = owners.at_once([*asked, *[("list_memories", {})] * 4])
+    assert not any(answer.is_error for answer in answers)
+    assert Fact.objects.count() == len(colours)
 
 
 def test_a_secret_is_not_kept(owners):

@@ -50,8 +50,8 @@ def test_a_line_with_a_byte_that_is_no_letter_is_read_all_the_same(talk):
     assert [one.content for one in asked] == ["caf\ufffd", "Hello"]
 
 
-def test_half_of_a_letter_that_a_terminal_gives_is_sent_as_a_question_mark():
-    assert readable("caf\udce9 \ud800!") == "caf? ?!"
+def test_half_of_a_letter_that_a_terminal_gives_is_sent_as_a_mark():
+    assert readable("caf\udce9 \ud800!") == "caf\ufffd \ufffd!"
 
 
 class TestBreakingOff:
