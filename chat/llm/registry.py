@@ -119,6 +119,7 @@ class Registry:
 
         What was used before ends what it has begun, and is closed then.
         """
+        from .remote import troubles
         from .remote.watch import Watch
 
         self._retire()
@@ -128,24 +129,19 @@ class Registry:
         def say(state: ModelState, sentence: str = "") -> None:
             # Which of its models it is may have to be asked first.
             named = label or short_name(provider.name) or "Model"
-            self._set(Status(state, provider.name, named, sentence, remote=True, host=host))
+            # Another one may have been chosen while this one was asked.
+            self._set(Status(state, provider.name, named, sentence, remote=True, host=host), watch)
 
         def ready() -> None:
-            with self._lock:
-                current = self._watch is watch
-                if current:
-                    self._provider = provider
-            if current:
-                say(ModelState.READY)
+            say(ModelState.READY)
 
         def away(problem: ProviderError) -> None:
-            if self._watch is watch:
-                lost = isinstance(problem, ModelNotReady)
-                say(ModelState.AWAY, _UNREACHED if lost else str(problem))
+            lost = isinstance(problem, troubles.ServerAway)
+            say(ModelState.AWAY, _UNREACHED if lost else str(problem))
 
-        self._watch = watch = Watch(provider, ready, away)
+        watch = Watch(provider, ready, away)
         with self._lock:
-            self._provider = provider
+            self._watch, self._provider = watch, provider
         say(ModelState.LOADING, "Connecting to the model's server. You can write already.")
         watch.start()
 
@@ -279,12 +275,18 @@ class Registry:
             paths = {path.suffix: path for path in (weights.path_of(entry, file) for file in entry.files)}
             self._embedder = Embedder(paths[".onnx"], paths[".json"])
 
-    def _set(self, status: Status) -> None:
+    def _set(self, status: Status, watch: Watch | None = None) -> None:
+        """Tell a state, one that a watch found only while it is the chosen one's."""
         with self._changed:
+            if watch is not None and watch is not self._watch:
+                return
             self._status = status
             self._changed.notify_all()
         for listener in tuple(self._listeners):
-            listener(status)
+            try:
+                listener(status)
+            except Exception:  # whoever tells it must go on: a watch that ended would never connect again
+                logger.exception("a new state of the model was not passed on")
 
 
 def short_title(title: str) -> str:

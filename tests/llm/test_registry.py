@@ -222,8 +222,8 @@ def test_a_server_that_is_away_is_said_so_and_comes_back_by_itself(registry, tol
     with pretending(v1__models=listed, v1__chat__completions=chat("Hello.")) as server:
         registry.connect(RemoteProvider(parse(server.url)))
         until(lambda: registry.status().state is ModelState.AWAY)
-        assert "cannot be reached" in registry.status().sentence
-        with pytest.raises(ModelNotReady, match="Your message is saved"):
+        assert "still loading" in registry.status().sentence
+        with pytest.raises(ModelNotReady, match="still loading"):
             registry.provider()
         here.set()
         registry.nudge()
@@ -234,6 +234,51 @@ def test_a_server_that_is_away_is_said_so_and_comes_back_by_itself(registry, tol
         until(lambda: registry.status().state is ModelState.AWAY)
         registry.close()
     assert told == [ModelState.LOADING, ModelState.AWAY, ModelState.READY, ModelState.AWAY]
+
+
+def test_where_nobody_answers_it_is_tried_on_and_the_message_is_kept(registry):
+    registry.connect(RemoteProvider(parse("http://127.0.0.1:9")))
+    until(lambda: registry.status().state is ModelState.AWAY)
+    assert "cannot be reached" in registry.status().sentence
+    with pytest.raises(ModelNotReady, match="Your message is saved"):
+        registry.provider()
+    registry.close()
+
+
+def test_who_fails_to_pass_a_state_on_stops_nobody_from_connecting(registry, told, caplog):
+    def broken(status):
+        raise RuntimeError("no loop")
+
+    registry.on_change(broken)
+    listed = iter([(503, {"error": "Loading model"}), MODELS])
+    with pretending(v1__models=lambda body: next(listed), v1__chat__completions=chat("Hello.")) as server:
+        registry.connect(RemoteProvider(parse(server.url)))
+        until(lambda: registry.status().state is ModelState.READY)
+        registry.close()
+    assert told == [ModelState.LOADING, ModelState.AWAY, ModelState.READY]
+    assert "was not passed on" in caplog.text
+
+
+def test_what_a_server_answers_after_another_choice_is_told_no_more(registry, told):
+    asked, held = threading.Event(), threading.Event()
+
+    def slow(body):
+        asked.set()
+        held.wait(10)
+        return MODELS
+
+    with pretending(v1__models=slow, v1__chat__completions=chat("Hello.")) as server:
+        registry.connect(RemoteProvider(parse(server.url)))
+        watch = registry._watch
+        assert asked.wait(10)
+        registry.use(ScriptedProvider())
+        registry._watch = None
+        held.set()
+        watch._ready()
+        watch._away(ProviderError("Too late."))
+    assert told == [ModelState.LOADING, ModelState.READY]
+    assert not registry.status().remote
+    watch.stop()
 
 
 def test_a_server_that_refuses_the_key_says_that(registry):

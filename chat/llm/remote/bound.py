@@ -11,8 +11,8 @@ from chat.llm.types import Finish, Turn
 
 from . import gbnf
 from .capabilities import Binding, Capabilities, schema
+from .events import Json
 from .forms import Form
-from .wire import Json
 
 STRICTER = (
     "(Answer in exactly the form of the answers before: no other words, no quotation marks around it, "

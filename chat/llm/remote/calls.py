@@ -11,7 +11,7 @@ from chat.llm.types import Finish, Lane, StopFlag, Turn, Usage
 
 from .bound import Bound
 from .capabilities import Capabilities
-from .wire import Json
+from .events import Json
 
 
 @dataclass(eq=False)

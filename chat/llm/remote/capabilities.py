@@ -11,9 +11,10 @@ from typing import Any, Literal
 from chat.llm.types import ModelNotReady, ProviderError
 
 from . import troubles
+from .events import Json, choice_of, is_thought, message_of, number, text_of
 from .manner import Manner
 from .thinking import Thoughts
-from .wire import Json, Wire
+from .wire import Wire
 
 logger = logging.getLogger(__name__)
 
@@ -77,24 +78,46 @@ def probe(wire: Wire, model: str, window: int) -> Capabilities:
 
     Blocks for the length of some short answers, longer where the model has to be loaded first.
     """
-    listed = _listed(wire)
-    named = [entry for entry in listed if model in ("", entry.get("id"))]
-    if model and listed and not named and not any(model in entry.get("aliases", ()) for entry in listed):
-        raise ProviderError(troubles.NO_SUCH_MODEL)
-    entry = named[0] if named else {}
-    chosen = model or str(entry.get("id", ""))
+    chosen, entry = _chosen(_listed(wire, named=bool(model)), model)
     found = _of_kind(wire, chosen, entry)
     found = replace(found, window=_window(found, window), counts=_counts(wire, found))
     found = _greeted(wire, found)
     return replace(found, binding=_binding(wire, found), embeddings=_embeddings(wire, found))
 
 
-def _listed(wire: Wire) -> list[Json]:
-    answer = wire.get(f"{wire.address.api}/models")
-    entries = answer.get("data") if isinstance(answer, dict) else None
+def _listed(wire: Wire, *, named: bool) -> list[Json]:
+    """Return the models that a server lists; one whose model was named need not have a list."""
+    try:
+        answer = wire.get(f"{wire.address.api}/models")
+    except troubles.Refusal as refusal:
+        if refusal.status not in (404, 405, 501):
+            raise
+        if named:
+            return []
+        raise ProviderError(troubles.NO_SENSE) from refusal
+    # Some send the bare list, and Ollama nothing at all for an empty one.
+    entries = answer.get("data", 0) if isinstance(answer, dict) else answer
+    entries = [] if entries is None else entries
     if not isinstance(entries, list):
         raise ProviderError(troubles.NO_SENSE)
-    return [entry for entry in entries if isinstance(entry, dict) and "id" in entry]
+    listed = [entry for entry in entries if isinstance(entry, dict) and "id" in entry]
+    if entries and not listed:
+        raise ProviderError(troubles.NO_SENSE)
+    return listed
+
+
+def _chosen(listed: list[Json], model: str) -> tuple[str, Json]:
+    """Return the name of the model that is used and what the list says of it, {} where it says nothing."""
+    if not model and not listed:
+        raise ProviderError(troubles.NO_MODEL)
+    # Ollama takes a name without its tag for the one with this tag.
+    for name in (model, f"{model}:latest") if model else (listed[0]["id"],):
+        for entry in listed:
+            if entry["id"] == name:
+                return str(name), entry
+    if listed and not any(model in (entry.get("aliases") or ()) for entry in listed):
+        raise ProviderError(troubles.NO_SUCH_MODEL)
+    return model, {}
 
 
 def _of_kind(wire: Wire, model: str, entry: Json) -> Capabilities:
@@ -102,32 +125,30 @@ def _of_kind(wire: Wire, model: str, entry: Json) -> Capabilities:
     if entry.get("owned_by") == "llamacpp" or not entry:
         props = _asked(wire, "GET", f"{wire.address.root}/props")
         if isinstance(settings := props.get("default_generation_settings"), dict):
-            offered = _number(settings.get("n_ctx")) or _number(_within(entry, "meta", "n_ctx"))
+            offered = number(settings.get("n_ctx")) or number(_within(entry, "meta", "n_ctx"))
             marks = {str(props.get(name) or "") for name in ("bos_token", "eos_token")}
             marks |= set(_MARK.findall(str(props.get("chat_template", ""))))
             return Capabilities(
                 "llama-server",
                 model,
                 offered=offered,
-                places=max(1, _number(props.get("total_slots"))),
+                places=max(1, number(props.get("total_slots"))),
                 marks=_COMMON_MARKS | (marks - {""}),
             )
-    if _number(entry.get("max_model_len")):
-        return Capabilities("vllm", model, offered=_number(entry["max_model_len"]))
+    if number(entry.get("max_model_len")):
+        return Capabilities("vllm", model, offered=number(entry["max_model_len"]))
     if _asked(wire, "GET", f"{wire.address.root}/api/version").get("version") and wire.address.private:
         return Capabilities("ollama", model, offered=_ollama_window(wire, model))
-    return Capabilities("other", model, offered=_number(entry.get("context_length")))
+    return Capabilities("other", model, offered=number(entry.get("context_length")))
 
 
 def _ollama_window(wire: Wire, model: str) -> int:
     """Return the window that Ollama runs a model with: over /v1 it takes no `num_ctx` and cuts in silence."""
     shown = _asked(wire, "POST", f"{wire.address.root}/api/show", {"model": model})
-    trained = [
-        _number(v) for k, v in (shown.get("model_info") or {}).items() if k.endswith(".context_length")
-    ]
+    trained = [number(v) for k, v in (shown.get("model_info") or {}).items() if k.endswith(".context_length")]
     set_by_file = re.search(r"^num_ctx\s+(\d+)", str(shown.get("parameters") or ""), re.M)
     loaded = _asked(wire, "GET", f"{wire.address.root}/api/ps").get("models") or []
-    runs = [_number(m.get("context_length")) for m in loaded if m.get("model") == model]
+    runs = [number(m.get("context_length")) for m in loaded if m.get("model") == model]
     window = int(set_by_file[1]) if set_by_file else next(filter(None, runs), _OLLAMA_WINDOW)
     return min([window, *filter(None, trained)])
 
@@ -155,16 +176,15 @@ def _greeted(wire: Wire, found: Capabilities) -> Capabilities:
             raise
         found = replace(found, takes_system=False)
         manner, answer = _try(wire, found, {"messages": _GREET[1:], "max_tokens": 16})
-    message = _message(answer)
+    message = message_of(answer)
     thoughts = Thoughts()
-    text = str(message.get("content") or "")
+    text = text_of(message)
     thoughts.take(text)
     opens = "</think>" in text and not thoughts.any
-    aside = bool(message.get("reasoning_content") or message.get("reasoning"))
     return replace(
         found,
         manner=manner,
-        thinks=thoughts.any or opens or aside,
+        thinks=thoughts.any or opens or is_thought(message),
         opens_thought=opens,
         answers_as=str(answer.get("model", "")),
     )
@@ -207,7 +227,7 @@ def _obeys(wire: Wire, found: Capabilities, bound: Json, begins: str) -> bool:
         _manner, answer = _try(wire, found, {"messages": messages, "max_tokens": room, **bound})
     except troubles.Refusal:
         return False
-    text = str(_message(answer).get("content") or "")
+    text = text_of(message_of(answer))
     thoughts = Thoughts(opened=found.opens_thought)
     text = thoughts.take(text) + thoughts.rest()
     return re.sub(r"\s", "", text).startswith(begins)
@@ -227,7 +247,7 @@ def _try(wire: Wire, found: Capabilities, body: Json) -> tuple[Manner, Json]:
                 raise
             manner = changed
             continue
-        if not isinstance(answer, dict) or not answer.get("choices"):
+        if not isinstance(answer, dict) or not choice_of(answer):
             raise ProviderError(troubles.NO_SENSE)
         return manner, answer
 
@@ -252,15 +272,7 @@ def _asked(wire: Wire, method: str, url: str, body: Json | None = None) -> Json:
     return answer if isinstance(answer, dict) else {}
 
 
-def _message(answer: Json) -> Json:
-    return _within(answer["choices"][0], "message") or {}
-
-
 def _within(found: Any, *names: str) -> Any:
     for name in names:
         found = found.get(name) if isinstance(found, dict) else None
     return found
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -10,7 +10,8 @@ from chat.llm.types import ProviderError, Turn
 
 from . import troubles
 from .capabilities import Capabilities
-from .wire import Json, Wire
+from .events import Json
+from .wire import Wire
 
 # A prompt is counted piece by piece, and each piece again with the next message: over a network that is slow.
 _REMEMBERED = 4096

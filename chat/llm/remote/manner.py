@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from .events import Json
 from .troubles import Refusal
-from .wire import Json
 
 # Parameters that an answer can do without.
 _OPTIONAL = ("temperature", "stream_options", "cache_prompt", "id_slot", "chat_template_kwargs")

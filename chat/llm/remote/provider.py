@@ -28,10 +28,11 @@ from .bound import bind, stricter
 from .calls import RemoteStream, Request, body_of, messages_for
 from .capabilities import Capabilities, probe
 from .counting import Counter
+from .events import Json, Letters, choice_of, is_thought, message_of, note_cost, text_of
 from .lanes import Gate, Pass
 from .seats import Seats
 from .thinking import Thoughts
-from .wire import Json, Patience, Wire
+from .wire import Patience, Wire
 
 logger = logging.getLogger(__name__)
 
@@ -182,6 +183,7 @@ class RemoteProvider:
         while self._gate.enter(ticket):
             began = time.monotonic()
             pause = 0.0
+            worked = True
             try:
                 pieces: Iterable[str] = self._once(request, ticket, found)
                 if request.background:
@@ -195,6 +197,8 @@ class RemoteProvider:
                 if not ticket.ousted:
                     return
             except (troubles.ServerAway, troubles.ServerBusy) as problem:
+                # Who is away, or sends us away, does not work for us.
+                worked = str(problem) == troubles.SILENT
                 if tries == len(_PAUSES) or str(problem) == troubles.SILENT:
                     self.trouble.set()
                     raise
@@ -204,7 +208,7 @@ class RemoteProvider:
                 raise
             finally:
                 self._gate.leave(ticket)
-                self._account(request, time.monotonic() - began)
+                self._account(request, time.monotonic() - began if worked else 0.0)
             if pause and request.stop.wait(min(pause, 10.0)):
                 break
         request.finish = "cancelled"
@@ -223,18 +227,16 @@ class RemoteProvider:
     def _once(self, request: Request, ticket: Pass, found: Capabilities) -> Iterator[str]:
         line = self._wire.stream(f"{self.address.api}/chat/completions", self._body(request, found))
         ticket.on_line(line.hang_up)
-        thoughts, request.finish, request.usage.completion_tokens = (
-            Thoughts(opened=found.opens_thought),
-            "stop",
-            0,
-        )
+        request.finish, request.usage.completion_tokens = "stop", 0
+        thoughts, letters = Thoughts(opened=found.opens_thought), Letters()
         written = 0
         try:
             for event in line:
                 if request.stop.is_set() or ticket.ousted or self._gate.closed:
                     break
-                piece = self._read(event, request, found, thoughts)
+                piece = thoughts.take(letters.take(self._read(event, request, found, thoughts)))
                 if piece:
+                    self._note_time(request)
                     ticket.firm = not request.background
                     written += len(piece)
                     yield piece
@@ -254,26 +256,24 @@ class RemoteProvider:
                 raise ProviderError(troubles.NO_ANSWER)
 
     def _read(self, event: Json, request: Request, found: Capabilities, thoughts: Thoughts) -> str:
-        """Take what an event tells of the call; return its text, without what is only thought."""
-        usage = request.usage
-        if isinstance(spent := event.get("usage"), dict):
-            usage.prompt_tokens = spent.get("prompt_tokens") or usage.prompt_tokens
-            usage.completion_tokens = spent.get("completion_tokens") or usage.completion_tokens
-            usage.cached_tokens = (spent.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-        if found.answers_as and event.get("model", found.answers_as) != found.answers_as:
+        """Take what an event tells of the call; return its text."""
+        note_cost(event, request.usage)
+        model = event.get("model") or found.answers_as
+        # In the cloud a router may answer as another model each time, and each look at it is paid for.
+        if found.answers_as and model != found.answers_as and self.address.private:
             self.trouble.set()
-        choices = event.get("choices") or [{}]
-        if choices[0].get("finish_reason") == "length":
+        if choice_of(event).get("finish_reason") == "length":
             request.finish = "length"
-        text = (choices[0].get("delta") or {}).get("content")
-        if not text:
-            return ""
-        usage.completion_tokens += 1
-        piece = thoughts.take(text)
-        if piece and usage.first_token_seconds is None:
-            usage.first_token_seconds = time.monotonic() - request.began
-        usage.seconds = time.monotonic() - request.began
-        return piece
+        message = message_of(event)
+        thoughts.any = thoughts.any or is_thought(message)
+        text = text_of(message)
+        request.usage.completion_tokens += bool(text)
+        return text
+
+    def _note_time(self, request: Request) -> None:
+        request.usage.seconds = time.monotonic() - request.began
+        if request.usage.first_token_seconds is None:
+            request.usage.first_token_seconds = request.usage.seconds
 
     def _body(self, request: Request, found: Capabilities) -> Json:
         seat = None

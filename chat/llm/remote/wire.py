@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import queue
 import threading
-from collections.abc import Collection, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -19,15 +21,17 @@ import httpx2
 from chat.llm.types import ProviderError
 
 from . import troubles
-from .address import Address
+from .address import Address, BadAddress, require_own_network
+from .events import Json, choice_of, is_last
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds that are waited: for a connection, for a plain answer, for the first word and for the next one.
+    """Seconds that are waited: for a connection, a plain answer, the first word, the next one, what it cost.
 
     A long prompt on a small machine takes minutes to be read before the first word comes (design §4).
     """
@@ -36,6 +40,7 @@ class Patience:
     answer: float = 20.0
     first: float = 600.0
     next: float = 90.0
+    cost: float = 5.0
 
 
 class Line:
@@ -63,9 +68,9 @@ class Line:
         if self._task is not None:
             self._task.cancel()
 
-    async def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    async def run(self, reading: Callable[[Line], Coroutine[Any, Any, None]]) -> None:
         """Run the reading and pass on how it ended; on the loop."""
-        self._task = asyncio.ensure_future(coroutine)
+        self._task = asyncio.ensure_future(reading(self))
         if self._hung_up:
             self._task.cancel()
         end: ProviderError | None = None
@@ -75,9 +80,15 @@ class Line:
             end = None
         except ProviderError as problem:
             end = problem
+        except Exception:  # what was read so far must not be taken for a whole answer
+            logger.warning("a server's answer made no sense", exc_info=True)
+            end = ProviderError(troubles.NO_SENSE)
         finally:
             self._events.put(end)
-            self._events.put(None)
+
+    def end(self) -> None:
+        """Let the iteration end, also where the reading never began."""
+        self._events.put(None)
 
     def put(self, event: Json) -> None:
         """Pass an event on."""
@@ -109,9 +120,9 @@ class Wire:
 
     def stream(self, url: str, body: Json) -> Line:
         """Ask for a streamed answer and return at once; what goes wrong is raised by iterating."""
-        loop = self._running()
-        line = Line(loop)
-        asyncio.run_coroutine_threadsafe(line.run(self._streamed(url, body, line)), loop)
+        line = Line(self._loop)
+        run = self._begin(line.run(lambda line: self._streamed(url, body, line)))
+        run.add_done_callback(lambda _run: line.end())
         return line
 
     def close(self) -> None:
@@ -125,20 +136,20 @@ class Wire:
 
     def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
         try:
-            loop = self._running()
-        except ProviderError:
-            coroutine.close()
-            raise
-        return asyncio.run_coroutine_threadsafe(coroutine, loop).result()
+            return self._begin(coroutine).result()
+        except CancelledError:
+            raise troubles.ServerAway(troubles.CLOSED) from None
 
-    def _running(self) -> asyncio.AbstractEventLoop:
+    def _begin(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         with self._lock:
             if self._closed:
-                raise troubles.ServerAway("The model has been shut down.")
+                coroutine.close()
+                raise troubles.ServerAway(troubles.CLOSED)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._main, name="remote-model", daemon=True)
                 self._thread.start()
-        return self._loop
+            # Before the lock is given back: what a stopped loop is handed would never run.
+            return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     # -- the thread of the connection -----------------------------------------------------------------------
 
@@ -168,10 +179,21 @@ class Wire:
             )
         return self._client
 
+    async def _reached(self) -> httpx2.AsyncClient:
+        """Return the client, once it is sure that the server lies where its address says."""
+        try:
+            async with asyncio.timeout(self.patience.connect):
+                await require_own_network(self.address)
+        except BadAddress as problem:
+            raise ProviderError(str(problem)) from problem
+        except TimeoutError as error:
+            raise troubles.ServerAway(troubles.AWAY) from error
+        return self._http()
+
     async def _plain(self, method: str, url: str, body: Json | None, seconds: float | None = None) -> Any:
         try:
             async with asyncio.timeout(seconds or self.patience.answer):
-                response = await self._http().request(method, url, json=body)
+                response = await (await self._reached()).request(method, url, json=body)
         except (httpx2.HTTPError, OSError, TimeoutError) as error:
             raise troubles.of_transport(error, begun=False) from error
         if (
@@ -187,38 +209,52 @@ class Wire:
         begun = ended = False
         try:
             async with asyncio.timeout(self.patience.first) as limit:
-                async with self._http().stream("POST", url, json=body) as response:
+                client = await self._reached()
+                async with client.stream("POST", url, json=body) as response:
                     if not 200 <= response.status_code < 300:
                         content = await response.aread()
                         problem = troubles.of_answer(response.status_code, content, response.headers)
                         raise problem or ProviderError(troubles.NO_SENSE)
+                    if "json" in response.headers.get("content-type", ""):
+                        line.put(_whole(await response.aread()))
+                        return
                     async for event in httpx2.EventSource(response):
-                        if event.data == "[DONE]":
+                        data = event.data.strip()
+                        if data == "[DONE]":
                             return
-                        line.put(found := _read(event.data))
-                        begun, ended = True, ended or _is_last(found)
-                        limit.reschedule(asyncio.get_running_loop().time() + self.patience.next)
+                        if not data:
+                            # Only a number, a pause to keep, or a sign of life.
+                            continue
+                        line.put(found := _read(data, begun=begun, is_error=event.event == "error"))
+                        begun, ended = True, ended or is_last(found)
+                        patience = self.patience.cost if ended else self.patience.next
+                        limit.reschedule(asyncio.get_running_loop().time() + patience)
             # A connection that is cut looks like one that was closed.
             if not ended:
                 raise troubles.of_transport(ConnectionError(), begun=begun)
         except httpx2.SSEError as error:
             raise ProviderError(troubles.NO_SENSE) from error
         except (httpx2.HTTPError, OSError, TimeoutError) as error:
-            raise troubles.of_transport(error, begun=begun) from error
+            # Once the answer has ended, nothing of it is missing.
+            if not ended:
+                raise troubles.of_transport(error, begun=begun) from error
 
 
-def _is_last(event: Json) -> bool:
-    choices = event.get("choices") or [{}]
-    return choices[0].get("finish_reason") is not None
+def _whole(content: bytes) -> Json:
+    """Return an answer in one piece, of a server that does not stream."""
+    found = _read(content.decode(errors="replace"), begun=False)
+    if not choice_of(found):
+        raise ProviderError(troubles.NO_SENSE)
+    return found
 
 
-def _read(data: str) -> Json:
+def _read(data: str, *, begun: bool, is_error: bool = False) -> Json:
     try:
         event = json.loads(data)
     except ValueError as error:
         raise ProviderError(troubles.NO_SENSE) from error
     if not isinstance(event, dict):
         raise ProviderError(troubles.NO_SENSE)
-    if (problem := troubles.of_event(event)) is not None:
+    if (problem := troubles.of_event(event, begun=begun, is_error=is_error)) is not None:
         raise problem
     return event

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -49,8 +50,8 @@ def chat(reply: str | Callable[[dict[str, Any]], str], **message: Any) -> Callab
 
 
 @contextmanager
-def pretending(**paths: Any) -> Iterator[Pretender]:
-    """Serve these answers; underscores in names stand for slashes."""
+def pretending(*, tls: ssl.SSLContext | None = None, **paths: Any) -> Iterator[Pretender]:
+    """Serve these answers; two underscores in names stand for a slash."""
     told = Pretender({f"/{name.replace('__', '/')}": answer for name, answer in paths.items()})
 
     class Handler(BaseHTTPRequestHandler):
@@ -80,6 +81,7 @@ def pretending(**paths: Any) -> Iterator[Pretender]:
             self.wfile.write(data)
 
         def _stream(self, events: Iterator[Any]) -> None:
+            """Send a text or a value as the data of an event, and bytes as they are."""
             self.send_header("content-type", "text/event-stream")
             self.end_headers()
             try:
@@ -87,8 +89,10 @@ def pretending(**paths: Any) -> Iterator[Pretender]:
                     if event is None:
                         # A line that is cut: no [DONE], no ending.
                         return
-                    data = event if isinstance(event, str) else json.dumps(event)
-                    self.wfile.write(f"data: {data}\n\n".encode())
+                    if not isinstance(event, bytes):
+                        data = event if isinstance(event, str) else json.dumps(event)
+                        event = f"data: {data}\n\n".encode()
+                    self.wfile.write(event)
                     self.wfile.flush()
                 self.wfile.write(b"data: [DONE]\n\n")
             except OSError:
@@ -98,6 +102,8 @@ def pretending(**paths: Any) -> Iterator[Pretender]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     told.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

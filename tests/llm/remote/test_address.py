@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from chat.llm.remote.address import BadAddress, parse
+from chat.llm.remote.address import BadAddress, parse, require_own_network
 
 
 @pytest.mark.parametrize(
@@ -17,16 +19,24 @@ from chat.llm.remote.address import BadAddress, parse
         ("http://192.168.1.20:11434", "http://192.168.1.20:11434/v1", "192.168.1.20:11434"),
         ("http://desk.local/llm/v1", "http://desk.local/llm/v1", "desk.local"),
         ("http://ollama:11434", "http://ollama:11434/v1", "ollama:11434"),
+        ("http://[::ffff:10.0.0.7]:80/", "http://[::ffff:10.0.0.7]:80/v1", "[::ffff:10.0.0.7]:80"),
+        ("https://api.example.com/v1/chat/completions", "https://api.example.com/v1", "api.example.com"),
+        ("https://api.example.com/api/paas/v4/", "https://api.example.com/api/paas/v4", "api.example.com"),
+        ("https://example.com/v1beta/openai", "https://example.com/v1beta/openai", "example.com"),
         ("HTTPS://Example.COM:8443", "https://example.com:8443/v1", "example.com:8443"),
     ],
 )
 def test_an_address_is_understood_with_and_without_its_version(typed, api, host):
     found = parse(typed)
     assert (found.api, found.host) == (api, host)
-    assert found.root + "/v1" == found.api
+    assert found.api.startswith(found.root)
+    assert parse(found.api) == found
 
 
-@pytest.mark.parametrize("typed", ["http://api.example.com", "http://8.8.8.8/v1", "http://user.github.io"])
+@pytest.mark.parametrize(
+    "typed",
+    ["http://api.example.com", "http://8.8.8.8/v1", "http://user.github.io", "http://[::ffff:8.8.8.8]/"],
+)
 def test_the_open_network_is_reached_encrypted_only(typed):
     with pytest.raises(BadAddress, match="https"):
         parse(typed)
@@ -49,6 +59,9 @@ def test_the_open_network_is_reached_encrypted_only(typed):
         ("http://[::1", "no address"),
         ("http://localhost:99999", "no address"),
         ("https://-bad-/", "no address"),
+        ("http://134744072/", "no address"),
+        ("http://0x08080808/", "no address"),
+        ("http://8.8.2056/", "no address"),
     ],
 )
 def test_what_is_no_address_is_refused_with_a_sentence(typed, why):
@@ -60,3 +73,34 @@ def test_a_private_server_is_known_as_such():
     assert parse("https://10.0.0.7").private
     assert parse("http://localhost:1234").private
     assert not parse("https://example.com").private
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("typed", "found", "left"),
+    [
+        ("http://ollama:11434", ["93.184.216.34"], True),
+        ("http://desk.lan", ["2606:2800:220:1::1", "93.184.216.34"], True),
+        ("http://ollama:11434", ["2606:2800:220:1::1", "192.168.1.20"], False),
+        ("http://desk.local", ["fe80::1"], False),
+        ("https://ollama", ["93.184.216.34"], False),
+    ],
+    ids=range(5),
+)
+async def test_plain_http_does_not_leave_the_own_network_whatever_a_name_looks_like(
+    monkeypatch, typed, found, left
+):
+    async def getaddrinfo(host, port, **_how):
+        return [(0, 0, 0, "", (address, 0)) for address in found]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+    if not left:
+        await require_own_network(parse(typed))
+        return
+    with pytest.raises(BadAddress, match="https"):
+        await require_own_network(parse(typed))
+
+
+@pytest.mark.asyncio
+async def test_a_name_that_nobody_knows_leads_nowhere():
+    await require_own_network(parse("http://a-name-that-is-not-there.internal"))

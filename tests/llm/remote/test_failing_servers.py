@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+import ssl
+import subprocess
 import threading
+import time
 
 import pytest
 
+from chat.llm import meter
 from chat.llm.remote import troubles
+from chat.llm.remote.address import parse
+from chat.llm.remote.provider import RemoteProvider
 from chat.llm.types import ModelNotReady, PromptTooLong, ProviderError
 
 from .pretend import ASK, MODELS, after_the_probe, chat, pretending, words
@@ -106,6 +113,72 @@ def test_a_server_that_never_stops_is_left(connected):
         assert len("".join(stream)) < 2000
         assert stream.finish == "length"
         assert server.gone.wait(10)
+
+
+def test_who_is_away_or_sends_us_away_takes_no_energy(connected):
+    meter.background.take()
+    with pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as server:
+        provider = connected(server, first=0.3)
+        server.paths["/v1/chat/completions"] = lambda body: (503, {})
+        with pytest.raises(ModelNotReady):
+            provider.complete(ASK, slot="s")
+        assert meter.background.take() == 0
+        # One that took the request and fell silent may well have worked on it.
+        server.paths["/v1/chat/completions"] = lambda body: time.sleep(0.6)
+        with pytest.raises(ModelNotReady):
+            provider.complete(ASK, slot="s")
+        assert meter.background.take() > 0.2
+
+
+def test_a_call_that_is_under_way_when_the_model_is_shut_down_ends_with_a_sentence(connected):
+    asked, held = threading.Event(), threading.Event()
+
+    def slow(body):
+        asked.set()
+        held.wait(10)
+
+    with pretending(v1__models=MODELS, v1__chat__completions=chat("Hello."), slow=slow) as server:
+        provider = connected(server)
+        closing = threading.Thread(target=lambda: asked.wait(10) and provider.close())
+        closing.start()
+        with pytest.raises(ModelNotReady, match="shut down"):
+            provider._wire.get(f"{server.url}/slow")
+        held.set()
+        closing.join(10)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_a_certificate_that_nobody_vouches_for_and_a_server_without_one_are_told_apart(tmp_path):
+    made = [
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-subj",
+        "/CN=localhost",
+        "-out",
+        "cert",
+        "-keyout",
+        "key",
+    ]
+    subprocess.run(["openssl", "req", *made], cwd=tmp_path, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert", tmp_path / "key")
+    with pretending(v1__models=MODELS) as server:
+        assert why_not(server.url.replace("http:", "https:")) == troubles.NOT_SECURE
+    with pretending(tls=context, v1__models=MODELS) as server:
+        assert why_not(server.url.replace("http:", "https:")) == troubles.UNTRUSTED
+        assert not server.asked
+
+
+def why_not(url):
+    provider = RemoteProvider(parse(url))
+    try:
+        with pytest.raises(ProviderError) as problem:
+            provider.connect()
+    finally:
+        provider.close()
+    return str(problem.value)
 
 
 def test_where_another_model_answers_it_is_noticed(connected):

@@ -65,6 +65,27 @@ def test_the_owner_can_name_the_model_and_the_window():
             found_at(server, model="third")
 
 
+@pytest.mark.parametrize(
+    "models",
+    [
+        (404, b"Cannot GET /v1/models"),
+        {"data": []},
+        [{"id": "third"}],
+        {"data": [{"id": "x", "aliases": ["third"]}]},
+    ],
+    ids=["no list", "empty", "bare", "alias"],
+)
+def test_a_model_that_is_named_needs_no_proper_list(models):
+    with pretending(v1__models=models, v1__chat__completions=chat("Hello.")) as server:
+        assert found_at(server, model="third").model == "third"
+
+
+def test_ollama_takes_a_name_without_its_tag():
+    models = {"data": [{"id": "small:3b"}, {"id": "small:latest"}]}
+    with pretending(v1__models=models, v1__chat__completions=chat("Hello.")) as server:
+        assert found_at(server, model="small").model == "small:latest"
+
+
 def test_a_schema_is_relied_on_where_it_is_obeyed():
     with pretending(v1__models=MODELS, v1__chat__completions=chat(obedient)) as server:
         assert found_at(server).binding is Binding.PATTERN
@@ -163,6 +184,9 @@ def test_vectors_of_the_server_are_noticed():
         ((302, b"", {"location": "http://127.0.0.1:9/v1/models"}), "sends requests on"),
         ((200, b"<html>Welcome</html>"), "does not answer as a model's server"),
         ({"models": []}, "does not answer as a model's server"),
+        ((404, b"Cannot GET /v1/models"), "does not answer as a model's server"),
+        ({"data": []}, "lists no model"),
+        ({"object": "list", "data": None}, "lists no model"),
         ([1], "does not answer as a model's server"),
         ((500, {}), "refused the request"),
     ],
@@ -196,8 +220,10 @@ def test_the_key_goes_to_the_server_and_into_no_log(caplog):
 
 def test_whatever_an_address_says_it_is_a_sentence_and_no_crash():
     odd = {"data": [{"id": "m", "aliases": None}]}
-    with pretending(v1__models=odd, v1__chat__completions={"choices": {"a": 1}}) as server:
-        provider = RemoteProvider(parse(server.url), model="another")
-        with pytest.raises(ProviderError):
-            provider.connect()
-        provider.close()
+    for model, answer in (
+        ("another", {"choices": {"a": 1}}),
+        ("m", {"choices": {"a": 1}}),
+        ("m", {"choices": []}),
+    ):
+        with pretending(v1__models=odd, v1__chat__completions=answer) as server, pytest.raises(ProviderError):
+            found_at(server, model=model)
