@@ -17,7 +17,7 @@ from chat.models import Conversation, Message, SearchEntry
 from chat.topics.contents import with_contents
 
 from . import lookup
-from .meaning import matching
+from .meaning import Sense, matching, sense_of
 from .query import Query, parse
 from .scoring import BEST, fused, level
 from .snippets import Piece, marked, snippet
@@ -81,14 +81,15 @@ def find(
     """Return what of an owner's chats and memory answers to a text: the best first, newer ones among equals.
 
     All words in any order, quotes for what stands side by side, the last word may be a beginning; nothing
-    that is typed is an error. Facts come also by what they mean, which embeds the text where there is an
-    embedder (some 9 ms): call it in a thread and outside a transaction. Of messages that hold very common
+    that is typed is an error. Facts come also by what they mean, which another thread works out while the
+    index is asked here: call it in a thread and outside a transaction. Of messages that hold very common
     words the newest `WINDOW` are ranked, and a quarter as many older ones that hold them side by side.
     """
     if owner is None or isinstance(owner, AnonymousUser) or not owner.is_authenticated:
         return Found([], 0, False)
     text = text[:LONGEST]
     query = parse(text)
+    sense = sense_of(text, registry.embedder()) if query and Kind.FACT in kinds else None
     there: list[_Candidate] = []
     meant: list[_Candidate] = []
     many = False
@@ -98,7 +99,7 @@ def find(
         keys, many = _messages(owner, query)
         there += _entries(owner, query, keys)
     if query and Kind.FACT in kinds:
-        said, meant = _facts(owner, text, query)
+        said, meant = _facts(owner, text, query, sense)
         there += said
     there.sort(key=lambda one: (one.level + _LEADS[one.kind], one.when), reverse=True)
     rankings = [there, meant] if meant else [there]
@@ -146,12 +147,14 @@ def _entries(owner: Any, query: Query, keys: list[int]) -> list[_Candidate]:
     return found
 
 
-def _facts(owner: Any, text: str, query: Query) -> tuple[list[_Candidate], list[_Candidate]]:
+def _facts(
+    owner: Any, text: str, query: Query, sense: Sense | None
+) -> tuple[list[_Candidate], list[_Candidate]]:
     """Return the facts that hold all words, and those that have to do with them, the most first.
 
     There are 150 at most, so they are read whole and stand in no index that could outlive them.
     """
-    facts, weights = matching(owner, text, registry.embedder())
+    facts, weights = matching(owner, text, sense)
     by_id = {}
     said = []
     for fact in facts:

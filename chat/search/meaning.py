@@ -6,8 +6,13 @@ searches wants what was looked for.
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
+
+from numpy import float32
+from numpy.typing import NDArray
 
 from chat.context.known import Known, live, live_with_vectors
 from chat.llm.embedder import Embedder
@@ -19,14 +24,34 @@ from chat.memory.asking import is_english, may_be_english, terms
 # prompt begins, 13 and 32. Of 41 queries in other languages 3 pairs of 1,230 are, which are related.
 _NEAR = {"minilm-l6-int8": 0.35}
 _UNMEASURED = 0.6  # an embedder that nobody measured has to be surer
+# No thread is there before the first search.
+_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="meaning")
 
 
-def matching(owner: Any, text: str, embedder: Embedder | None) -> tuple[list[Known], dict[UUID, float]]:
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """What a text means, worked out in another thread meanwhile."""
+
+    embedder: Embedder
+    rows: Future[NDArray[float32]]
+
+
+def sense_of(text: str, embedder: Embedder | None) -> Sense | None:
+    """Begin to embed a text and return at once; None without an embedder, or of another language.
+
+    That takes some 9 ms, in which the index can be asked.
+    """
+    if embedder is None or not may_be_english(text):
+        return None
+    return Sense(embedder, _threads.submit(embedder.embed, [text]))
+
+
+def matching(owner: Any, text: str, sense: Sense | None) -> tuple[list[Known], dict[UUID, float]]:
     """Return an owner's live facts, and how much those that have to do with a text do, each above 0.
 
-    One query. Embeds the text where there is an embedder (some 9 ms): call it outside a transaction.
+    One query. Waits for what the text means: call it outside a transaction.
     """
-    facts, cosines = _seen(owner, text, embedder)
+    facts, cosines = _seen(owner, sense)
     wanted = terms(text)
     weights = {}
     for fact in facts:
@@ -38,16 +63,16 @@ def matching(owner: Any, text: str, embedder: Embedder | None) -> tuple[list[Kno
     return facts, weights
 
 
-def _seen(owner: Any, text: str, embedder: Embedder | None) -> tuple[list[Known], dict[UUID, float]]:
+def _seen(owner: Any, sense: Sense | None) -> tuple[list[Known], dict[UUID, float]]:
     """Return the facts, and the cosines of those that are near enough."""
-    if embedder is None or not may_be_english(text):
+    if sense is None:
         return live(owner), {}
-    facts, vectors = live_with_vectors(owner, embedder)
+    facts, vectors = live_with_vectors(owner, sense.embedder)
     try:
-        vector = embedder.embed([text])[0]
+        vector = sense.rows.result()[0]
     except OSError:
         # Its weights have gone since it was found: searching works without an embedder too.
         return facts, {}
-    floor = _NEAR.get(embedder.name, _UNMEASURED)
+    floor = _NEAR.get(sense.embedder.name, _UNMEASURED)
     seen = relevance.sights(vector, vectors, None)
     return facts, {key: sight.cosine for key, sight in seen.items() if sight.cosine >= floor}

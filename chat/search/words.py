@@ -26,6 +26,10 @@ _ACCENTS = "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640
 _INDIC = "\u0900-\u0963\u0966-\u0dff"
 # What people look for though it is no letter: "C++", "50 %", money, pictures.
 _SIGNS = "+#%&@$£¥§°\u20a0-\u20bf\u2600-\u27bf\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
+# Letters that Unicode does not take apart, and who lacks the keys writes so; 0012 has them too.
+_LETTERS = str.maketrans(
+    {"đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ł": "l", "ø": "o", "ŧ": "t", "æ": "ae", "œ": "oe", "þ": "th"}
+)
 _SHADES = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
 
 _PIECE = re.compile(rf"[{_UNSPACED}]|(?:[^\W_{_UNSPACED}]|[{_ACCENTS}{_INDIC}])+|[{_SIGNS}][{_SHADES}]*")
@@ -65,6 +69,6 @@ def placed(text: str) -> Iterator[Word]:
 
 
 def folded(text: str) -> str:
-    """Return a text without case, accents and forms of writing: "Straße" is "strasse", "Café" is "cafe"."""
+    """Return a text without case, accents and forms of writing: "Straße" is "strasse", "Łódź" is "lodz"."""
     bare = _IGNORED.sub("", unicodedata.normalize("NFKD", text.casefold()))
-    return unicodedata.normalize("NFC", bare).casefold()
+    return unicodedata.normalize("NFC", bare).casefold().translate(_LETTERS)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 
 import numpy as np
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.db import connection
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -40,6 +42,11 @@ class TestWords:
         ):
             assert len(texts(owner, query)) == 1, query
         assert texts(owner, "wind mast") == []
+
+    def test_letters_that_lack_on_most_keyboards(self, owner, say):
+        say("Weather", "Smørrebrød in Łódź.")
+        for query in ("lodz", "Łódź", "smorrebrod", "smoerrebroed", "smørre"):
+            assert len(texts(owner, query)) == 1, query
 
     def test_a_word_written_out_is_found_by_its_umlaut(self, owner, say):
         say("Weather", "Wir fahren nach Muenchen.")
@@ -222,6 +229,23 @@ class TestMemories:
         assert (hit.kind, hit.id, told(hit)) == ("fact", sailor.pk, "Owns a [small] [ship]")
         assert hit.conversation is None
         assert find(owner, "user").hits == []
+
+    def test_its_meaning_is_worked_out_while_the_index_is_asked(self, owner, sailor, monkeypatch):
+        asked = threading.Event()
+
+        class Patient(_Meanings):
+            def embed(self, texts):
+                assert asked.wait(10)
+                return super().embed(texts)
+
+        def watched(execute, sql, params, many, context):
+            if "chat_searchwords" in sql or "tsquery" in sql:
+                asked.set()
+            return execute(sql, params, many, context)
+
+        monkeypatch.setattr(registry, "_embedder", Patient())
+        with connection.execute_wrapper(watched):
+            assert texts(owner, "boat", "message", "fact") == ["Owns a small ship"]
 
     def test_by_its_meaning_where_there_is_an_embedder(self, owner, sailor, scripted, monkeypatch):
         asked = "what is the name of my vessel"

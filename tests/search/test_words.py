@@ -17,6 +17,8 @@ from chat.search.words import LONGEST, placed, words
         ("The BOAT's wind", "the boat s wind"),
         ("Straße, CAFÉ, naïve Ärzte", "strasse cafe naive arzte"),
         ("cafe\u0301", "cafe"),
+        ("Łódź, Đà Nẵng, Søren, Ærø, Œuvre", "lodz da nang soren aero oeuvre"),
+        ("IĞDIR ığdır İstanbul", "igdir igdir istanbul"),
         ("我住在上海 since 2020", "我 住 在 上 海 since 2020"),
         ("東京でラーメン", "東 京 で ラ ー メ ン"),
         ("か\u3099", "が"),
