@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
-from urllib.parse import urlencode, urlsplit
 
 from channels.auth import AuthMiddlewareStack
 from channels.db import database_sync_to_async
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
 from django.http.request import split_domain_port, validate_host
-from django.shortcuts import resolve_url
 from django.utils import timezone, translation
-from django_htmx.http import HttpResponseClientRedirect
 
 from chat.actions.owners import local_owner, settings_of, zone_in
 from chat.actions.tokens import note_use
@@ -117,21 +114,6 @@ class LocalOwner:
         elif is_local():
             request.user = local_owner()
         return self.get_response(request)
-
-
-class LoginForFragments:
-    """Lead the whole page to the login where a fragment was asked for, which would land in its middle."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
-        login = resolve_url(settings.LOGIN_URL)
-        if request.headers.get("HX-Request") != "true" or not response.get("Location", "").startswith(login):
-            return response
-        page = urlsplit(request.headers.get("HX-Current-URL", "")).path or "/"
-        return HttpResponseClientRedirect(f"{login}?{urlencode({'next': page})}")
 
 
 class OwnersWay:
