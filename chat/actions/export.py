@@ -23,7 +23,7 @@ Nothing tells when it was made, and all is in a fixed order, so that the same li
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import date
 from functools import cache
 from itertools import groupby, islice
@@ -134,15 +134,18 @@ def conversations_of(owner: Any) -> Iterator[dict[str, Any]]:
         while here is not None and here not in listed:
             here, said = next(spoken, (None, iter(())))
         row = {**_row(chat, CONVERSATION), "topics": [_row(t, TOPIC) for t in topics.get(chat.pk, [])]}
-        row["messages"] = [_message(message) for message in said] if here == chat.pk else []
+        known = {topic["id"] for topic in row["topics"]}
+        row["messages"] = [_message(message, known) for message in said] if here == chat.pk else []
         yield row
         if here == chat.pk:
             here, said = next(spoken, (None, iter(())))
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: Message, topics: Collection[Any]) -> dict[str, Any]:
+    """Return a message, without a topic that was opened since they were read: no import could take it."""
     report = getattr(message, "report", None)
-    return {**_row(message, MESSAGE), "report": _row(report, REPORT) if report else None}
+    row = {**_row(message, MESSAGE), "report": _row(report, REPORT) if report else None}
+    return row if row["topic"] in topics else {**row, "topic": None}
 
 
 def _spoken(owner: Any) -> Iterator[Message]:

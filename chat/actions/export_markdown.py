@@ -16,8 +16,11 @@ from django.utils.translation import gettext as _
 from chat.models import Category, Role
 
 from .export import apps_of, conversations_of, facts_of
+from .outline import beneath
 
 _RULE = "\n---\n"
+# Headings of what was said stand below that of its chat.
+_OF_A_CHAT = 3
 
 
 def export_markdown(owner: Any) -> Iterator[bytes]:
@@ -67,10 +70,11 @@ def _chat(chat: dict[str, Any], app: str) -> Iterator[str]:
     yield f"{_RULE}\n### {title}\n\n{_line(app)} · {_when(chat['created_at'])}"
     for message in chat["messages"]:
         if message["replaced_by"] is None and message["content"].strip():
+            said = beneath(message["content"].strip("\n").rstrip(), _OF_A_CHAT)
             speaker = {Role.USER: _("You"), Role.ASSISTANT: _("Assistant")}.get(
                 message["role"], Role(message["role"]).label
             )
-            yield f"\n**{speaker}** · {_when(message['created_at'])}\n\n{message['content'].strip()}"
+            yield f"\n**{speaker}** · {_when(message['created_at'])}\n\n{said}"
 
 
 def _line(text: str) -> str:
@@ -78,7 +82,7 @@ def _line(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+    return "\n".join(f"> {line}".rstrip() for line in beneath(text, _OF_A_CHAT).split("\n"))
 
 
 def _when(moment: datetime) -> str:

@@ -15,20 +15,32 @@ logger = logging.getLogger(__name__)
 
 
 def with_contents(messages: Iterable[Message]) -> list[Message]:
-    """Return the messages with their contents, those of packed ones from their archives, in one query more.
+    """Return the messages with their contents, those of packed ones from their archives: a query more.
 
     What an archive does not give back is replaced by a sentence that says so. The rows are for reading:
     saving one would store its content twice.
     """
     rows = list(messages)
-    wanted = {m.archive_id for m in rows if m.archive_id is not None}
-    if not wanted:
-        return rows
-    archives = {archive.pk: read(archive) for archive in TopicArchive.objects.filter(pk__in=wanted)}
-    for m in rows:
-        if m.archive_id is not None:
-            m.content = archives.get(m.archive_id, {}).get(m.seq) or lost()
+    gone = _fill(rows)
+    if gone:
+        # They were unpacked, or packed anew, since their rows were read.
+        fresh = {m.pk: m for m in Message.objects.filter(pk__in=[m.pk for m in gone])}
+        still = {m.pk for m in _fill(fresh.values())}
+        for m in gone:
+            if m.pk in fresh and m.pk not in still:
+                m.content = fresh[m.pk].content
     return rows
+
+
+def _fill(rows: Iterable[Message]) -> list[Message]:
+    """Give messages the contents that their archives hold, and return those whose archive is not there."""
+    packed = [(m.archive_id, m) for m in rows if m.archive_id is not None]
+    wanted = {key for key, _message in packed}
+    found = TopicArchive.objects.filter(pk__in=wanted) if wanted else ()
+    archives = {archive.pk: read(archive) for archive in found}
+    for key, m in packed:
+        m.content = archives.get(key, {}).get(m.seq) or lost()
+    return [m for key, m in packed if key not in archives]
 
 
 def read(archive: TopicArchive) -> dict[int, str]:
