@@ -22,6 +22,8 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
+from .outputs import whole_file
+
 _DATABASE, _KEY, _MANIFEST = "memoryapp.sqlite3", "secret_key", "manifest.json"
 _FORMAT, _VERSION = "memoryapp-backup", 1
 # What SQLite keeps beside a database; without the database they say nothing.
@@ -42,25 +44,17 @@ def back_up(target: Path) -> None:
     Raises CommandError where it cannot be written; an earlier file of that name stays then.
     """
     source = database_file()
-    half = target.with_name(f"{target.name}.part")
-    try:
-        with TemporaryDirectory(dir=settings.DATA_DIR) as folder:
-            copy = Path(folder) / _DATABASE
-            _copy(source, copy)
-            _check(copy)
-            half.unlink(missing_ok=True)
-            half.touch(mode=0o600)
-            with zipfile.ZipFile(half, "w", zipfile.ZIP_DEFLATED) as archive:
-                made = datetime.now(UTC).isoformat(timespec="seconds")
-                about = {"format": _FORMAT, "version": _VERSION, "made_at": made}
-                archive.writestr(_MANIFEST, json.dumps(about))
-                archive.write(copy, _DATABASE)
-                if (key := Path(settings.DATA_DIR) / _KEY).exists():
-                    archive.write(key, _KEY)
-        half.replace(target)
-    except OSError as error:
-        half.unlink(missing_ok=True)
-        raise CommandError(f"{target} cannot be written: {error.strerror}.") from error
+    with whole_file(target) as half, TemporaryDirectory(dir=settings.DATA_DIR) as folder:
+        copy = Path(folder) / _DATABASE
+        _copy(source, copy)
+        _check(copy)
+        with zipfile.ZipFile(half, "w", zipfile.ZIP_DEFLATED) as archive:
+            made = datetime.now(UTC).isoformat(timespec="seconds")
+            about = {"format": _FORMAT, "version": _VERSION, "made_at": made}
+            archive.writestr(_MANIFEST, json.dumps(about))
+            archive.write(copy, _DATABASE)
+            if (key := Path(settings.DATA_DIR) / _KEY).exists():
+                archive.write(key, _KEY)
 
 
 def restore(source: Path, now: datetime) -> list[Path]:
@@ -151,11 +145,8 @@ def _unpack(archive: zipfile.ZipFile, name: str, target: Path) -> None:
 
 
 def _put_aside(path: Path, stamp: str) -> list[Path]:
-    if not path.exists():
-        return []
+    """Move a file away with what lies beside it; that alone too, or the next file would go on with it."""
     aside = path.with_name(f"{path.stem}-before-{stamp}{path.suffix}")
-    path.replace(aside)
-    for end in _BESIDE:
-        if (beside := path.with_name(path.name + end)).exists():
-            beside.replace(aside.with_name(aside.name + end))
-    return [aside]
+    ends = [end for end in ("", *_BESIDE) if path.with_name(path.name + end).exists()]
+    moved = [path.with_name(path.name + end).replace(aside.with_name(aside.name + end)) for end in ends]
+    return moved[:1]

@@ -69,6 +69,49 @@ def test_it_is_one_file_for_its_owners_eyes_with_database_and_key(lived, place, 
     assert names(place) == {"memoryapp.sqlite3", "secret_key"}
 
 
+def test_what_a_killed_restore_left_beside_is_not_taken_for_a_part_of_it(lived, place, tmp_path):
+    target = tmp_path / "mine.backup"
+    back_up(target)
+    here, log = place / "memoryapp.sqlite3", place / "memoryapp.sqlite3-wal"
+    with closing(sqlite3.connect(here)) as other:
+        other.execute("PRAGMA journal_mode=WAL")
+        other.execute("DELETE FROM chat_factevent")
+        other.execute("DELETE FROM chat_relationship")
+        other.commit()
+        written = log.read_bytes()
+    connection.close()
+    # The database was moved away already, its log not yet.
+    here.unlink()
+    log.write_bytes(written)
+    aside = restore(target, NOW)
+    assert document(local_owner()) == lived
+    assert [path.name for path in aside] == [
+        "memoryapp-before-20260301-120000.sqlite3-wal",
+        "secret_key-before-20260301-120000",
+    ]
+
+
+def test_a_full_disk_is_told_in_a_sentence_and_leaves_nothing(lived, place, tmp_path, monkeypatch):
+    def full(_source, _target):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr("chat.management.backups._copy", full)
+    with pytest.raises(CommandError, match=r"cannot be written: database or disk is full\.$"):
+        back_up(tmp_path / "mine.backup")
+    assert names(tmp_path) == {"data"}
+    assert names(place) == {"memoryapp.sqlite3", "secret_key"}
+
+
+def test_one_that_is_interrupted_leaves_nothing(lived, place, tmp_path, monkeypatch):
+    def interrupt(*_given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(zipfile.ZipFile, "write", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        back_up(tmp_path / "mine.backup")
+    assert names(tmp_path) == {"data"}
+
+
 def test_it_comes_back_and_what_was_here_is_kept_aside(lived, place, tmp_path):
     target = tmp_path / "mine.backup"
     back_up(target)

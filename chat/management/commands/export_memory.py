@@ -8,10 +8,11 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from chat.actions.export import export
 from chat.actions.export_markdown import export_markdown
+from chat.management.outputs import whole_file
 from chat.management.people import owner_named
 
 _FORMATS = {"json": export, "markdown": export_markdown}
@@ -42,15 +43,7 @@ class Command(BaseCommand):
                 # Whoever reads has enough; Python would try to flush once more at its end, and complain.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return
-        # Whole or not at all, and for its owner's eyes alone.
-        half = target.with_name(f"{target.name}.part")
-        try:
-            half.touch(mode=0o600)
-            with half.open("wb") as file:
-                for part in parts:
-                    file.write(part)
-            half.replace(target)
-        except OSError as error:
-            half.unlink(missing_ok=True)
-            raise CommandError(f"{target} cannot be written: {error.strerror}.") from error
+        with whole_file(target) as half, half.open("wb") as file:
+            for part in parts:
+                file.write(part)
         self.stderr.write(f"Written to {target}.")
