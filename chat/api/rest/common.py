@@ -162,6 +162,9 @@ def seen(if_match: str | None, *, needed: bool = False) -> list[str]:
                 _("Memory changes this by itself too. Send the etag that you read, as “If-Match”."),
             )
         return []
+    if if_match.isalnum():
+        # As it stands in the object, without a header's quotes.
+        return [if_match]
     given = parse_etags(if_match)
     # A weak or unreadable one never matches.
     return [] if given == ["*"] else [etag[1:-1] for etag in given if etag.startswith('"')] or [""]

@@ -89,6 +89,13 @@ def test_a_weak_or_broken_etag_never_matches(program, fact, tag):
     assert program("PATCH", f"facts/{fact.pk}", {"pinned": True}, if_match=tag).status_code == 412
 
 
+def test_the_etag_may_be_sent_as_it_stands_in_the_object(program, fact):
+    etag = program("GET", f"facts/{fact.pk}").json()["etag"]
+    path = f"facts/{fact.pk}"
+    assert program("PATCH", path, {"text": "I bake rye."}, if_match=etag).status_code == 200
+    assert program("PATCH", path, {"text": "I bake buns."}, if_match=etag).status_code == 412
+
+
 def test_a_star_matches_any(program, fact):
     assert program("PATCH", f"facts/{fact.pk}", {"pinned": True}, if_match="*").status_code == 200
 
