@@ -57,6 +57,7 @@ def send_message(
             place = next_place(conversation)
             asked = create(conversation, place, Role.USER, text)
             reply = create(conversation, place + 1, Role.ASSISTANT, "", state=MessageState.STREAMING)
+            _name_after(conversation, text)
             heard(conversation, asked)
             events.tell(owner.pk, "messages", conversation=str(conversation.pk))
     except IntegrityError as error:
@@ -91,8 +92,7 @@ def add_message(conversation: Conversation, role: str, text: str, **fields: Any)
     with transaction.atomic():
         message = append(conversation, Role(role), text, **fields)
         if message.role == Role.USER and text.strip():
-            if Conversation.objects.filter(pk=conversation.pk, title="").update(title=title_of(text)):
-                indexing.titled(conversation.pk)
+            _name_after(conversation, text)
             heard(conversation, message)
         else:
             topics.join(message)
@@ -223,6 +223,13 @@ def _new_conversation(owner: Any, app: App, text: str, temporary: bool) -> Conve
     made = Conversation.objects.create(owner=owner, app=app, title=title_of(text))
     indexing.titled(made.pk)
     return made
+
+
+def _name_after(conversation: Conversation, text: str) -> None:
+    """Call a conversation that a program began without a title by what is said first; in a transaction."""
+    untitled = Conversation.objects.filter(pk=conversation.pk, title="", temporary=False)
+    if untitled.update(title=title_of(text)):
+        indexing.titled(conversation.pk)
 
 
 def append(conversation: Conversation, role: Role, content: str, **fields: Any) -> Message:

@@ -181,8 +181,11 @@ def located(response: HttpResponse, name: str, *keys: Any) -> None:
 
 
 def create(request: Request, response: HttpResponse, key: str | None, make: Callable[[], Made]) -> Made:
-    """Make something once for each Idempotency-Key; the answer's header says where it was made before."""
-    asked = f"{request.method} {request.get_full_path()}\n".encode() + request.body
+    """Make something once for each Idempotency-Key; the answer's header says where it was made before.
+
+    How long a program waits for the answer makes nothing, so it tells no requests apart.
+    """
+    asked = f"{request.method} {request.path}\n".encode() + request.body
     made = once(request.auth, key or "", asked, make)
     if made.again:
         response.headers["Idempotency-Replayed"] = "true"

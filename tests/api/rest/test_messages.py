@@ -41,6 +41,16 @@ def test_who_does_not_wait_gets_202_and_reads_the_reply_later(program, here, scr
     assert program("GET", f"{answer.headers['Location']}?wait=20").json()["content"] == "Hello to you."
 
 
+def test_a_chat_without_a_title_is_called_by_what_is_said_first(program, here, scripted):
+    program("POST", f"{here}/messages", {"content": "How is bread made?\nAnd rye?"})
+    program("POST", f"{here}/messages", {"content": "And cake?"})
+    assert program("GET", here).json()["title"] == "How is bread made?"
+    secret = program("POST", "conversations", {"temporary": True}).json()["id"]
+    for more in ({}, {"reply": False}):
+        program("POST", f"conversations/{secret}/messages", {"content": "Psst"} | more)
+    assert program("GET", f"conversations/{secret}").json()["title"] == ""
+
+
 def test_a_reply_is_stopped_and_keeps_its_text(program, here, scripted):
     scripted.replies.append("Hello to you.")
     scripted.gate = threading.Semaphore(1)
@@ -138,6 +148,8 @@ def test_the_same_key_sends_once_and_tells_the_reply_as_it_is_now(program, here,
     again = program("POST", f"{here}/messages", body, idempotency_key="one")
     assert again.headers["Idempotency-Replayed"] == "true"
     assert (again.status_code, again.json()) == (201, first.json())
+    patient = program("POST", f"{here}/messages?wait=60", body, idempotency_key="one")
+    assert (patient.status_code, patient.json()) == (201, first.json())
     assert Message.objects.count() == 2
 
 
