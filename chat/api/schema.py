@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from chat.porting.storable import storable
+from chat.porting.storable import in_every_zone, storable
 
 
 def _now() -> datetime:
@@ -55,4 +55,8 @@ class Message(BaseModel):
     @field_validator("created_at")
     @classmethod
     def _with_a_zone(cls, value: datetime) -> datetime:
-        return value.astimezone() if value.tzinfo is None else value
+        try:
+            value = value.astimezone() if value.tzinfo is None else value
+        except OverflowError as error:
+            raise ValueError(str(error)) from error
+        return in_every_zone(value)

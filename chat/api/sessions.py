@@ -26,6 +26,7 @@ from .recent import newest_that_fit
 from .schema import Message, as_json
 
 logger = logging.getLogger(__name__)
+_MOST = 1_000_000_000  # rows; databases know no greater numbers than twice that
 _LONGEST_AGO = 36_500  # days; before there was anything
 
 
@@ -38,7 +39,9 @@ class Sessions:
 
     def create(self, system_prompt: str, metadata: dict[str, Any]) -> str:
         """Begin a session and return its id."""
-        kept = {"system_prompt": storable(system_prompt), "metadata": as_json(metadata)}
+        if not isinstance(metadata, dict):
+            raise ValueError(f"metadata is a dict, not {metadata!r}.")
+        kept = {"system_prompt": storable(system_prompt or ""), "metadata": as_json(metadata)}
         made = keeping.begin(self.owner, **kept, strategy=self.strategy)
         return str(made.pk)
 
@@ -88,7 +91,7 @@ class Sessions:
         shown = Count("messages", filter=Q(messages__replaced_by__isnull=True))
         rows = self._mine().listed().newest_first().annotate(message_count=shown)
         found: list[dict[str, Any]] = []
-        for key in rows.values_list("pk", flat=True)[: max(0, limit)]:
+        for key in rows.values_list("pk", flat=True)[: max(0, min(limit, _MOST))]:
             try:
                 found.extend(_entry(row) for row in rows.filter(pk=key))
             except (TypeError, ValueError) as error:

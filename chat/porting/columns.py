@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer
+
+from .storable import in_every_zone
 
 # What a column of whole numbers holds in every database.
 LARGEST = 2**31 - 1
@@ -28,16 +29,7 @@ def _shallow(value: dict[str, Any]) -> dict[str, Any]:
     raise ValueError(_DEEPEST)
 
 
-def _in_utc(value: datetime) -> datetime:
-    """Return a moment that has a name in UTC too: the first and the last day of all have some without."""
-    try:
-        value.astimezone(UTC)
-    except OverflowError as error:
-        raise ValueError(str(error)) from error
-    return value
-
-
-Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+Moment = Annotated[AwareDatetime, AfterValidator(in_every_zone)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_shallow)]
 
 

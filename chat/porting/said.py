@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from .problems import BadFile
 from .shapes import ConversationIn, MessageIn
+from .storable import in_every_zone
 
 # Names keys that another program did not make as UUIDs.
 _NAMES = UUID("6f1c2f0e-5c5f-5d59-9a0e-0e6f5b6a7c11")
@@ -39,8 +40,10 @@ def moment(value: Any, where: str) -> datetime:
     try:
         if isinstance(value, str):
             found = datetime.fromisoformat(value)
-            return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
-        return datetime.fromtimestamp(float(value), UTC)
+            found = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+        else:
+            found = datetime.fromtimestamp(float(value), UTC)
+        return in_every_zone(found)
     except (TypeError, ValueError, OverflowError, OSError) as error:
         raise BadFile(_("must be a date with a time"), where) from error
 

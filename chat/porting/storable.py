@@ -1,8 +1,26 @@
-"""What every database can hold of texts and of what JSON holds; imports no Django."""
+"""What can be kept and shown anywhere: texts, what JSON holds, moments; imports no Django."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
+
+# No zone is further from UTC.
+_FURTHEST = timedelta(days=1)
+
+
+def in_every_zone(value: datetime) -> datetime:
+    """Return an aware moment that has a name in every zone: the first and the last day of all have not.
+
+    A page that shows one of those, or finds it, would fail. Raises ValueError.
+    """
+    try:
+        there = value.astimezone(UTC)
+        if there - _FURTHEST < there + _FURTHEST:
+            return value
+    except OverflowError:
+        pass
+    raise ValueError("This moment is before or after all that a calendar has in every zone.")
 
 
 def storable(value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from chat.api import Message
@@ -48,3 +50,20 @@ def test_what_is_no_json_is_refused_in_words_and_nothing_is_begun(manager, value
     with pytest.raises(ValueError, match="JSON cannot hold this"):
         manager.save_message("s", Message(role="assistant", tool_calls=[{"a": value}]))
     assert not Conversation.objects.exists()
+
+
+ENDS = [end.replace(tzinfo=zone) for end in (datetime.min, datetime.max) for zone in (None, UTC)]
+
+
+@pytest.mark.parametrize("when", ENDS, ids=str)
+def test_a_moment_that_has_no_name_somewhere_is_refused_for_no_page_could_show_it(when):
+    with pytest.raises(ValueError, match="created_at"):
+        Message(role="user", content="Hi", created_at=when)
+    assert Message(role="user", content="Hi", created_at=when.replace(year=2500)).created_at.tzinfo
+
+
+def test_what_a_session_is_begun_with_is_an_object_and_a_text(manager):
+    with pytest.raises(ValueError, match="metadata is a dict"):
+        manager.create_session("", ["a"])
+    manager.create_session(None)
+    assert [entry["system_prompt"] for entry in manager.list_sessions(10**20)] == [""]

@@ -65,6 +65,8 @@ def place(found, path):
         (("conversations", 0, "topics", 1, "importance"), 2, "conversations[0].topics[1].importance"),
         (("facts", 2, "confidence"), 7, "facts[2].confidence"),
         (("facts", 2, "first_seen"), "9999-12-31T23:59:59-05:00", "facts[2].first_seen"),
+        (("facts", 2, "first_seen"), "9999-12-31T23:59:59Z", "facts[2].first_seen"),
+        (("facts", 2, "first_seen"), "0001-01-01T00:00:00+00:00", "facts[2].first_seen"),
         (("conversations", 0, "created_at"), "0001-01-01T00:00:00+05:00", "conversations[0].created_at"),
         (("facts", 2, "kind"), "weather", "facts[2].kind"),
         (("facts", 2, "text"), "x" * 301, "facts[2].text"),
