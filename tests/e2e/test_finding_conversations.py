@@ -50,6 +50,22 @@ def test_the_search_page_shows_results_once_and_goes_on_as_one_types(open_page, 
     expect(results.get_by_text("Write in the search box")).to_be_visible()
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_on_a_phone_the_search_page_has_its_own_box_and_a_way_back(open_page, made, scripted, dark):
+    made("Boats", "Trains")
+    page = open_page("/search/?q=boat", width=390, dark=dark)
+    results = page.get_by_role("region", name="Results")
+    box = results.get_by_role("searchbox", name="Search your chats")
+    expect(box).to_have_value("boat")
+    box.fill("train")
+    expect(results.locator("mark").first).to_have_text("Train")
+    expect(box).to_be_focused()
+    assert findings(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("link", name="Back to the chat").click()
+    page.wait_for_url("**/")
+
+
 def test_a_memory_that_was_found_opens_at_its_card(open_page, make_fact, scripted):
     make_fact("User owns a boat")
     page = open_page()
