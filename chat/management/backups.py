@@ -44,6 +44,8 @@ def back_up(target: Path) -> None:
     Raises CommandError where it cannot be written; an earlier file of that name stays then.
     """
     source = database_file()
+    if not source.exists():
+        raise CommandError(f"There is nothing to back up: {source} is not there.")
     with whole_file(target) as half, TemporaryDirectory(dir=settings.DATA_DIR) as folder:
         copy = Path(folder) / _DATABASE
         _copy(source, copy)

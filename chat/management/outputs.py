@@ -17,6 +17,9 @@ def whole_file(target: Path) -> Iterator[Path]:
     However the writing ends otherwise, an earlier file of that name stays and nothing else is left. Raises
     CommandError where disk or database do not let it be written.
     """
+    if target.exists() and not target.is_file():
+        # A file would take the place of a device, and cannot take a folder's.
+        raise CommandError(f"{target} is no file. Name one to write.")
     half = target.with_name(f"{target.name}.part")
     try:
         half.unlink(missing_ok=True)
@@ -28,5 +31,6 @@ def whole_file(target: Path) -> Iterator[Path]:
             half.unlink(missing_ok=True)
         if isinstance(error, OSError | sqlite3.Error):
             why = getattr(error, "strerror", None) or error
-            raise CommandError(f"{target} cannot be written: {why}.") from error
+            place = getattr(error, "filename", None) or target
+            raise CommandError(f"{place} cannot be written: {why}.") from error
         raise

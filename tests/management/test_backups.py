@@ -235,3 +235,10 @@ def test_a_place_that_is_not_there_is_told_and_nothing_is_left(lived, place, tmp
     with pytest.raises(CommandError, match="cannot be written"):
         back_up(tmp_path / "none" / "mine.backup")
     assert names(place) == {"memoryapp.sqlite3", "secret_key"}
+
+
+def test_where_there_is_no_database_there_is_nothing_to_back_up(place, tmp_path, monkeypatch):
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path / "none.sqlite3"))
+    with pytest.raises(CommandError, match="nothing to back up"):
+        back_up(tmp_path / "mine.backup")
+    assert names(tmp_path) == {"data"}

@@ -113,3 +113,14 @@ def test_an_unknown_owner_is_told(owner):
 def test_where_people_log_in_one_must_be_named(owner, server_mode):
     with pytest.raises(CommandError, match="--owner NAME"):
         said("export_memory")
+
+
+def test_a_name_in_a_file_cannot_give_the_terminal_orders(owner, tmp_path):
+    memories = [
+        {"id": f"{n}", "memory": "Likes tea", "user_id": f"ada{n}\x1b]52;c;aGE=\x07\nDone."} for n in (1, 2)
+    ]
+    (tmp_path / "mem0.json").write_text(json.dumps(memories))
+    shown = said("import_memory", tmp_path / "mem0.json", dry_run=True)
+    assert "--person: ada1" in shown
+    assert not {"\x1b", "\x07"} & set(shown)
+    assert shown.count("\nDone.") == 0

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from chat.management.health import State, examine
+from chat.terminal.harmless import in_a_line
 
 
 class Command(BaseCommand):
@@ -31,9 +32,8 @@ class Command(BaseCommand):
         }
         failed = 0
         for finding in examine(deep=options["deep"]):
-            self.stdout.write(
-                f"{style[finding.state](f'{finding.state.value:<7}')} {finding.topic:<12} {finding.text}"
-            )
+            state = style[finding.state](f"{finding.state.value:<7}")
+            self.stdout.write(f"{state} {finding.topic:<12} {in_a_line(finding.text)}")
             self.stdout.flush()
             failed += finding.state is State.BROKEN
         if failed:

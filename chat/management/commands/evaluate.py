@@ -17,6 +17,7 @@ from chat.management import evaluation
 from chat.management.engine_lock import lock_engine
 from chat.management.evaluation.cases import KINDS, Case
 from chat.management.evaluation.scoring import Score
+from chat.terminal.harmless import harmless, in_a_line
 
 _LOADING_SECONDS = 600.0
 _FAULTS = ("missed", "extra", "traps", "wrong_category", "missing", "not_lost", "unwanted", "errors")
@@ -43,7 +44,7 @@ class Command(BaseCommand):
         try:
             cases = evaluation.load(options["kind"], options["file"])
         except evaluation.CaseError as problem:
-            raise CommandError(str(problem)) from problem
+            raise CommandError(harmless(str(problem))) from problem
         if options["model"]:
             os.environ["MODEL"] = options["model"]
         lock = lock_engine(settings.DATA_DIR, "evaluate")
@@ -68,7 +69,9 @@ class Command(BaseCommand):
             score = evaluation.judge(case, pipeline.run(case))
             scores.append(score)
             if not quiet:
-                self.stdout.write(f"{'ok  ' if score.correct else 'FAIL'} {score.id}  {_in_words(score)}")
+                self.stdout.write(
+                    f"{'ok  ' if score.correct else 'FAIL'} {in_a_line(f'{score.id}  {_in_words(score)}')}"
+                )
                 self.stdout.flush()
         return scores
 

@@ -14,6 +14,7 @@ from chat.actions.importing.words import rows_of, title_of
 from chat.actions.messages import Refused
 from chat.management.people import owner_named
 from chat.porting.problems import BadFile
+from chat.terminal.harmless import harmless, in_a_line
 
 # Lines about what is not taken; more of them nobody reads in a terminal.
 _MOST_REFUSALS = 50
@@ -48,19 +49,20 @@ class Command(BaseCommand):
         try:
             outcome = work(owner, options["file"], chosen)
         except (BadFile, Refused) as problem:
-            raise CommandError(f"Nothing was imported. {problem}") from problem
+            raise CommandError(f"Nothing was imported. {harmless(str(problem))}") from problem
         except OSError as error:
             raise CommandError(f"{options['file']} cannot be read: {error.strerror}.") from error
-        self.stdout.write(f"{options['file'].name}: {title_of(outcome.source)}")
+        # What stands in the file is somebody else's, and may hold what a terminal obeys.
+        self.stdout.write(f"{in_a_line(options['file'].name)}: {title_of(outcome.source)}")
         for row in rows_of(outcome):
             counts = ", ".join(f"{count} {word}" for word, count in row.told)
             self.stdout.write(f"{row.what}: {counts}")
         for note in outcome.notes:
-            self.stdout.write(note)
+            self.stdout.write(in_a_line(note))
         for refusal in outcome.refusals[:_MOST_REFUSALS]:
-            self.stdout.write(f"Not taken: {refusal.what}: {refusal.why}")
+            self.stdout.write(in_a_line(f"Not taken: {refusal.what}: {refusal.why}"))
         if (more := len(outcome.refusals) - _MOST_REFUSALS) > 0:
             self.stdout.write(f"… and {more} more.")
         if outcome.persons:
-            self.stdout.write(f"Say whose are yours with --person: {', '.join(outcome.persons)}")
+            self.stdout.write(in_a_line(f"Say whose are yours with --person: {', '.join(outcome.persons)}"))
         self.stdout.write("Nothing was changed." if options["dry_run"] else "Done.")

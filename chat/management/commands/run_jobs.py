@@ -20,6 +20,7 @@ from chat.jobs.runner import JobRunner, run_due
 from chat.jobs.warm import warm, warm_prompts
 from chat.llm.registry import ModelState, Status, registry
 from chat.management.engine_lock import EngineTaken, lock_engine
+from chat.terminal.harmless import in_a_line
 
 _LOADING_SECONDS = 600.0
 
@@ -100,7 +101,7 @@ class Command(BaseCommand):
     def _tell(self, status: Status) -> None:
         if status.state in (ModelState.MISSING, ModelState.FAILED, ModelState.AWAY):
             mend = f" Mend it with `{status.command}`." if status.command else ""
-            self.stderr.write(f"{status.sentence}{mend} Work that needs the model waits.")
+            self.stderr.write(in_a_line(f"{status.sentence}{mend} Work that needs the model waits."))
 
 
 def _close_after(stop: threading.Event) -> None:
