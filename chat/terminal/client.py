@@ -165,8 +165,10 @@ def _pieces(chunk: Any) -> Iterator[tuple[str, str]]:
 def _refusal(response: httpx2.Response) -> Said:
     try:
         body = response.json()
-        sentence = body["error"]["message"] if "error" in body else body["detail"]
-    except (ValueError, KeyError, TypeError):
+        # Where there are errors, those say more than that there are some.
+        errors = " ".join(one["detail"] for one in body.get("errors") or [])
+        sentence = body["error"]["message"] if "error" in body else errors or body["detail"]
+    except (ValueError, KeyError, TypeError, AttributeError):
         sentence = _("The server answered with %d.") % response.status_code
     return (Gone if response.status_code == 404 else Said)(sentence)
 
@@ -177,5 +179,5 @@ def _is_unheard(problem: Exception) -> bool:
 
 def _lost(problem: Exception) -> str:
     if _is_unheard(problem):
-        return _("memoryapp was closed. What you wrote before is saved; start the chat again.")
+        return _("memoryapp is not running. What you wrote before is saved; start it again and go on here.")
     return _("The connection to memoryapp was lost. What was written so far is saved.")

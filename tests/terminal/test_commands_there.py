@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from uuid import UUID
 
@@ -165,6 +166,10 @@ class TestMemory:
         )
         fact = Fact.objects.get()
         assert (fact.mention_count, fact.origin, fact.confidence) == (2, "told", 0.9)
+
+    @pytest.mark.parametrize("command", ["remember", "unlearn", "load"])
+    def test_too_many_words_are_told_how_many_may_be(self, typed, command):
+        assert re.fullmatch(r"String should have at most \d+ characters\n", typed(f"/{command} {'x' * 3000}"))
 
     def test_the_memory_that_is_meant_is_the_one_that_the_browser_means(self, typed, owner, make_fact, ours):
         make_fact("Likes tea")

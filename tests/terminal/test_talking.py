@@ -150,9 +150,9 @@ def test_at_the_end_of_a_pipe_it_says_whether_all_went_well(talk, scripted):
 
 def test_a_server_that_is_gone_is_told_in_a_sentence(owner):
     client = Client("http://127.0.0.1:9", "mem_none")
-    with pytest.raises(Said, match="memoryapp was closed"):
+    with pytest.raises(Said, match="memoryapp is not running"):
         list(client.ask("Hello", {}))
-    with pytest.raises(Said, match="memoryapp was closed"):
+    with pytest.raises(Said, match="memoryapp is not running"):
         client.get("facts")
 
 
