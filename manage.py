@@ -79,6 +79,15 @@ def settle_streams():
 def run(command):
     # type: (str) -> int
     """Runs a command and returns its exit code."""
+    if command in ("", "help", "-h", "--help") and len(sys.argv) < 3:
+        from memoryapp.overview import overview
+
+        print(overview())
+        return 0
+    if command == "help" and sys.argv[2] in ("start", "test", "mcp"):
+        # Django knows nothing of these.
+        command = sys.argv[2]
+        sys.argv[1:] = [command, "--help"]
     if command in ("start", "test"):
         from memoryapp.bootstrap.cli import main as bootstrap
 

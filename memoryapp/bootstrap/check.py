@@ -17,6 +17,11 @@ BROWSER_TESTS = "tests/e2e"
 # One process a core, and a file never in two of them. More than four want more memory than they save time.
 _SIDE_BY_SIDE = ["--numprocesses=logical", "--maxprocesses=4", "--dist=loadfile"]
 _NO_TESTS = 5  # pytest's exit code
+_USAGE = """usage: manage.py test [--install-only] [arguments of pytest]
+
+Installs what the tests need and runs all of them, or what pytest's arguments name.
+
+  --install-only  install it and run nothing"""
 
 
 def test(arguments: Sequence[str]) -> int:
@@ -24,6 +29,9 @@ def test(arguments: Sequence[str]) -> int:
 
     `--install-only` stops after setting up.
     """
+    if {"-h", "--help"} & {*arguments}:
+        say(_USAGE)
+        return 0
     given = [argument for argument in arguments if argument != "--install-only"]
     with exclusive() as keep:
         interpreter, lock, _ = ensure_runtime(keep)

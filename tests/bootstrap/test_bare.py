@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from memoryapp.env import ROOT
+from memoryapp.overview import COMMANDS
 
 
 def test_manage_py_can_be_read_by_python_3_6() -> None:
@@ -64,3 +67,24 @@ def test_a_copy_without_the_lock_names_the_missing_file(tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert "requirements.txt is missing" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_without_a_command_it_says_which_there_are() -> None:
+    named = {path.stem for path in (ROOT / "chat" / "management" / "commands").glob("[a-z]*.py")}
+    assert {name for name, _does in COMMANDS} == (named - {"makemessages"}) | {"start", "test", "mcp"}
+    for asked in ([], ["help"], ["--help"]):
+        ended = subprocess.run(
+            [sys.executable, "-S", "manage.py", *asked], cwd=ROOT, capture_output=True, text=True
+        )
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert all(f"  {name} " in ended.stdout for name, _does in COMMANDS)
+
+
+@pytest.mark.parametrize("command", ["start", "test", "mcp"])
+def test_help_of_a_command_that_django_does_not_know(command: str) -> None:
+    for asked in (["help", command], [command, "--help"]):
+        ended = subprocess.run(
+            [sys.executable, "manage.py", *asked], cwd=ROOT, capture_output=True, text=True
+        )
+        assert ended.returncode == 0
+        assert ended.stdout.startswith(f"usage: manage.py {command}")
