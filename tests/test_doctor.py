@@ -268,7 +268,7 @@ class TestServer:
     def test_one_that_is_away_is_broken(self) -> None:
         (found,) = remote(Choice("http://127.0.0.1:9", fixed=True))
         assert found.state is State.BROKEN
-        assert "Couldn't reach the model" in found.text
+        assert "Couldn't reach the model. Is the server running?" in found.text
 
     def test_an_address_that_cannot_be_is_told_with_where_to_correct_it(self) -> None:
         (found,) = remote(Choice("http://example.com", fixed=True))

@@ -14,6 +14,7 @@ from chat.llm.registry import ModelState, registry
 from chat.llm.remote.address import Address, BadAddress, parse
 from chat.llm.remote.capabilities import Capabilities
 from chat.llm.remote.provider import RemoteProvider
+from chat.llm.remote.troubles import told_alone
 from chat.llm.remote.wire import Patience
 from chat.llm.types import ProviderError
 from memoryapp import provider as kept
@@ -94,7 +95,7 @@ def try_out(
     try:
         return provider.connect()
     except ProviderError as problem:
-        raise Refused(str(problem)) from problem
+        raise Refused(told_alone(problem)) from problem
     finally:
         provider.close()
 

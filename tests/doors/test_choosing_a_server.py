@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import stat
 import sys
@@ -136,6 +137,9 @@ def test_a_server_that_cannot_be_used_is_told_in_words(ours_htmx, owner):
         answer = post(ours_htmx, do="test", url=server.url)
     assert "does not accept the key" in answer.content.decode()
     assert "This works" not in answer.content.decode()
+    answer = html.unescape(post(ours_htmx, do="test", url="http://127.0.0.1:9").content.decode())
+    assert "Couldn't reach the model." in answer
+    assert "Your message" not in answer
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ LOADING = "The model's server is still loading the model."
 CLOSED = "The model has been shut down."
 UNTRUSTED = "This machine does not trust the certificate of the model's server."
 NOT_SECURE = "The model's server does not speak https at this address."
+NO_CREDIT = "The account at the model's server has no credit left."
 REFUSED_KEY = "The model's server does not accept the key."
 NO_SUCH_MODEL = "The model's server has no model of this name."
 NO_MODEL = "The model's server lists no model. Load one there, or enter the name of one."
@@ -63,6 +64,11 @@ class Refusal(ProviderError):
         self.text = text
 
 
+def told_alone(problem: ProviderError) -> str:
+    """Return what went wrong, for somebody who has sent no message."""
+    return str(problem).removesuffix(" Your message is saved.")
+
+
 def of_transport(error: Exception, *, begun: bool) -> ProviderError:
     """Return what a failed connection means; `begun` once text had come."""
     if begun:
@@ -85,9 +91,11 @@ def of_answer(status: int, body: bytes, headers: httpx2.Headers) -> ProviderErro
         return ProviderError(MOVED)
     if status in (401, 403):
         return ProviderError(REFUSED_KEY)
+    text = _told(body)
+    if status == 402 or (status == 429 and "insufficient_quota" in text):
+        return ProviderError(NO_CREDIT)
     if status == 429:
         return ServerBusy(BUSY, _seconds(headers.get("retry-after")))
-    text = _told(body)
     if status == 503:
         return ServerBusy(
             LOADING if "loading" in text.lower() else BUSY, _seconds(headers.get("retry-after"))

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from chat.llm.types import ModelNotReady, ProviderError
 
 from .provider import RemoteProvider
+from .troubles import told_alone
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +54,7 @@ class Watch:
             except ProviderError as problem:
                 if self._over.is_set():
                     return
-                logger.warning("the model's server: %s", problem)
+                logger.warning("the model's server: %s", told_alone(problem))
                 self._away(problem)
                 self._wake.wait(pause if isinstance(problem, ModelNotReady) else _AFTER_REFUSAL)
                 pause = min(2 * pause, _LONGEST_PAUSE)

@@ -8,6 +8,7 @@ from pathlib import Path
 from chat.llm.remote.address import BadAddress, parse
 from chat.llm.remote.capabilities import Binding, Capabilities
 from chat.llm.remote.provider import RemoteProvider
+from chat.llm.remote.troubles import ServerAway, told_alone
 from chat.llm.types import ProviderError
 from memoryapp.provider import Choice, path
 
@@ -33,7 +34,8 @@ def remote(choice: Choice) -> Iterator[Finding]:
     try:
         yield _told(address.host, provider.connect())
     except ProviderError as problem:
-        yield broken("model", f"{address.host}: {problem} Is the server running?")
+        away = " Is the server running?" if isinstance(problem, ServerAway) else ""
+        yield broken("model", f"{address.host}: {told_alone(problem)}{away}")
     finally:
         provider.close()
     if not choice.fixed:

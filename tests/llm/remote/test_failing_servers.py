@@ -79,6 +79,8 @@ def test_a_server_that_falls_silent_is_waited_for_so_long_and_no_longer(connecte
             "longer than the model's window",
         ),
         ((401, {}), ProviderError, "does not accept the key"),
+        ((402, {}), ProviderError, "no credit left"),
+        ((429, {"error": {"code": "insufficient_quota"}}), ProviderError, "no credit left"),
         ((307, {}, {"location": "/elsewhere"}), ProviderError, "sends requests on"),
         ((404, {"error": "The model `m` does not exist"}), ProviderError, "no model of this name"),
         ((500, {"error": "oh"}), ProviderError, "refused the request"),
