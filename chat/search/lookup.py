@@ -6,9 +6,10 @@ from typing import Any
 
 from django.db import connection
 
+from chat.models import SearchEntry
 from chat.models.search import shelf_of
 
-from .query import Query, fts5, tsquery
+from .query import Part, Query, fts5, tsquery
 
 # What stands in no list is not found: chats on their way out, temporary ones, what was replaced. SQLite walks
 # its index from the end as far as the limit needs; PostgreSQL's planner chooses.
@@ -38,12 +39,25 @@ def newest(
     """Return the keys of an owner's newest entries that hold all that a query asks for, newest first.
 
     Of titles or else of messages; with keys from `after` to `before`. Where whole words fill the limit,
-    beginnings are not looked for: they would rank lower, and of a common word they take long to gather.
+    beginnings are not looked for: they would rank lower, and of a common word they take long to gather. So
+    where the words before it stand in few entries, these are looked through instead.
     """
     keys = _newest(owner, query.closed, limit, titles, after, before)
-    if query != query.closed and len(keys) < limit:
-        keys = sorted({*keys, *_newest(owner, query, limit, titles, after, before)}, reverse=True)
-    return keys
+    if query == query.closed or len(keys) >= limit:
+        return keys
+    *before_it, typed = query.parts
+    if before_it:
+        few = _newest(owner, Query(tuple(before_it)), limit, titles, after, before)
+        if len(few) < limit:
+            return _in_which_begins(owner, typed, few)
+    return sorted({*keys, *_newest(owner, query, limit, titles, after, before)}, reverse=True)
+
+
+def _in_which_begins(owner: Any, part: Part, keys: list[int]) -> list[int]:
+    beginnings = [f" {' '.join(spelling)}" for spelling in part.spellings]
+    rows = SearchEntry.objects.for_owner(owner).filter(pk__in=keys).values_list("pk", "words")
+    there = {key for key, words in rows if any(begins in f" {words}" for begins in beginnings)}
+    return [key for key in keys if key in there]
 
 
 def _newest(owner: Any, query: Query, limit: int, titles: bool, after: int, before: int) -> list[int]:

@@ -28,9 +28,13 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from chat.actions import indexing  # noqa: E402
+from chat.actions import indexing, vectors  # noqa: E402
 from chat.actions.owners import default_app, ensure_owner, local_owner  # noqa: E402
 from chat.jobs.indexing import sweep_index  # noqa: E402
+from chat.llm import weights  # noqa: E402
+from chat.llm.embedder import Embedder  # noqa: E402
+from chat.llm.registry import registry  # noqa: E402
+from chat.llm.scripted import ScriptedProvider  # noqa: E402
 from chat.models import Conversation, Fact, Message, Role, SearchEntry  # noqa: E402
 from chat.search.finding import find  # noqa: E402
 from tests.benchmarks.more_talk import MORE  # noqa: E402
@@ -127,6 +131,19 @@ def plant_facts(owner: Any, count: int = 150) -> None:
     )
 
 
+def with_meaning(owner: Any) -> bool:
+    """Embed the facts and use the embedder, as the server does; False where its weights are not here."""
+    entry = weights.embedder()
+    if not weights.is_present(entry):
+        return False
+    paths = {path.suffix: path for path in (weights.path_of(entry, file) for file in entry.files)}
+    embedder = Embedder(paths[".onnx"], paths[".json"])
+    facts = list(Fact.objects.for_owner(owner))
+    vectors.store(facts, list(embedder.embed([fact.text for fact in facts])), embedder.name)
+    registry.use(ScriptedProvider(), embedder=embedder)
+    return True
+
+
 def filled() -> tuple[float, float]:
     """Fill the index as the background does; returns the longest transaction and the whole, in seconds."""
     held: list[float] = []
@@ -165,6 +182,7 @@ def main() -> int:
     for user, count, seed in ((other, half, 1), (owner, MESSAGES, 2), (other, OTHERS - half, 3)):
         plant(user, count, seed)
     plant_facts(owner)
+    print("the embedder works too" if with_meaning(owner) else "the embedder's weights are not here")
     before = size()
     print(f"{MESSAGES:,} messages of the owner, {OTHERS:,} of another; the database has {before:.0f} MB")
     longest, seconds = filled()

@@ -58,6 +58,16 @@ class TestWords:
         assert texts(owner, "win sailboat") == []
         assert texts(owner, '"sai"') == []
 
+    def test_a_beginning_after_words_that_stand_in_few_messages(self, owner, say, monkeypatch):
+        chat = say("Weather", "Zanzibar has themes, e-mail and air.")
+        say("Sea", "The theory of zanzibar.", chat)
+        wanted = {"zanzibar the": 2, "zanzibar them": 1, "zanzibar e-ma": 1, "zanzibar hem": 0, "sea the": 0}
+        wanted |= {"zanzibar e-mail a": 0, "zanzibar ai": 1, "nothing the": 0, "zanzibar münchen": 0}
+        assert {query: len(texts(owner, query)) for query in wanted} == wanted
+        # As many as are looked at: then the index is asked.
+        monkeypatch.setattr("chat.search.finding.WINDOW", 2)
+        assert {query: len(texts(owner, query)) for query in wanted} == wanted
+
     def test_phrases_in_quotes(self, owner, say):
         say("Weather", "A fair wind.", say("Sea", "The wind is fair."))
         assert texts(owner, '"fair wind"') == ["A [fair wind]."]
@@ -301,5 +311,6 @@ def test_among_a_thousand_messages_it_takes_a_fixed_number_of_queries(owner, dja
     # Titles, messages, those side by side, and the rows of both; facts; what the page shows.
     with django_assert_num_queries(7):
         assert len(find(owner, "boat number").hits) == 30
-    with django_assert_num_queries(5):
+    # For titles and messages two times the index, and the titles in which the last word may begin; facts.
+    with django_assert_num_queries(6):
         assert find(owner, "chat boat").hits == []

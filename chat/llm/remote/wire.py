@@ -27,6 +27,8 @@ from .events import Json, choice_of, is_last
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+# A server may close a connection that was kept open in the moment in which it is used again.
+_CLOSED_MEANWHILE = (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +195,11 @@ class Wire:
     async def _plain(self, method: str, url: str, body: Json | None, seconds: float | None = None) -> Any:
         try:
             async with asyncio.timeout(seconds or self.patience.answer):
-                response = await (await self._reached()).request(method, url, json=body)
+                client = await self._reached()
+                try:
+                    response = await client.request(method, url, json=body)
+                except _CLOSED_MEANWHILE:
+                    response = await client.request(method, url, json=body)
         except (httpx2.HTTPError, OSError, TimeoutError) as error:
             raise troubles.of_transport(error, begun=False) from error
         if (

@@ -31,6 +31,14 @@ def test_what_fails_before_its_first_word_is_tried_again(connected):
         assert not provider.trouble.is_set()
 
 
+def test_a_connection_that_the_server_had_just_closed_is_no_trouble(connected):
+    with pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as server:
+        provider = connected(server)
+        closed = iter([(200, iter([None]), {"content-length": "99"}), MODELS])
+        server.paths["/v1/models"] = lambda body: next(closed)
+        assert provider._wire.get(f"{server.url}/v1/models") == MODELS
+
+
 def test_after_some_tries_it_is_said_that_the_model_cannot_be_reached(connected):
     with pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as server:
         provider = connected(server)
