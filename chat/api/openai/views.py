@@ -9,6 +9,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
+from django.db import DatabaseError
 from django.http import HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.urls import path, re_path
 from django.utils.translation import gettext as _
@@ -76,10 +77,14 @@ async def _streamed(asked: Asked, answer: Answer) -> AsyncIterator[str]:
 
 
 async def _end(asked: Asked) -> None:
-    if asked.saying.key:
-        await sync_to_async(repeats.told)(asked.saying)
-    if asked.conversation.temporary and asked.run.state == MessageState.COMPLETE:
-        await sync_to_async(borrowed.await_more)(asked.conversation.pk)
+    """Note that a reply came to its end; one that cannot be noted is told all the same."""
+    try:
+        if asked.saying.key:
+            await sync_to_async(repeats.told)(asked.saying)
+        if asked.conversation.temporary and asked.run.state == MessageState.COMPLETE:
+            await sync_to_async(borrowed.await_more)(asked.conversation.pk)
+    except DatabaseError:
+        logger.exception("the end of a reply at /v1 could not be noted")
 
 
 def _begin(request: HtmxHttpRequest) -> Asked:

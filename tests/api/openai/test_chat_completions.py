@@ -6,6 +6,7 @@ from typing import Any
 
 import openai
 import pytest
+from django.db import OperationalError
 
 from chat.llm.registry import ModelState, Status, registry
 from chat.llm.types import ProviderError
@@ -86,6 +87,23 @@ def test_half_a_reply_is_not_taken_for_a_whole_one(client, scripted, gate):
         with pytest.raises(openai.InternalServerError) as problem:
             asked.result(20)
     assert told(problem) == "You stopped this reply."
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_held_database_at_the_end_keeps_no_reply_back(ask, scripted, monkeypatch, stream):
+    def held(*args):
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr("chat.actions.borrowed.await_more", held)
+    monkeypatch.setattr("chat.actions.idempotency.let_go", held)
+    scripted.replies.append(TEXT)
+    answer = ask("Where?", stream=stream)
+    if stream:
+        *pieces, last = answer
+        assert "".join(piece.choices[0].delta.content or "" for piece in pieces) == TEXT
+        assert last.choices[0].finish_reason == "stop"
+    else:
+        assert answer.choices[0].message.content == TEXT
 
 
 class TestStreamed:
