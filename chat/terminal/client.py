@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, suppress
 from typing import Any
 from uuid import uuid4
@@ -35,13 +35,14 @@ class Client:
         secret: str,
         *,
         find: Callable[[], str] = str,
+        headers: Mapping[str, str] | None = None,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         self._find = find
-        headers = {"Authorization": f"Bearer {secret}"}
+        sent = {**(headers or {}), "Authorization": f"Bearer {secret}"}
         # No proxy may come between two programs of one machine, and read what is said and the token.
         self._http = httpx2.Client(
-            base_url=address, headers=headers, timeout=_TIMEOUT, transport=transport, trust_env=False
+            base_url=address, headers=sent, timeout=_TIMEOUT, transport=transport, trust_env=False
         )
 
     def close(self) -> None:

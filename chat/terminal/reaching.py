@@ -79,6 +79,18 @@ def _running() -> str | None:
     return None
 
 
+def headers() -> dict[str, str]:
+    """Return with which headers a server lets this machine in that people reach by its name.
+
+    It knows no 127.0.0.1, and expects that a proxy before it has spoken TLS.
+    """
+    if settings.MODE == "local":
+        return {}
+    names = [name for name in settings.ALLOWED_HOSTS if not name.startswith((".", "*"))]
+    proxied = getattr(settings, "SECURE_PROXY_SSL_HEADER", None)
+    return ({"Host": names[0]} if names else {}) | ({"X-Forwarded-Proto": "https"} if proxied else {})
+
+
 def found() -> str:
     """Return where the server is now, "" where none runs: one that is started again is at another place."""
     try:
@@ -102,6 +114,8 @@ def _started(model: str, errors: IO[str]) -> subprocess.Popen[str]:
     command = [sys.executable, str(ROOT / "manage.py"), "serve", "--no-browser", "--port", "0", "--until-eof"]
     environment = dict(os.environ) | ({"MODEL": model} if model else {})
     environment.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
+    # It is for this terminal alone, on this machine's own address: nobody speaks TLS with it.
+    environment["SSL_REDIRECT"] = "false"
     # A session of its own: Ctrl-C here stops a reply and not the server.
     return subprocess.Popen(
         command,

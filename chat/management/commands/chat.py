@@ -19,7 +19,7 @@ from chat.management.people import owner_named
 from chat.terminal.client import Client, Gone, Said
 from chat.terminal.commands import Talk, obey
 from chat.terminal.harmless import harmless
-from chat.terminal.reaching import found, server, token
+from chat.terminal.reaching import found, headers, server, token
 from chat.terminal.screen import Lines, Screen, is_coloured
 from chat.terminal.talking import talk_until_end
 
@@ -49,7 +49,7 @@ class Command(BaseCommand):
             if language := settings_of(owner.pk).language:
                 translation.activate(language)
             with token(owner) as secret:
-                client = Client(address, secret, find=found)
+                client = Client(address, secret, find=found, headers=headers())
                 try:
                     well = self._chat(Talk(client, screen, options["app"]), options["conversation"])
                 except Said as reason:
