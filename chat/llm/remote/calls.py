@@ -30,6 +30,12 @@ class Request:
     finish: Finish = "stop"
     began: float = field(default_factory=time.monotonic)
 
+    def note_word(self) -> None:
+        """Note when a word of it came, and when the first one did."""
+        self.usage.seconds = time.monotonic() - self.began
+        if self.usage.first_token_seconds is None:
+            self.usage.first_token_seconds = self.usage.seconds
+
 
 class RemoteStream:
     """Text of one reply as it comes; the server is asked when the iteration begins."""

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 from chat.llm import meter
@@ -203,6 +204,8 @@ class RemoteProvider:
                     self.trouble.set()
                     raise
                 pause, tries = max(_PAUSES[tries], getattr(problem, "after", 0.0)), tries + 1
+            except troubles.Refusal as refusal:
+                found = self._without_what_is_refused(request, found, refusal)
             except troubles.BrokenOff:
                 self.trouble.set()
                 raise
@@ -212,6 +215,18 @@ class RemoteProvider:
             if pause and request.stop.wait(min(pause, 10.0)):
                 break
         request.finish = "cancelled"
+
+    def _without_what_is_refused(
+        self, request: Request, found: Capabilities, refusal: troubles.Refusal
+    ) -> Capabilities:
+        """Word requests otherwise from now on; raises the refusal where that would not help."""
+        manner = found.manner.after(refusal, self._body(request, found))
+        if manner is None:
+            raise refusal
+        reworded = replace(found, manner=manner)
+        if self._found is found:  # and not another probe's meanwhile
+            self._found = reworded
+        return reworded
 
     def _stopped(self, ticket: Pass) -> None:
         ticket.hang_up()
@@ -236,7 +251,7 @@ class RemoteProvider:
                     break
                 piece = thoughts.take(letters.take(self._read(event, request, found, thoughts)))
                 if piece:
-                    self._note_time(request)
+                    request.note_word()
                     ticket.firm = not request.background
                     written += len(piece)
                     yield piece
@@ -269,11 +284,6 @@ class RemoteProvider:
         text = text_of(message)
         request.usage.completion_tokens += bool(text)
         return text
-
-    def _note_time(self, request: Request) -> None:
-        request.usage.seconds = time.monotonic() - request.began
-        if request.usage.first_token_seconds is None:
-            request.usage.first_token_seconds = request.usage.seconds
 
     def _body(self, request: Request, found: Capabilities) -> Json:
         seat = None

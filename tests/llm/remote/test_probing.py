@@ -142,6 +142,25 @@ def test_parameters_that_a_server_does_not_take_are_left_out_or_renamed():
         provider.close()
 
 
+def test_what_is_only_sent_with_a_stream_is_left_out_where_it_is_refused():
+    def old(body):
+        if "stream_options" in body:
+            return 422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "stream_options"]}]}
+        return chat("Hello there.")(body)
+
+    with pretending(v1__models=MODELS, v1__chat__completions=old) as server:
+        provider = RemoteProvider(parse(server.url))
+        provider.connect()
+        for _ in range(2):
+            assert "".join(provider.stream(ASK, slot="s")) == "Hello there."
+        sent = [body for body in server.bodies("/v1/chat/completions") if body.get("stream")]
+        assert ["stream_options" in body for body in sent] == [True, False, False]
+        server.paths["/v1/chat/completions"] = (400, {"error": "temperature"})
+        with pytest.raises(ProviderError, match="refused the request"):
+            list(provider.stream(ASK, slot="s"))
+        provider.close()
+
+
 def test_where_no_system_message_is_taken_it_goes_to_the_user():
     def without_system(body):
         if any(m["role"] == "system" for m in body["messages"]):
