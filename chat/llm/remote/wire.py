@@ -176,8 +176,9 @@ class Wire:
                 headers=headers,
                 timeout=waits,
                 follow_redirects=False,
-                # A proxy that leads out of a private network knows no way into it.
+                # A proxy that leads out of a private network knows no way into it; SSL_CERT_FILE may well.
                 trust_env=not self.address.private,
+                verify=httpx2.create_ssl_context(trust_env=True),
             )
         return self._client
 

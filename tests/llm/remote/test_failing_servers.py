@@ -158,27 +158,19 @@ def test_a_call_that_is_under_way_when_the_model_is_shut_down_ends_with_a_senten
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
-def test_a_certificate_that_nobody_vouches_for_and_a_server_without_one_are_told_apart(tmp_path):
-    made = [
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-subj",
-        "/CN=localhost",
-        "-out",
-        "cert",
-        "-keyout",
-        "key",
-    ]
+def test_a_certificate_that_nobody_vouches_for_and_a_server_without_one_are_told_apart(tmp_path, monkeypatch):
+    made = ["-x509", "-newkey", "rsa:2048", "-nodes", "-out", "cert", "-keyout", "key"]
+    made += ["-subj", "/CN=fox", "-addext", "subjectAltName=IP:127.0.0.1"]
     subprocess.run(["openssl", "req", *made], cwd=tmp_path, check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "cert", tmp_path / "key")
     with pretending(v1__models=MODELS) as server:
         assert why_not(server.url.replace("http:", "https:")) == troubles.NOT_SECURE
-    with pretending(tls=context, v1__models=MODELS) as server:
+    with pretending(tls=context, v1__models=(401, {})) as server:
         assert why_not(server.url.replace("http:", "https:")) == troubles.UNTRUSTED
         assert not server.asked
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert"))
+        assert why_not(server.url.replace("http:", "https:")) == troubles.REFUSED_KEY
 
 
 def why_not(url):
