@@ -40,7 +40,7 @@ def sentence_of(error: BaseException) -> str:
 
 def _of_files(error: OSError) -> str:
     if error.errno == errno.ENOSPC:
-        return f"The disk is full. Make room. {AGAIN}"
+        return "The disk is full. Make room, then run the same command again."
     if not error.filename:
         return ""
     if isinstance(error, PermissionError) or error.errno == errno.EROFS:

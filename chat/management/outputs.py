@@ -31,6 +31,7 @@ def whole_file(target: Path) -> Iterator[Path]:
             half.unlink(missing_ok=True)
         if isinstance(error, OSError | sqlite3.Error):
             why = getattr(error, "strerror", None) or error
-            place = getattr(error, "filename", None) or target
+            failed = getattr(error, "filename", None)
+            place = target if failed in (None, str(half)) else failed
             raise CommandError(f"{place} cannot be written: {why}.") from error
         raise

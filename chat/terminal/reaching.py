@@ -142,6 +142,9 @@ def _awaited(process: subprocess.Popen[str], old: str, errors: IO[str]) -> str:
     deadline = time.monotonic() + _STARTING_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
+            if there := found():
+                # Another terminal's server was quicker; that one is for both.
+                return there
             errors.seek(0)
             said = errors.read().strip().splitlines()
             raise CommandError(said[-1] if said else _("The server ended at once."))

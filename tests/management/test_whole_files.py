@@ -57,5 +57,5 @@ def test_a_folder_or_a_device_is_no_file(tmp_path):
 
 def test_a_place_that_is_not_there_is_named(tmp_path):
     target = tmp_path / "none" / "mine.json"
-    with pytest.raises(CommandError, match="cannot be written: No such file"), whole_file(target):
+    with pytest.raises(CommandError, match=r"mine\.json cannot be written: No such file"), whole_file(target):
         pass

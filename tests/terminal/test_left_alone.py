@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from typing import Any
+
+import pytest
+from django.core.management.base import CommandError
 
 from chat.management.commands import serve
 from chat.terminal import reaching
@@ -41,3 +46,15 @@ def test_a_terminal_holds_the_input_of_the_server_that_it_starts(monkeypatch, tm
         reaching._started("", errors)
     assert "--until-eof" in begun["command"]
     assert begun["stdin"] == reaching.subprocess.PIPE
+
+
+def test_where_another_server_was_quicker_the_terminal_uses_that(monkeypatch, tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"], text=True)
+    process.wait(10)
+    with (tmp_path / "errors").open("w+") as errors:
+        monkeypatch.setattr(reaching, "found", lambda: "http://127.0.0.1:8001")
+        assert reaching._awaited(process, "", errors) == "http://127.0.0.1:8001"
+        errors.write("CommandError: memoryapp is running already (evaluate, process 7).\n")
+        monkeypatch.setattr(reaching, "found", lambda: "")
+        with pytest.raises(CommandError, match="evaluate, process 7"):
+            reaching._awaited(process, "", errors)

@@ -101,9 +101,9 @@ def test_at_a_running_server_it_is_a_guest(chat, environment):
         refused = chat("Hello\n", "--model", "qwen2.5-coder-0.5b")
         assert refused.returncode == 1
         assert "Leave --model out" in refused.stderr
-        wrong = chat("Hello\n", "--app", "nowhere")
-        assert wrong.returncode == 1
-        assert "nothing at this address" in wrong.stderr
+        for slug in ("nowhere", "?"):
+            wrong = chat("Hello\n", "--app", slug)
+            assert (wrong.returncode, wrong.stderr) == (1, f"CommandError: There is no app “{slug}”.\n")
         assert rows(environment, "SELECT count(*) FROM chat_message") == [(0,)]
     finally:
         server.kill()

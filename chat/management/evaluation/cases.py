@@ -86,8 +86,10 @@ def load(kind: str, path: Path) -> list[Case]:
     """Return the cases of a file; raises CaseError with the line when one is not in the form of its kind."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CaseError(f"{path} could not be read: {error}") from error
+    except OSError as error:
+        raise CaseError(f"{path} could not be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise CaseError(f"{path} could not be read: it is not text in UTF-8.") from error
     cases: list[Case] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
