@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
-from chat.models import Message
+from chat.models import Message, MessageState
 
 from .hub import hub
 from .options import AS_USUAL, Options
 from .writing import End, Run, saved
+
+_A_MOMENT = 0.02  # seconds
 
 _lock = threading.Lock()
 _running: dict[str, Run] = {}
@@ -47,6 +50,19 @@ def writing(reply_id: Any) -> Run | None:
     """Return the reply as this process is writing it, None when it does not."""
     with _lock:
         return _running.get(str(reply_id))
+
+
+def await_begin(reply: Message, patience: float = 1.0) -> Run | None:
+    """Return a reply as this process is writing it; None when it does not.
+
+    Of one that another request has just made, and begins in a moment, the beginning is waited for.
+    """
+    until = time.monotonic() + patience
+    while (run := writing(reply.pk)) is None and reply.state == MessageState.STREAMING:
+        if time.monotonic() > until:
+            return None
+        time.sleep(_A_MOMENT)
+    return run
 
 
 def await_end(reply_id: Any, patience: float) -> None:

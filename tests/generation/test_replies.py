@@ -255,3 +255,15 @@ def test_whoever_waits_for_a_reply_that_is_just_beginning_waits_for_its_end(talk
     waiting[0].join(10)
     assert broken == []
     assert ended(reply).state == "complete"
+
+
+def test_a_reply_that_another_request_is_about_to_begin_is_waited_for(talk, gated):
+    _, reply = talk("How is it?")
+    assert generation.await_begin(reply, patience=0.1) is None
+    threading.Timer(0.2, generation.start, [reply]).start()
+    run = generation.await_begin(reply, patience=10)
+    assert run is not None
+    assert run is generation.writing(reply.pk)
+    gated.gate.release(100)
+    assert ended(reply).state == "complete"
+    assert generation.await_begin(reply, patience=10) is None

@@ -85,8 +85,9 @@ def said_once(
     if not made.again:
         return generation.start(begun[0], options)
     saying.again = True
-    if (run := generation.writing(made.ids[-1])) is not None:
+    if (run := generation.await_begin(_reply(saying.owner, made.ids[-1]))) is not None:
         return run
+    # It may have come to its end meanwhile.
     reply = _reply(saying.owner, made.ids[-1])
     if reply.state == MessageState.STREAMING:
         raise Busy(_("The reply is still being written. Stop it, or wait for its end."))

@@ -162,8 +162,11 @@ def _exchange(request: Request, response: HttpResponse, made: Made, wait: int) -
     located(response, "get_message", last)
     if len(made.ids) == 1:
         return Status(201, ExchangeOut(message=_told(mine, last), reply=None))
+    reply = still_there(mine.filter(pk=last))
     if not made.again:
-        generation.start(still_there(mine.filter(pk=last)))
+        generation.start(reply)
+    elif wait:
+        generation.await_begin(reply)
     generation.await_end(last, wait)
     generation.settle()
     exchange = ExchangeOut(message=_told(mine, made.ids[0]), reply=_told(mine, last))
