@@ -11,6 +11,8 @@ from typing import IO, Any
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.keys import Keys
 
 from chat.commands import Command
 
@@ -58,7 +60,9 @@ class Lines:
         self._source = source
         self._session: PromptSession[str] | None = None
         if source.isatty() and sys.stdout.isatty():
-            self._session = PromptSession(completer=_Commands(commands), complete_while_typing=True)
+            self._session = PromptSession(
+                completer=_Commands(commands), complete_while_typing=True, key_bindings=_without_mouse()
+            )
         elif isinstance(source, TextIOWrapper):
             # A byte that is no letter makes its line a little wrong, and not all of them unreadable.
             source.reconfigure(errors="replace")
@@ -76,6 +80,16 @@ class Lines:
         if not line:
             raise EOFError
         return readable(line)
+
+
+def _without_mouse() -> KeyBindings:
+    """Return bindings that pass over what looks like a mouse: nobody asked for one, it is a text with orders.
+
+    The package takes "\\x1b[31m" in such a text for a click, and shows a traceback.
+    """
+    bindings = KeyBindings()
+    bindings.add(Keys.Vt100MouseEvent, eager=True)(lambda event: None)
+    return bindings
 
 
 class _Commands(Completer):
