@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from chat.actions import events, indexing, jobs, messages
 from chat.actions.messages import Refused
 from chat.actions.owners import hold_memory, settings_of
-from chat.models import Conversation, MemoryMode, Message, OwnerSettings
+from chat.models import Conversation, Deletion, DeletionState, MemoryMode, Message, OwnerSettings
 from chat.porting import files, ours
 from chat.porting.parts import Part
 from chat.porting.problems import BadFile
@@ -60,7 +60,7 @@ def dry_run(owner: Any, path: Path, options: Options | None = None) -> Outcome:
     Told(owner, contents.apps, rooms, chats, options, outcome)
     Facts(owner, contents.facts, Forgotten(owner, ignored=options.forgotten), outcome)
     taken = settings_to_take(owner, contents.settings, outcome)
-    _warn_of_pruning(owner, contents, taken, outcome)
+    _warn(owner, contents, taken, outcome)
     return outcome
 
 
@@ -94,7 +94,7 @@ def carry_out(owner: Any, path: Path, options: Options | None = None) -> Outcome
             forgotten = Forgotten(owner, ignored=options.forgotten)
             facts = Facts(owner, contents.facts, forgotten, outcome, before=planned)
             taken = settings_to_take(owner, contents.settings, outcome)
-            _warn_of_pruning(owner, contents, taken, outcome)
+            _warn(owner, contents, taken, outcome)
             rooms.write()
             _place(chats, rooms)
             storing.show(facts)
@@ -225,7 +225,12 @@ def _place(chats: Chats, rooms: Rooms) -> None:
                 rows.update(app=rooms.keys[app])
 
 
-def _warn_of_pruning(owner: Any, contents: _Contents, taken: dict[str, Any], outcome: Outcome) -> None:
+def _warn(owner: Any, contents: _Contents, taken: dict[str, Any], outcome: Outcome) -> None:
+    """Tell what becomes of chats that come in, where the owner could think otherwise."""
+    gone = Deletion.objects.for_owner(owner).filter(state=DeletionState.DONE, app=None, whole=False)
+    # Which chats they were nobody knows any more.
+    if outcome.conversations.added and gone.exists():
+        outcome.notes.append(_("Chats that you have deleted here count as new: they come back."))
     days = taken.get("prune_after", settings_of(owner.pk).prune_after)
     before = timezone.now() - timedelta(days=days)
     if days and outcome.conversations.added and (old := sum(at < before for at in contents.oldest)):
