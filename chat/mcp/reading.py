@@ -7,10 +7,11 @@ import re
 from io import BufferedIOBase, TextIOWrapper
 from typing import IO
 
+from chat.porting.storable import whole
+
 # An assistant that cuts a text may cut a letter in two, and JSON lets it: the package drops such a line in
 # silence, and the assistant waits for its answer.
 _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 def mended(line: bytes) -> bytes:
@@ -21,7 +22,7 @@ def mended(line: bytes) -> bytes:
         text = json.dumps(json.loads(line), ensure_ascii=False)
     except (ValueError, RecursionError):
         return line
-    return _HALF.sub("\ufffd", text).encode() + b"\n"
+    return whole(text).encode() + b"\n"
 
 
 class _Lines(BufferedIOBase):

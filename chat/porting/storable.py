@@ -23,11 +23,15 @@ def in_every_zone(value: datetime) -> datetime:
     raise ValueError("This moment is before or after all that a calendar has in every zone.")
 
 
+def whole(text: str) -> str:
+    """Return a text whose lone halves of letters are marks of something lost: it can be written as UTF-8."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def storable(value: Any) -> Any:
     """Return a value of JSON's kinds without NUL and lone halves of pairs in its texts."""
     if isinstance(value, str):
-        text = value.replace("\x00", "")
-        return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return whole(value.replace("\x00", ""))
     if isinstance(value, list):
         return [storable(item) for item in value]
     if isinstance(value, dict):

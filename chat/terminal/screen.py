@@ -15,8 +15,9 @@ from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.keys import Keys
 
 from chat.commands import Command
+from chat.porting.storable import whole
 
-from .harmless import harmless, readable
+from .harmless import harmless
 
 _STYLES = {"faint": "2", "name": "1;33", "bad": "31", "bold": "1"}
 
@@ -75,11 +76,11 @@ class Lines:
     def read(self, prompt: str) -> str:
         """Return the next line; raises EOFError at the end, KeyboardInterrupt where it was broken off."""
         if self._session is not None:
-            return readable(self._session.prompt(prompt))
+            return whole(self._session.prompt(prompt))
         line = self._source.readline()
         if not line:
             raise EOFError
-        return readable(line)
+        return whole(line)
 
 
 def _without_mouse() -> KeyBindings:

@@ -12,8 +12,9 @@ from chat.actions import apps
 from chat.commands import COMMANDS
 from chat.llm.types import ProviderError
 from chat.models import Conversation, Message
+from chat.porting.storable import whole
 from chat.terminal.client import Client, Gone, Said
-from chat.terminal.harmless import harmless, readable
+from chat.terminal.harmless import harmless
 from chat.terminal.screen import Lines, Screen
 from chat.terminal.talking import talk_until_end
 
@@ -51,7 +52,7 @@ def test_a_line_with_a_byte_that_is_no_letter_is_read_all_the_same(talk):
 
 
 def test_half_of_a_letter_that_a_terminal_gives_is_sent_as_a_mark():
-    assert readable("caf\udce9 \ud800!") == "caf\ufffd \ufffd!"
+    assert whole("caf\udce9 \ud800!") == "caf\ufffd \ufffd!"
 
 
 class TestBreakingOff:
