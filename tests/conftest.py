@@ -16,8 +16,9 @@ from chat.actions.owners import ensure_owner, local_owner
 from chat.generation import run as generation
 from chat.generation.hub import hub
 from chat.llm import meter
-from chat.llm.registry import ModelState, Status, registry
+from chat.llm.registry import registry
 from chat.llm.scripted import ScriptedProvider
+from chat.llm.state import ModelState, Status
 from chat.models import Conversation, Fact, Message
 
 ORIGIN = "http://testserver"

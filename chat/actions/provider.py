@@ -10,12 +10,13 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from chat.llm.registry import ModelState, registry
+from chat.llm.registry import registry
 from chat.llm.remote.address import Address, BadAddress, parse
 from chat.llm.remote.capabilities import Capabilities
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.remote.troubles import told_alone
 from chat.llm.remote.wire import Patience
+from chat.llm.state import ModelState
 from chat.llm.types import ProviderError
 from memoryapp import provider as kept
 from memoryapp.provider import Choice

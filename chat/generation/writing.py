@@ -13,7 +13,8 @@ from django.utils.translation import gettext_noop
 
 from chat.actions import accounts, messages, prompts
 from chat.context.prompt import Prompt, build
-from chat.llm.registry import ModelState, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState
 from chat.llm.types import Finish, Lane, ModelNotReady, Provider, ProviderError, StopFlag, Stream, Usage
 from chat.models import Conversation, Message, MessageState, Role
 from memoryapp import logs

@@ -15,7 +15,8 @@ from django.db import close_old_connections
 from django.utils import timezone
 
 from chat.actions import energy, jobs
-from chat.llm.registry import ModelState, Status, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState, Status
 from chat.llm.types import ModelNotReady, Unfinished
 from chat.models import Job
 from memoryapp import logs

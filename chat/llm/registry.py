@@ -7,14 +7,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import weights
 from .lending import Closable, Lending
+from .state import ModelState, Status, short_name, short_title
 from .types import ModelNotReady, Provider, ProviderError
 
 if TYPE_CHECKING:
@@ -27,30 +26,6 @@ logger = logging.getLogger(__name__)
 _MIB = 1024**2
 _UNREACHED = "The model's server cannot be reached. You can write already; it is tried again and again."
 _AWAY = "Couldn't reach the model. Your message is saved."
-
-
-class ModelState(StrEnum):
-    """What the page says about the model."""
-
-    MISSING = "missing"
-    LOADING = "loading"
-    READY = "ready"
-    FAILED = "failed"
-    AWAY = "away"  # on a server that does not answer now
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """The model's state in plain words, with the command that mends it where there is one."""
-
-    state: ModelState
-    name: str = ""
-    label: str = ""
-    sentence: str = ""
-    command: str = ""
-    remote: bool = False
-    # Where it runs, with its port; "" on this machine.
-    host: str = ""
 
 
 class Registry:
@@ -287,16 +262,6 @@ class Registry:
                 listener(status)
             except Exception:  # whoever tells it must go on: a watch that ended would never connect again
                 logger.exception("a new state of the model was not passed on")
-
-
-def short_title(title: str) -> str:
-    """Return a model's title as a header has room for it: without its tuning and quantisation."""
-    return title.partition(",")[0].removesuffix(" Instruct")
-
-
-def short_name(name: str) -> str:
-    """Return a server's name of a model as a header has room for it: of a file its name alone."""
-    return name.replace("\\", "/").rstrip("/").rpartition("/")[2].removesuffix(".gguf")[:60]
 
 
 registry = Registry()

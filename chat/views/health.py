@@ -20,7 +20,8 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 from chat.actions import conversations, keeping
 from chat.actions.messages import Refused
 from chat.generation import run as generation
-from chat.llm.registry import ModelState, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState
 from chat.models import Conversation, ExtractionRun, Job, MemoryMode, Message, Strategy
 
 from .answers import refused, toast

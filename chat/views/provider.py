@@ -15,8 +15,8 @@ from django_htmx.http import HttpResponseClientRefresh
 from chat.actions import provider
 from chat.actions.messages import Refused
 from chat.jobs.warm import warm_prompts
-from chat.llm.registry import short_name
 from chat.llm.remote.capabilities import Binding, Capabilities
+from chat.llm.state import short_name
 from memoryapp.provider import WINDOW_RANGE
 
 from .answers import refused

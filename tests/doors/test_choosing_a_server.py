@@ -12,8 +12,9 @@ from django.urls import reverse
 
 from chat.actions import provider as actions
 from chat.llm import weights
-from chat.llm.registry import ModelState, registry
+from chat.llm.registry import registry
 from chat.llm.scripted import ScriptedProvider
+from chat.llm.state import ModelState
 from chat.models import ApiToken
 from memoryapp import provider as kept
 from memoryapp.env import BadValue

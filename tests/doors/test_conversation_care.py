@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from chat.actions import looks
 from chat.actions.messages import finish_reply
-from chat.llm.registry import ModelState, Status, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState, Status
 from chat.memory.extract import Candidate, Extraction, Refusal
 from chat.models import Conversation, ExtractionRun, Job
 

@@ -9,7 +9,8 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from chat.actions.facts import add_fact, edit_fact
-from chat.llm.registry import ModelState, Status, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState, Status
 
 from .hands import card, findings, open_panel, pill, reply, say
 

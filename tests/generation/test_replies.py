@@ -11,7 +11,8 @@ from chat.actions import messages as actions
 from chat.generation import run as generation
 from chat.generation import writing
 from chat.generation.hub import hub
-from chat.llm.registry import ModelState, Status, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState, Status
 from chat.llm.types import ProviderError
 from chat.models import Message, PromptReport, UsageRecord
 from tests.waiting import until

@@ -8,10 +8,11 @@ import pytest
 
 from chat.generation import run as generation
 from chat.generation import writing
-from chat.llm.registry import ModelState, registry
+from chat.llm.registry import registry
 from chat.llm.remote import provider as remote_provider
 from chat.llm.remote.address import parse
 from chat.llm.remote.provider import RemoteProvider
+from chat.llm.state import ModelState
 from chat.models import MessageState
 from tests.llm.remote.pretend import after_the_probe, chat, pretending, words
 from tests.waiting import until

@@ -10,7 +10,8 @@ from django.utils import timezone
 from chat.actions import messages as actions
 from chat.generation import run as generation
 from chat.jobs import runner
-from chat.llm.registry import ModelState, Status, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState, Status
 from chat.llm.types import PromptTooLong, ProviderError
 from chat.models import Conversation, ExtractionRun, Fact, FactEvent, Job, UsageRecord
 

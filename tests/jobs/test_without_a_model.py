@@ -11,7 +11,8 @@ from chat.actions import jobs
 from chat.jobs import runner
 from chat.jobs.registry import HANDLERS, MODEL, QUICK
 from chat.jobs.runner import JobRunner, lanes
-from chat.llm.registry import ModelState, Status, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState, Status
 from chat.models import Job
 from tests.waiting import until
 

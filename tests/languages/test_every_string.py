@@ -14,7 +14,8 @@ from django.utils.translation.trans_real import CONTEXT_SEPARATOR, DjangoTransla
 from chat.actions import deletions, facts
 from chat.actions.messages import finish_reply, send_message
 from chat.actions.topics import assign
-from chat.llm.registry import ModelState, Status, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState, Status
 from chat.models import Conversation, ExtractionRun, Fact, MemoryMode, PromptReport, Topic
 
 from .visible import CLOSE, OPEN, untranslated

@@ -8,10 +8,11 @@ from contextlib import ExitStack
 import pytest
 
 from chat.llm import llama, weights
-from chat.llm.registry import ModelState, Registry
+from chat.llm.registry import Registry
 from chat.llm.remote.address import parse
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.scripted import ScriptedProvider
+from chat.llm.state import ModelState
 from chat.llm.types import ModelNotReady, ProviderError, Turn
 from tests.llm.remote.pretend import chat, pretending
 from tests.waiting import until

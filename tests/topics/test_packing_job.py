@@ -9,7 +9,8 @@ from chat.actions import jobs
 from chat.context import summary
 from chat.jobs.registry import SLOW
 from chat.jobs.runner import run_due
-from chat.llm.registry import ModelState, Status, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState, Status
 from chat.llm.types import ProviderError, Unfinished, Usage
 from chat.models import Energy, Job, Message, Topic, TopicArchive, UsageRecord
 from tests.minutes import minutes

@@ -15,7 +15,8 @@ from chat.actions.owners import default_app
 from chat.api.problems import COME_AGAIN, Problem, invalid, not_found
 from chat.generation import run as generation
 from chat.generation.writing import Run
-from chat.llm.registry import ModelState, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState
 from chat.models import App, Conversation, MemoryMode, Message
 from chat.views import spoken
 from chat.views.scope import HtmxHttpRequest

@@ -14,7 +14,8 @@ from chat.actions import branches
 from chat.actions import messages as actions
 from chat.actions.idempotency import Made
 from chat.generation import run as generation
-from chat.llm.registry import ModelState, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState
 from chat.llm.types import ModelNotReady
 from chat.models import Message, MessageState, Role
 from chat.models.message import MessageQuerySet

@@ -18,7 +18,8 @@ from chat.jobs.recovery import recover
 from chat.jobs.registry import HANDLERS, MODEL, QUICK, SLOW
 from chat.jobs.runner import JobRunner, run_due
 from chat.jobs.warm import warm, warm_prompts
-from chat.llm.registry import ModelState, Status, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState, Status
 from chat.management.engine_lock import EngineTaken, lock_engine
 from chat.terminal.harmless import in_a_line
 

@@ -25,7 +25,8 @@ from chat.jobs import schedule
 from chat.jobs.recovery import recover
 from chat.jobs.runner import JobRunner
 from chat.jobs.warm import warm_prompts
-from chat.llm.registry import Status, registry
+from chat.llm.registry import registry
+from chat.llm.state import Status
 from chat.management.engine_lock import lock_engine, sign
 from memoryapp.troubles import port_sentence
 

@@ -8,7 +8,8 @@ import openai
 import pytest
 from django.db import OperationalError
 
-from chat.llm.registry import ModelState, Status, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState, Status
 from chat.llm.types import ProviderError
 from chat.models import Conversation, Message, UsageRecord
 from tests.waiting import until

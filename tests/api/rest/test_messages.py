@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from chat.generation import run as generation
-from chat.llm.registry import ModelState, Status, registry
+from chat.llm.registry import registry
+from chat.llm.state import ModelState, Status
 from chat.models import Message, MessageState
 from tests.waiting import until
 

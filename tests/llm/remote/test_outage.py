@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from chat.llm.registry import ModelState, Registry
+from chat.llm.registry import Registry
 from chat.llm.remote import troubles
 from chat.llm.remote.address import parse
 from chat.llm.remote.provider import RemoteProvider
+from chat.llm.state import ModelState
 from chat.llm.types import ModelNotReady, ProviderError, Turn
 from tests.waiting import until
 
