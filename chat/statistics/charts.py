@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -53,7 +54,8 @@ class Chart:
 
 def ceiling(value: float) -> float:
     """Return the round number at or above a value: 1, 2 or 5 times a power of ten; 1 for nothing."""
-    if value <= 0 or not math.isfinite(value):
+    # Of what is smaller than that, the power of ten would be 0, and heights are divided by it.
+    if value < sys.float_info.min or not math.isfinite(value):
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
     return next((step * power for step in (1, 2, 5) if step * power >= value), 10 * power)

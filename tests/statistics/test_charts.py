@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chat.statistics.charts import HEIGHT, WIDTH, ceiling, curves, stacked
@@ -45,6 +45,7 @@ def test_bars_are_as_high_as_their_values(values):
 
 
 @given(st.lists(st.none() | amounts, min_size=1, max_size=40))
+@example([5e-324])
 def test_a_curve_has_a_point_for_each_value_and_none_for_what_is_missing(values):
     (line,) = curves([values]).lines
     known = [value for value in values if value is not None]
