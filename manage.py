@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
-"""The program's commands. `start` and `test` work on a bare machine; the others run in .venv."""
-# This file must be readable by old Pythons, down to 3.6: it is what tells them that they are too old.
+"""The program's commands. `start` and `test` run on a bare machine; the others run in .venv."""
+# This file must parse with Python 3.6, so that it can say which version is needed.
 
 import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NEEDED = (3, 11)
-# A shell's codes for a program that Ctrl-C ended, and for one whose reader has gone.
+# A shell's exit codes for a program that Ctrl-C or a closed pipe ended.
 STOPPED, UNREAD = 130, 141
 
 
 def interpreter_of_venv():
     # type: () -> str
-    """The path of .venv's Python, whether it exists or not."""
+    """Return the path of .venv's Python, whether it exists or not."""
     parts = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
     return os.path.join(HERE, ".venv", *parts)
 
 
 def main():
     # type: () -> int
-    """Hands the command to the bootstrap or to Django, in the right Python."""
+    """Run the command in the right Python; return the exit code."""
     command = sys.argv[1] if len(sys.argv) > 1 else ""
     if sys.version_info < NEEDED:
         found = ".".join(str(part) for part in sys.version_info[:3])
@@ -36,24 +36,25 @@ def main():
         finally:
             sys.stdout.flush()
     except KeyboardInterrupt:
-        # Ctrl-C is how a person ends these; a traceback would look like a failure.
+        # Ctrl-C is the usual way to end these commands, so it prints no traceback.
         return STOPPED
     except Exception as error:
-        return failed(error)
+        return handle_error(error)
 
 
-def failed(error):
+def handle_error(error):
     # type: (Exception) -> int
-    """Says what a person can mend, and returns the exit code; what is a bug goes on with its traceback."""
-    from memoryapp.troubles import sentence_of
+    """Print the sentence for an error that a user can fix and return the exit code; raise any other error."""
+    from memoryapp.base.error_text import explain_error
 
     if isinstance(error, OSError) and not error.filename:
-        # It may have been the output. Python would try to write the rest at its end, and complain.
+        # The error may be on standard output. Python flushes it again at its end, which would print another
+        # error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if isinstance(error, BrokenPipeError):
-        # Whoever read it has enough.
+        # The reader closed the pipe.
         return UNREAD
-    sentence = sentence_of(error)
+    sentence = explain_error(error)
     if not sentence:
         raise error
     sys.stderr.write(sentence + "\n")
@@ -62,12 +63,12 @@ def failed(error):
 
 def settle_streams():
     # type: () -> None
-    """Makes sure that there are three streams, and that no letter is too strange for one of them."""
+    """Open missing standard streams, and replace characters that a stream cannot encode."""
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(number)
         except OSError:
-            # Else the next file that is opened gets the number, and what is printed is written into it.
+            # Otherwise the next opened file would get this number, and printed text would be written into it.
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, mode, closefd=False))
@@ -78,14 +79,14 @@ def settle_streams():
 
 def run(command):
     # type: (str) -> int
-    """Runs a command and returns its exit code."""
+    """Run a command; return its exit code."""
     if command in ("", "help", "-h", "--help") and len(sys.argv) < 3:
-        from memoryapp.overview import overview
+        from memoryapp.bootstrap.cli import describe_commands
 
-        print(overview())
+        print(describe_commands())
         return 0
     if command == "help" and sys.argv[2] in ("start", "test", "mcp"):
-        # Django knows nothing of these.
+        # Django does not know these commands.
         command = sys.argv[2]
         sys.argv[1:] = [command, "--help"]
     if command in ("start", "test"):
@@ -106,11 +107,12 @@ def run(command):
 
 def django(command):
     # type: (str) -> int
-    """Runs one of Django's commands, or the one that does without Django."""
+    """Run one of Django's commands, or `mcp`, which starts without Django."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
     try:
         if command == "mcp":
-            # Another program waits for the first answer, and this needs Django later, if at all.
+            # Started without Django: an assistant waits for the first response, and Django is needed later,
+            # if at all.
             from chat.mcp.cli import main as mcp
         else:
             from django.core.management import execute_from_command_line

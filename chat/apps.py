@@ -1,4 +1,4 @@
-"""The chat application: rooms and their one direction are described in the README."""
+"""The chat application. chat/README.md describes its parts and which part may import which."""
 
 from django.apps import AppConfig
 

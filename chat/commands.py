@@ -1,23 +1,26 @@
-"""The commands that a message can be instead: one table for the page and for a terminal."""
+"""Slash commands: one table and one parser for the page and the terminal."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
-# One word, alone or before a space: "/etc/hosts what is this" is a message.
+from chat.errors import UnknownCommand
+
+# A word of letters, alone or before a space: "/etc/hosts what is this" is a message.
 _COMMAND = re.compile(r"/([^\W\d_]+)(?:\s+(.*))?", re.S)
+_MAX_DIGITS = 3  # of a place in the list of chats; a longer number is a word to search for
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """A command, what it does in a few words, and what stands after it, "" where nothing does.
+class SlashCommand:
+    """A command, what it does, and what text it takes ("" for none).
 
-    At a terminal, which has no search box and no keys of its own, it may do it in another way.
+    `does_at_terminal` replaces `does` where the terminal has no search box or no keyboard shortcuts.
     """
 
     name: str
@@ -27,48 +30,57 @@ class Command:
 
     @property
     def at_terminal(self) -> str:
-        """What it does at a terminal."""
+        """Return what the command does in the terminal."""
         return str(self.does_at_terminal or self.does)
 
 
 COMMANDS = (
-    Command("new", lazy("Begin a new chat")),
-    Command("temporary", lazy("Begin a chat that leaves nothing behind")),
-    Command("memories", lazy("See what is remembered")),
-    Command("remember", lazy("Remember this"), lazy("something about you")),
-    Command("unlearn", lazy("Forget the memory that says this"), lazy("what to forget")),
-    Command("clear", lazy("Hide what was said here from the model")),
-    Command("history", lazy("Let the model see all of it again")),
-    Command("forget", lazy("Delete this chat, with undo")),
-    Command("sessions", lazy("Search your chats"), does_at_terminal=lazy("List your last chats")),
-    Command("load", lazy("Go on with another chat"), lazy("words from it")),
-    Command("save", lazy("Keep this temporary chat")),
-    Command("undo", lazy("Take the last deletion back")),
-    Command("help", lazy("Keyboard shortcuts"), does_at_terminal=lazy("List these commands")),
+    SlashCommand("new", lazy("Begin a new chat")),
+    SlashCommand("temporary", lazy("Begin a chat that is not kept")),
+    SlashCommand("memories", lazy("See what is remembered")),
+    SlashCommand("remember", lazy("Remember this"), lazy("something about you")),
+    SlashCommand("unlearn", lazy("Forget a memory"), lazy("what to forget")),
+    SlashCommand("clear", lazy("Hide the messages so far from the model")),
+    SlashCommand("restore", lazy("Show the model again what /clear hid")),
+    SlashCommand("history", lazy("Show this chat from its beginning")),
+    SlashCommand("forget", lazy("Delete this chat, with undo")),
+    SlashCommand("sessions", lazy("Search your chats"), does_at_terminal=lazy("List your last chats")),
+    SlashCommand("load", lazy("Open another chat"), lazy("number, id or words")),
+    SlashCommand("save", lazy("Keep this temporary chat")),
+    SlashCommand("undo", lazy("Undo the last deletion")),
+    SlashCommand("help", lazy("Keyboard shortcuts"), does_at_terminal=lazy("List these commands")),
 )
-_NAMED = {command.name: command for command in COMMANDS}
-
-
-class NoCommand(ValueError):
-    """What was typed looks like a command and is none; the text is a sentence for the user."""
+_BY_NAME = {command.name: command for command in COMMANDS}
 
 
 def parse(text: str) -> tuple[str, str] | None:
-    """Return the command's name and what stands after it, None for a message; raises NoCommand.
+    """Return name and text of a command, None for a message; raises UnknownCommand.
 
-    A space before the slash makes a message of anything.
+    A space before the slash makes any text a message.
     """
     found = _COMMAND.fullmatch(text.rstrip())
     if found is None:
         return None
     name, rest = found[1].lower(), (found[2] or "").strip()
-    if (command := _NAMED.get(name)) is None:
-        sentence = _("There is no command /%s. To send it as a message, put a space before it.")
-        raise NoCommand(sentence % name)
+    if (command := _BY_NAME.get(name)) is None:
+        raise UnknownCommand("command-unknown", name=name)
     if command.takes and not rest:
-        raise NoCommand(_("Write after /%(name)s: %(what)s.") % {"name": name, "what": command.takes})
+        raise UnknownCommand("command-needs-text", name=name, what=str(command.takes))
     if rest and not command.takes:
-        # "/forget my old address" deletes no chat, and "/new ideas for dinner" loses no words.
-        sentence = _("/%s stands alone. To send this as a message, put a space before it.")
-        raise NoCommand(sentence % name)
+        # Otherwise "/forget my old address" would delete the chat, and "/new ideas" would lose its text.
+        raise UnknownCommand("command-takes-no-text", name=name)
     return name, rest
+
+
+def parse_chat_place(text: str) -> int:
+    """Return the place in the list of chats that `/load` was given, from 1 on; 0 for other texts."""
+    # isdecimal() and not isdigit(): the latter accepts "²", which int() does not.
+    return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else 0
+
+
+def parse_chat_id(text: str) -> UUID | None:
+    """Return the id that `/load` was given, None for other texts."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,72 +1,77 @@
-"""The socket of a page: frames of the reply in the making, and hints that something else has changed."""
+"""The WebSocket of a page: frames of the reply that is being written, and events of the owner."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs
 from uuid import UUID
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 
+from chat.access import has_conversation
 from chat.actions import conversations, events
 from chat.generation import run as generation
 from chat.generation.hub import Frame, Watcher, hub
 from chat.llm.registry import registry
-from chat.models import Conversation
+from chat.models import User
 
-_STRANGER, _NOT_FOUND = 4401, 4404
+# Close codes of our own; static/js/socket.js knows them.
+_CLOSE_UNAUTHENTICATED, _CLOSE_NOT_FOUND = 4401, 4404
 
 
 class ChatConsumer(AsyncJsonWebsocketConsumer):
-    """Watches one conversation of its owner, or none; owns no reply, so closing it stops nothing."""
+    """One page's socket, for one conversation of the user or for none.
+
+    The reply runs in its own thread, so closing the socket does not stop it.
+    """
 
     conversation: str | None = None
     watcher: Watcher | None = None
     pump: asyncio.Task[None] | None = None
-    groups_of_mine: tuple[str, ...] = ()
+    joined_groups: tuple[str, ...] = ()
 
     async def connect(self) -> None:
-        """Accept the owner, for a conversation of theirs."""
-        user = self.scope.get("user")
+        """Accept an authenticated user, for a conversation of their own."""
+        user = cast("User | None", self.scope.get("user"))
         if user is None or not user.is_authenticated:
-            await self.close(_STRANGER)
+            await self.close(_CLOSE_UNAUTHENTICATED)
             return
         wanted = parse_qs(self.scope.get("query_string", b"").decode(errors="replace")).get(
             "conversation", [""]
         )[0]
-        if wanted and not await _owns(user, wanted):
-            await self.close(_NOT_FOUND)
+        if wanted and not await database_sync_to_async(has_conversation)(user, wanted):
+            await self.close(_CLOSE_NOT_FOUND)
             return
         loop = asyncio.get_running_loop()
         events.bind_loop(loop)
-        self.groups_of_mine = (events.group_of(user.pk), events.group_of(events.EVERYONE))
-        for group in self.groups_of_mine:
+        self.joined_groups = (events.group_name(user.pk), events.group_name(events.EVERYONE))
+        for group in self.joined_groups:
             await self.channel_layer.group_add(group, self.channel_name)
         await self.accept()
         if wanted:
             self.conversation = str(UUID(wanted))
             self.watcher = Watcher(loop)
-            self.pump = asyncio.create_task(self._pump(self.watcher))
+            self.pump = asyncio.create_task(self._send_frames(self.watcher))
             hub.watch(self.conversation, self.watcher)
 
     async def disconnect(self, code: int) -> None:
-        """Stop watching; the reply goes on."""
+        """Stop watching the conversation; its reply goes on."""
         if self.watcher is not None and self.conversation is not None:
             hub.unwatch(self.conversation, self.watcher)
             if not hub.is_watched(self.conversation):
-                await database_sync_to_async(conversations.left)(self.conversation)
+                await database_sync_to_async(conversations.schedule_end_after_close)(self.conversation)
         if self.pump is not None:
             self.pump.cancel()
-            # It may have died already, of a send after the peer had gone.
+            # The task may have ended with an error already: a send after the peer had closed the socket.
             await asyncio.gather(self.pump, return_exceptions=True)
-        for group in self.groups_of_mine:
+        for group in self.joined_groups:
             await self.channel_layer.group_discard(group, self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
-        """Read one frame; what is no JSON text is none of ours and gets no answer."""
+        """Parse one frame; text that is not JSON is ignored."""
         try:
             content = json.loads(text_data or "")
         except (ValueError, RecursionError):
@@ -74,32 +79,33 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         await self.receive_json(content)
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:
-        """Answer at once; nothing here waits for a model (traps C1)."""
+        """Handle one frame. Nothing here waits for a model: that would block the event loop."""
         kind = content.get("type") if isinstance(content, dict) else None
         if kind == "ping":
             await self.send_json({"type": "pong"})
         elif kind in ("hello", "resync"):
-            await self._catch_up(content.get("reply"))
-            # The model may have become ready between the page and its socket, when nobody heard of it.
+            await self._send_current_state(content.get("reply"))
+            # The model may have become ready after the page was rendered and before its socket opened.
             if content.get("model") not in (None, registry.status().state.value):
                 await self.send_json({"type": "model"})
-        elif kind == "stop" and self._is_here(reply := content.get("reply")):
+        elif kind == "stop" and self._is_written_here(reply := content.get("reply")):
             generation.stop(reply)
 
-    async def _catch_up(self, reply: object) -> None:
-        """Send the reply in the making; a page that still waits for one that has ended is told so."""
+    async def _send_current_state(self, reply: object) -> None:
+        """Send a snapshot of the running reply; send `done` where the reply that the page shows has ended."""
         live = None
         if self.conversation is not None and self.watcher is not None:
-            # Through the queue: sent past it, older frames would follow the snapshot.
+            # Through the queue of frames: sent directly, the snapshot could arrive before older frames.
             live = hub.resend(self.conversation, self.watcher)
         if isinstance(reply, str) and live != reply:
             await self.send_json({"type": "done", "reply": reply})
 
-    def _is_here(self, reply: object) -> bool:
+    def _is_written_here(self, reply: object) -> bool:
         live = hub.snapshot(self.conversation) if self.conversation else None
         return live is not None and live["reply"] == reply
 
-    async def _pump(self, watcher: Watcher) -> None:
+    async def _send_frames(self, watcher: Watcher) -> None:
+        """Send frames from the watcher's queue; a snapshot replaces those that a slow socket missed."""
         while True:
             frame: Frame | None = await watcher.frames.get()
             if frame is not None and frame["type"] == "behind":
@@ -108,15 +114,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
                 await self.send_json(frame)
 
     async def owner_event(self, message: dict[str, Any]) -> None:
-        """Pass an event of the owner's on to the page; the page of a deleted conversation is closed."""
+        """Send an event of the channel layer to the page; close the socket of a deleted conversation."""
         await self.send_json(message["event"])
         if self.conversation is not None and message["event"].get("gone") == self.conversation:
-            await self.close(_NOT_FOUND)
-
-
-@database_sync_to_async
-def _owns(user: Any, conversation: str) -> bool:
-    try:
-        return Conversation.objects.for_owner(user).kept().filter(pk=UUID(conversation)).exists()
-    except ValueError:
-        return False
+            await self.close(_CLOSE_NOT_FOUND)

@@ -1,4 +1,6 @@
-"""The ASGI application: static files, pages and sockets, each behind its door."""
+"""The ASGI application: static files, pages and sockets, with the body limit and the socket guard around
+them.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,14 @@ from django.urls import path  # noqa: E402
 from servestatic import ServeStaticASGI  # noqa: E402
 
 from chat.consumers import ChatConsumer  # noqa: E402
-from memoryapp.bodies import BoundedBody  # noqa: E402
 from memoryapp.middleware import GuardedSocket  # noqa: E402
+from memoryapp.upload_limits import LimitBody  # noqa: E402
 
-# The wrapper, not the middleware: ServeStatic's middleware is async only (traps B1).
+# The wrapper and not ServeStatic's middleware, which is asynchronous only.
 static = ServeStaticASGI(django_app, root=settings.STATIC_ROOT, prefix=settings.STATIC_URL)
 application = ProtocolTypeRouter(
     {
-        "http": BoundedBody(static),
+        "http": LimitBody(static),
         "websocket": GuardedSocket(URLRouter([path("ws/", ChatConsumer.as_asgi())])),  # type: ignore[arg-type, list-item]
     }
 )

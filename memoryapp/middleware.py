@@ -1,24 +1,27 @@
-"""Who may come in (design §10): the same rules for requests and for sockets.
+"""Who may send requests and open sockets, and the pages for refused ones.
 
-Any web page that the user visits can send requests to this machine, so local mode trusts no cookie and no
-address: what changes something needs our own Origin (scheme, host and port) or a bearer token.
+Any web page that the user visits can send requests to this machine, so local mode trusts neither cookies nor
+addresses: a request that changes something needs our own Origin (scheme, host and port) or a bearer token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 from channels.auth import AuthMiddlewareStack
 from channels.db import database_sync_to_async
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
+from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseRedirect
 from django.http.request import split_domain_port, validate_host
+from django.shortcuts import render, resolve_url
 from django.utils import timezone, translation
+from django_htmx.http import HttpResponseClientRedirect
 
-from chat.actions.owners import local_owner, settings_of, zone_in
-from chat.actions.tokens import note_use
-from chat.api import outside
+from chat.actions.api_tokens import record_use
+from chat.actions.owners import is_local, local_owner, settings_of, time_zone_from
+from chat.api import problems
 from chat.api.problems import Problem
 from chat.models import ApiToken
 
@@ -27,44 +30,42 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 FORWARDED_REFUSED = (
     "This request came through a proxy or a tunnel. In local mode memoryapp answers this machine only."
 )
-# Their views ask every caller themselves, also to read, and refuse as programs read it (chat.api.auth).
-OWN_DOORS = ("/api/", "/v1/")
-# A program that made itself a token, or used its owner's rights as staff, would outlive its own token.
-PEOPLE_ONLY = ("/admin/", "/settings/tokens/")
-FOR_PEOPLE = "A token does not open this: it is for people, in their browser."
+# Their views authenticate every caller, also for reading, and answer errors as JSON (`chat.api.auth`).
+API_PATHS = ("/api/", "/v1/")
+# A program with a token must not create another token or use the admin site: it could then go on after its
+# token is revoked.
+BROWSER_ONLY_PATHS = ("/admin/", "/settings/tokens/")
+BROWSER_ONLY_SENTENCE = "A token does not open this: it is for people, in their browser."
 OTHER_ORIGIN = "This request came from another page than memoryapp's own, so nothing was changed."
 
 
-def is_local() -> bool:
-    """Return whether this process serves its one owner on loopback."""
-    return bool(settings.MODE == "local")
-
-
 def is_forwarded(header_names: Iterable[str]) -> bool:
-    """Return whether any header says that a proxy passed the request on."""
+    """Return whether a header says that a proxy passed the request on."""
     return any(n.lower() == "forwarded" or n.lower().startswith("x-forwarded-") for n in header_names)
 
 
-def same_origin(origin: str | None, scheme: str, host: str) -> bool:
+def is_same_origin(origin: str | None, scheme: str, host: str) -> bool:
     """Return whether an Origin header names exactly our scheme, host and port."""
     return origin is not None and origin == f"{scheme}://{host}"
 
 
-def bearer(header: str | None) -> str | None:
-    """Return the secret of an Authorization header of type Bearer."""
+def parse_bearer(header: str | None) -> str | None:
+    """Return the secret of an Authorization header of type Bearer, None for any other header."""
     kind, _, secret = (header or "").partition(" ")
     return secret.strip() or None if kind.lower() == "bearer" else None
 
 
-def _token(secret: str | None) -> ApiToken | None:
+def _use_token(secret: str | None) -> ApiToken | None:
     token = ApiToken.objects.valid(secret) if secret else None
     if token is not None:
-        note_use(token)
+        record_use(token)
     return token
 
 
-class RefuseForwarded:
-    """In local mode refuse what a proxy or tunnel passed on: it makes the internet look like loopback."""
+class RejectForwarded:
+    """In local mode, refuse requests through a proxy or tunnel: they come from loopback but may be sent by
+    anybody.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -72,38 +73,38 @@ class RefuseForwarded:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not (is_local() and is_forwarded(request.headers)):
             return self.get_response(request)
-        if outside.is_for_programs(request):
-            return outside.told(request, Problem("forbidden", FORWARDED_REFUSED))
+        if problems.is_for_programs(request):
+            return problems.build_response(request, Problem("forbidden", FORWARDED_REFUSED))
         return HttpResponseForbidden(FORWARDED_REFUSED, content_type="text/plain; charset=utf-8")
 
 
 class SameOrigin:
-    """Let an unsafe method through only with our own Origin or a valid bearer token, in both modes."""
+    """Refuse unsafe methods without our own Origin or a valid bearer token, in both modes."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        # get_host() also refuses a Host that is not ours, before anything else looks at the request.
+        # get_host() also refuses an unknown Host header before anything else uses the request.
         host = request.get_host()
-        token = _token(bearer(request.headers.get("Authorization")))
+        token = _use_token(parse_bearer(request.headers.get("Authorization")))
         if token is not None:
-            if request.path.startswith(PEOPLE_ONLY):
-                return HttpResponseForbidden(FOR_PEOPLE, content_type="text/plain; charset=utf-8")
+            if request.path.startswith(BROWSER_ONLY_PATHS):
+                return HttpResponseForbidden(BROWSER_ONLY_SENTENCE, content_type="text/plain; charset=utf-8")
             request.bearer_owner = token.owner  # type: ignore[attr-defined]
-            # A page of another site cannot send this header without a preflight that we never allow.
+            # Another site's page cannot send this header without a preflight request, which we never allow.
             request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]
         elif (
             request.method not in _SAFE
-            and not same_origin(request.headers.get("Origin"), request.scheme or "", host)
-            and not request.path_info.startswith(OWN_DOORS)
+            and not is_same_origin(request.headers.get("Origin"), request.scheme or "", host)
+            and not request.path_info.startswith(API_PATHS)
         ):
             return HttpResponseForbidden(OTHER_ORIGIN, content_type="text/plain; charset=utf-8")
         return self.get_response(request)
 
 
 class LocalOwner:
-    """Set who is asking: the token's owner, or in local mode this machine's one owner."""
+    """Set `request.user` to the token's owner, or in local mode to the owner of the machine."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -116,8 +117,8 @@ class LocalOwner:
         return self.get_response(request)
 
 
-class OwnersWay:
-    """Answer in the language and by the clock that the owner chose, and let views know of their choices."""
+class OwnerPreferences:
+    """Activate the owner's language and time zone for the request, and put their settings on the request."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -129,15 +130,16 @@ class OwnersWay:
         chosen = settings_of(user.pk)
         request.preferences = chosen  # type: ignore[attr-defined]
         if chosen.language in dict(settings.LANGUAGES):
-            # Not only around the view: LocaleMiddleware names the language in the answer's header afterwards.
+            # Set for the whole request: LocaleMiddleware reads the language for the response's header
+            # afterwards.
             translation.activate(chosen.language)
             request.LANGUAGE_CODE = chosen.language
-        with timezone.override(zone_in(chosen)):
+        with timezone.override(time_zone_from(chosen)):
             return self.get_response(request)
 
 
 class ContentSecurityPolicy:
-    """Send the policy of SECURE_CSP, and keep other sites from embedding what we answer."""
+    """Send the Content-Security-Policy of SECURE_CSP, and forbid other sites to embed responses."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -159,14 +161,17 @@ AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def socket_refusal(scope: Scope, *, has_token: bool = False) -> str | None:
-    """Return why a socket may not be opened, None when it may; a valid bearer token needs no Origin."""
+    """Return why a socket may not be opened, None where it may.
+
+    With a valid bearer token no Origin is needed.
+    """
     headers = _headers(scope)
     if is_local() and is_forwarded(headers):
         return FORWARDED_REFUSED
     host = headers.get("host", "")
     if not validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
         return "This address is not one of memoryapp's own."
-    if not has_token and not same_origin(headers.get("origin"), _page_scheme(scope, headers), host):
+    if not has_token and not is_same_origin(headers.get("origin"), _page_scheme(scope, headers), host):
         return OTHER_ORIGIN
     return None
 
@@ -176,7 +181,7 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def _page_scheme(scope: Scope, headers: dict[str, str]) -> str:
-    """Return the scheme of the page that opens the socket, as Django finds it for a request."""
+    """Return the scheme of the page that opens the socket, by the rules that Django applies to requests."""
     secure = scope.get("scheme") == "wss"
     if settings.SECURE_PROXY_SSL_HEADER:
         name, value = settings.SECURE_PROXY_SSL_HEADER
@@ -185,21 +190,25 @@ def _page_scheme(scope: Scope, headers: dict[str, str]) -> str:
     return "https" if secure else "http"
 
 
-def owner_of(secret: str | None) -> Any:
-    """Return whose token this is, None where it is nobody's."""
-    token = _token(secret)
+def find_token_owner(secret: str | None) -> Any:
+    """Return the owner of a token's secret, None where it is not valid."""
+    token = _use_token(secret)
     return token.owner if token else None
 
 
 class GuardedSocket:
-    """The socket's door: known Host, own Origin or a token, and an owner on the scope, or it stays shut."""
+    """Checks host, Origin or token of a socket and puts its owner on the scope; otherwise closes it with code
+    4403.
+    """
 
     def __init__(self, inner: AsgiApp) -> None:
         self.inner = inner
         self.with_login: Any = AuthMiddlewareStack(inner)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        owner = await database_sync_to_async(owner_of)(bearer(_headers(scope).get("authorization")))
+        owner = await database_sync_to_async(find_token_owner)(
+            parse_bearer(_headers(scope).get("authorization"))
+        )
         if socket_refusal(scope, has_token=owner is not None):
             await send({"type": "websocket.close", "code": 4403})
             return
@@ -209,3 +218,48 @@ class GuardedSocket:
             await self.inner({**scope, "user": owner}, receive, send)
         else:
             await self.with_login(scope, receive, send)
+
+
+class LoginForPages:
+    """Redirect to the login with a page as `next`, never with an htmx fragment or a URL that only accepts
+    POST.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        login = resolve_url(settings.LOGIN_URL)
+        fragment = request.headers.get("HX-Request") == "true"
+        if (not fragment and request.method in ("GET", "HEAD")) or not (
+            response.get("Location", "").startswith(login)
+        ):
+            return response
+        page = request.headers.get("HX-Current-URL" if fragment else "Referer", "")
+        address = f"{login}?{urlencode({'next': _own_path(page, request) or '/'})}"
+        return HttpResponseClientRedirect(address) if fragment else HttpResponseRedirect(address)
+
+
+class PageForNotAllowed:
+    """Answer 405 with a page, where a browser would show its own error."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        silent = response.status_code == 405 and not response.streaming and not response.content
+        if not silent or request.headers.get("HX-Request") == "true" or problems.is_for_programs(request):
+            return response
+        page = render(request, "405.html", status=405)
+        page["Allow"] = response["Allow"]
+        return page
+
+
+def _own_path(page: str, request: HttpRequest) -> str:
+    """Return the path of a page of ours; "" for another site's page, or none."""
+    split = urlsplit(page)
+    if not is_same_origin(f"{split.scheme}://{split.netloc}", request.scheme or "", request.get_host()):
+        return ""
+    return split.path

@@ -1,4 +1,4 @@
-"""Settings from the environment; the defaults are the private, local way of running (design §10)."""
+"""Django settings from environment variables; the defaults are the private, local mode."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from memoryapp import env, logs
+from memoryapp.base import env, logs
 
-# NumPy compares vectors in a fraction of a millisecond on one thread; a second pool of threads would fight
-# the language model for its cores, and takes ten times as long when they are busy. It reads this once.
+# NumPy needs one thread for the comparisons of vectors (a fraction of a millisecond). More threads would
+# compete with the language model for the cores and take ten times as long while it runs. NumPy reads these
+# variables once, when it is imported.
 for _pool in ("OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ.setdefault(_pool, "1")
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.data_dir()
 
-# "local": this machine's one owner, loopback only. "server": logins everywhere.
-MODE = env.envone("MODE", ("local", "server"))
+# "local": one owner on loopback, without a login. "server": everybody logs in.
+MODE = env.envchoice("MODE", ("local", "server"))
 DEBUG = env.envbool("DEBUG", False)
 
 
 def _secret_key() -> str:
-    """Return the key kept in the data folder, made on the first start."""
+    """Return SECRET_KEY, or the key in the data folder, which is created at the first start."""
     if given := env.envstr("SECRET_KEY", ""):
         return given
     path = DATA_DIR / "secret_key"
@@ -54,7 +55,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "memoryapp.middleware.ContentSecurityPolicy",
-    "memoryapp.middleware.RefuseForwarded",
+    "memoryapp.middleware.RejectForwarded",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -63,10 +64,10 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "memoryapp.middleware.LocalOwner",
-    "memoryapp.middleware.OwnersWay",
-    "memoryapp.pages.PageForNotAllowed",
-    "memoryapp.bodies.TooLarge",
-    "memoryapp.pages.LoginForPages",
+    "memoryapp.middleware.OwnerPreferences",
+    "memoryapp.middleware.PageForNotAllowed",
+    "memoryapp.upload_limits.RejectTooLarge",
+    "memoryapp.middleware.LoginForPages",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -87,14 +88,15 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "chat.views.context.shell",
+                "chat.views.context.page_context",
             ],
         },
     },
 ]
 
-# BEGIN IMMEDIATE and WAL: read-then-write in four threads failed 96 times of 240 without (traps C12).
-# The test database is a file, since a live server cannot share one in memory (traps C23).
+# BEGIN IMMEDIATE and WAL: without them, 96 of 240 read-then-write transactions in four threads failed with
+# "database is locked" (measured), with them none. The test database is a file, since a live server cannot
+# share one in memory.
 _SQLITE: dict[str, Any] = {
     "ENGINE": "django.db.backends.sqlite3",
     "NAME": env.database_path(),
@@ -106,10 +108,11 @@ _SQLITE: dict[str, Any] = {
     "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
 }
 _DATABASE_URL = env.envstr("DATABASE_URL").strip()
-DATABASES: dict[str, Any] = {"default": env.postgresql(_DATABASE_URL) if _DATABASE_URL else _SQLITE}
+DATABASES: dict[str, Any] = {"default": env.parse_database_url(_DATABASE_URL) if _DATABASE_URL else _SQLITE}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# In one process; several need Redis. It carries control events only (traps C4).
+# For one process; several processes need Redis. It carries control events only, since it drops messages when
+# more than 100 wait.
 CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 
 LANGUAGE_CODE = "en"
@@ -131,7 +134,7 @@ AUTH_PASSWORD_VALIDATORS = [
     for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
 ]
 
-# Written like Django 6's setting of this name, so that the middleware can go one day.
+# The same form as Django 6's setting of this name, so that our middleware can be replaced by Django's.
 SECURE_CSP = {
     "default-src": ["'none'"],
     "script-src": ["'self'"],
@@ -153,16 +156,16 @@ if MODE == "server":
     if env.envbool("BEHIND_PROXY", False):
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
-# The model's window in tokens; 0 takes what suits the machine (design §4).
+# The model's window in tokens; 0 chooses by the machine's memory.
 WINDOW = env.envint("WINDOW", 0)
-# MiB for the cached prompts of conversations that wait their turn, 28 KiB a token with the default model: in
-# memory, and beyond that in files of the data folder; with 0 for both they are read again instead.
+# MiB for the cached prompts of inactive conversations, 28 KiB a token with the default model: in memory, and
+# beyond that in files of the data folder. With 0 for both, prompts are read again instead.
 PARKING_MIB = env.envint("PARKING_MIB", 256)
 PARKING_DISK_MIB = env.envint("PARKING_DISK_MIB", 2048)
-# Passwords, tokens, keys and card numbers stay out of memory; the chat itself keeps what was said.
+# Leave passwords, tokens, keys and card numbers out of memory; conversations keep them.
 REDACT_SECRETS = env.envbool("REDACT_SECRETS", True)
-# Numbers for Prometheus at /metrics.
+# Serve Prometheus metrics at /metrics.
 METRICS = env.envbool("METRICS", False)
 
-_LEVEL = env.envone("LOG_LEVEL", ("WARNING", "DEBUG", "INFO", "ERROR", "CRITICAL"))
-LOGGING = logs.configuration(env.envstr("LOG_FORMAT", ""), _LEVEL)
+_LEVEL = env.envchoice("LOG_LEVEL", ("WARNING", "DEBUG", "INFO", "ERROR", "CRITICAL"))
+LOGGING = logs.build_logging_config(env.envstr("LOG_FORMAT", ""), _LEVEL)

@@ -1,4 +1,4 @@
-"""A browser's half of a conversation, without the browser: posts like the page and reads the socket."""
+"""A client that posts forms and reads the WebSocket of a running server as a page does."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from pathlib import Path
 from typing import Any
 
 from websockets.sync.client import connect
+from websockets.typing import Origin
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """One measured reply; seconds count from the moment before the message was posted."""
+class MeasuredReply:
+    """One measured reply; `first` and `last` are seconds since just before the message was posted."""
 
     conversation: str
     id: str
     first: float
-    last: float  # when the last text arrived
+    last: float  # the last text arrived
     html: str
 
 
-class Page:
-    """Our own page, without a browser around it."""
+class PageClient:
+    """A page with its cookies and its CSRF token; `base` is the server's URL."""
 
     def __init__(self, base: str) -> None:
         self.base = base
@@ -45,12 +46,12 @@ class Page:
         self._token = found[1]
 
     def get(self, path: str) -> str:
-        """Return a page's text."""
+        """Return the HTML of a page."""
         with self._open(self.base + path) as answer:
             return str(answer.read().decode())
 
     def post(self, path: str, *, htmx: bool = False, **fields: str) -> tuple[str, str]:
-        """Post a form, plainly or as the page's script does; return where it led, and what stands there."""
+        """Post a form, plainly or as htmx does; return the final URL and the HTML there."""
         data = urllib.parse.urlencode({**fields, "csrfmiddlewaretoken": self._token}).encode()
         headers = {"Origin": self.base} | ({"HX-Request": "true"} if htmx else {})
         request = urllib.request.Request(self.base + path, data, headers)
@@ -58,12 +59,15 @@ class Page:
             return str(answer.geturl()), str(answer.read().decode())
 
     def socket(self, conversation: str) -> Any:
-        """Open the page's socket on a conversation."""
+        """Open the WebSocket of a conversation's page."""
         address = f"{self.base.replace('http', 'ws')}/ws/?conversation={conversation}"
-        return connect(address, origin=self.base, max_size=None)  # type: ignore[arg-type]
+        return connect(address, origin=Origin(self.base), max_size=None)
 
-    def say(self, text: str, conversation: str, *, stop_after: float | None = None) -> Reply:
-        """Send a message with the socket open, as a page does, and read the reply to its end."""
+    def say(self, text: str, conversation: str, *, stop_after: float | None = None) -> MeasuredReply:
+        """Send a message with the socket open, as a page does, and wait for the end of the reply.
+
+        Stops the reply `stop_after` seconds after its first text.
+        """
         with self.socket(conversation) as ws:
             began = time.perf_counter()
             _, html = self.post("/send/", htmx=True, text=text, conversation=conversation)
@@ -78,10 +82,12 @@ class Page:
                     ws.send(json.dumps({"type": "stop", "reply": reply}))
                     stop_after = None
                 if frame["type"] == "done" and frame["reply"] == reply:
-                    return Reply(conversation, reply, first or now, last or now, self.get(f"/m/{reply}/"))
+                    return MeasuredReply(
+                        conversation, reply, first or now, last or now, self.get(f"/m/{reply}/")
+                    )
 
     def begin(self, text: str) -> str:
-        """Begin a conversation and return its key, once its first reply has ended."""
+        """Begin a conversation, wait for the end of its first reply, and return the conversation's id."""
         url, html = self.post("/send/", text=text)
         conversation = url.rstrip("/").rsplit("/", 1)[-1]
         reply = re.findall(r'data-id="([^"]+)"', html)[-1]
@@ -97,16 +103,19 @@ def _has_text(frame: dict[str, Any]) -> bool:
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody uses."""
+    """Return a free loopback port; another process may take it before it is used."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def serve(
+def start_server_process(
     environment: dict[str, str], *arguments: str, port: int | None = None
 ) -> tuple[subprocess.Popen[bytes], str]:
-    """Start a server by these arguments of Python and a port, free if none is given; return it once up."""
+    """Start a server process: Python with the given arguments and a port, by default a free one.
+
+    Returns the process and its URL once it responds. Raises RuntimeError after 60 s.
+    """
     port = port or free_port()
     command = [sys.executable, *arguments, str(port)]
     process = subprocess.Popen(command, cwd=ROOT, env=environment)

@@ -1,4 +1,4 @@
-"""A day of chatting with a scripted model that takes as long as the default one; the clock is moved on."""
+"""Simulates a day of chatting with a moved clock and a scripted model with the default model's call times."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ import time_machine
 from django.utils import timezone
 
 from chat.actions import energy, messages, prompts
-from chat.context.prompt import build
+from chat.context.prompt import build_prompt
 from chat.jobs import runner, schedule
 from chat.jobs.registry import PERIODIC
 from chat.llm.registry import registry
 from chat.llm.scripted import Call, ScriptedProvider
 from chat.llm.types import Lane, Turn
 from chat.models import Conversation, Job, Message, MessageState
-from tests.minutes import minutes
+from tests.scripted_summary import summarise_turns
 
 BEGIN = "2026-03-02 09:00+00:00"
-# Seconds a call, as the default model takes them on two cores; whatever has no line is an app memory.
+# Seconds of a call of each kind with the default model on two cores; all other calls are app memories.
 SECONDS = {"extract": 2.8, "consolidate": 1.0, "title": 1.5, "summary": 8.0}
 APP_MEMORY = 12.0
 REPLY_SECONDS = 12.0
-# Messages a conversation, one after the other.
+# Messages per conversation, for successive conversations.
 LENGTHS = (6, 12, 4, 25, 8, 45)
-# One in so many asks to be remembered.
-TOLD = 40
+# Every 40th message is an explicit request to remember something.
+REQUEST_INTERVAL = 40
 THINGS = ("chess", "rye bread", "night trains", "old maps", "tomatoes", "jazz", "long walks", "oat milk")
 
 
 @dataclass
-class Day:
-    """What came of it; seconds of background model time by purpose."""
+class SimulatedDay:
+    """The results of a simulated day; `spent` is background model time in seconds by purpose."""
 
     per_hour: int
     chatting: timedelta
@@ -54,30 +54,30 @@ class Day:
 
     @property
     def total(self) -> float:
-        """Seconds of background model time in all."""
+        """The total background model time in seconds."""
         return sum(self.spent.values())
 
     @property
     def share(self) -> float:
-        """Which part of the time of chatting the model worked in the background."""
+        """The share of the chatting time in which the model worked in the background, 0 to 1."""
         return self.while_chatting / self.chatting.total_seconds()
 
 
 class Simulation:
-    """One owner who writes so many messages an hour, and all that happens by itself meanwhile."""
+    """An owner who writes `per_hour` messages an hour for `hours`, and the jobs that become due meanwhile."""
 
     def __init__(self, owner: Any, traveller: time_machine.Traveller, per_hour: int, hours: float) -> None:
         self.owner, self.traveller = owner, traveller
-        self.day = Day(per_hour, timedelta(hours=hours))
+        self.day = SimulatedDay(per_hour, timedelta(hours=hours))
         self.provider = ScriptedProvider(default_completion=self._answer)
-        self.provider.seconds = self._takes
+        self.provider.seconds = self._call_seconds
         registry.use(self.provider, label="Simulated")
         self._unread: list[Message] = []
 
-    def run(self, until_done: timedelta) -> Day:
-        """Chat, and then let time pass until nothing waits, at most for so long."""
+    def run(self, until_done: timedelta) -> SimulatedDay:
+        """Chat, then advance the clock until no job waits, by at most `until_done`."""
         began = timezone.now()
-        schedule.plan(began)
+        schedule.enqueue_all(began)
         pause = timedelta(hours=1) / self.day.per_hour
         for number, conversation in enumerate(self._conversations()):
             at = began + number * pause
@@ -87,7 +87,7 @@ class Simulation:
             self._say(number, conversation)
         self._wait_until(began + self.day.chatting)
         self.day.while_chatting = sum(self.day.spent.values())
-        while self._waiting() and timezone.now() < began + self.day.chatting + until_done:
+        while self._has_waiting_jobs() and timezone.now() < began + self.day.chatting + until_done:
             self._wait_until(timezone.now() + timedelta(minutes=5))
         self.day.all_done = timezone.now() - began
         self.day.unread = Message.objects.backlog(self.owner).count()
@@ -102,20 +102,20 @@ class Simulation:
                 yield Conversation.objects.for_owner(self.owner).order_by("-created_at").first()
 
     def _say(self, number: int, conversation: Conversation | None) -> None:
-        asked, reply = messages.send_message(self.owner, self._words(number), conversation)
+        asked, reply = messages.send_message(self.owner, self._message_text(number), conversation)
         self._unread.append(asked)
         window = self.provider.context_window
-        prompt = build(asked.conversation, asked, self.provider)
+        prompt = build_prompt(asked.conversation, asked, self.provider)
         prompts.record_prompt(asked.conversation, asked, reply, prompt, window)
         self.traveller.shift(timedelta(seconds=REPLY_SECONDS))
         text = f"About {self._thing(number)}: " + "it depends, and here is how. " * 14
         messages.finish_reply(reply, text, MessageState.COMPLETE)
-        prompts.ask_to_prepare(asked.conversation_id, prompt.tokens + 110, window)
+        prompts.queue_preparation(asked.conversation_id, prompt.tokens + 110, window)
         self.day.messages += 1
 
-    def _words(self, number: int) -> str:
+    def _message_text(self, number: int) -> str:
         thing = self._thing(number)
-        if number % TOLD == TOLD - 1:
+        if number % REQUEST_INTERVAL == REQUEST_INTERVAL - 1:
             return f"Remember that I keep {number} books about {thing}."
         return f"I like {thing} a lot. What should I know about it before the weekend comes, number {number}?"
 
@@ -123,15 +123,16 @@ class Simulation:
         return THINGS[number % len(THINGS)]
 
     def _wait_until(self, then: datetime) -> None:
-        """Do what is due whenever it is, as the runner does, until that moment."""
+        """Run each job when it is due, as the job runner does, and advance the clock to `then`."""
         while True:
             while any(
-                runner.run_one(lane.able(timezone.now()), urgent=lane.urgent) for lane in runner.lanes()
+                runner.run_one(lane.runnable_kinds(timezone.now()), urgent=lane.urgent)
+                for lane in runner.job_threads()
             ):
-                self._note_what_was_read()
-            self._note_what_waits()
+                self._record_extracted_messages()
+            self._record_waiting_jobs()
             now = timezone.now()
-            times = [lane.next_time(now) for lane in runner.lanes()]
+            times = [lane.find_next_time(now) for lane in runner.job_threads()]
             due = min((time for time in times if time is not None), default=None)
             if due is None or due >= then or now >= then:
                 break
@@ -139,13 +140,13 @@ class Simulation:
         if timezone.now() < then:
             self.traveller.shift(then - timezone.now())
 
-    def _note_what_waits(self) -> None:
-        status = energy.status(timezone.now())
+    def _record_waiting_jobs(self) -> None:
+        status = energy.read_status(timezone.now())
         self.day.lowest = min(self.day.lowest, status.percent)
         self.day.most_waiting = max(self.day.most_waiting, status.waiting)
         self.day.seen_waiting |= {deferred.kind for deferred in status.deferred}
 
-    def _note_what_was_read(self) -> None:
+    def _record_extracted_messages(self) -> None:
         read = dict(Conversation.objects.for_owner(self.owner).values_list("pk", "extracted_through"))
         for message in [m for m in self._unread if read[m.conversation_id] >= m.seq]:
             self._unread.remove(message)
@@ -154,10 +155,10 @@ class Simulation:
             if message.content.startswith("Remember"):
                 self.day.longest_told = max(self.day.longest_told, took)
 
-    def _waiting(self) -> bool:
+    def _has_waiting_jobs(self) -> bool:
         return Job.objects.exclude(kind__in=PERIODIC).filter(failed_at__isnull=True).exists()
 
-    def _takes(self, call: Call) -> float:
+    def _call_seconds(self, call: Call) -> float:
         seconds = SECONDS.get(call.slot, APP_MEMORY)
         self.traveller.shift(timedelta(seconds=seconds))
         if call.lane is Lane.BACKGROUND:
@@ -171,7 +172,7 @@ class Simulation:
             thing = next((t for t in THINGS if f"I like {t}" in said), "")
             return f"likes: User likes {thing}" if thing else "none"
         if slot == "summary":
-            return minutes(turns)
+            return summarise_turns(turns)
         if slot == "app_memory":
             thing = next((t for t in THINGS if t in said), "")
             return (
@@ -180,7 +181,7 @@ class Simulation:
         return "ADD"
 
 
-def simulate(owner: Any, per_hour: int, hours: float, until_done: timedelta) -> Day:
-    """Return what a day of so many hours of chatting takes of the model, and what came of all that waited."""
+def simulate_day(owner: Any, per_hour: int, hours: float, until_done: timedelta) -> SimulatedDay:
+    """Simulate a day with `hours` of chatting; afterwards jobs run for at most `until_done`."""
     with time_machine.travel(BEGIN, tick=False) as traveller:
         return Simulation(owner, traveller, per_hour, hours).run(until_done)

@@ -1,4 +1,4 @@
-"""What is a command, what a message, and what neither."""
+"""Which texts are slash commands, which are messages, and which are refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from django.utils.translation import override
 
-from chat.commands import COMMANDS, NoCommand, parse
+from chat.commands import COMMANDS, parse
+from chat.errors import UnknownCommand
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +26,7 @@ def _in_english() -> Iterator[None]:
         ("/remember\nI live\nin Oslo", ("remember", "I live\nin Oslo")),
     ],
 )
-def test_a_slash_and_a_word_is_a_command(text, means):
+def test_a_slash_and_a_known_word_is_a_command(text, means):
     assert parse(text) == means
 
 
@@ -37,23 +38,23 @@ def test_everything_else_is_a_message(text):
     assert parse(text) is None
 
 
-def test_an_unknown_command_says_so_and_how_to_send_it():
-    with pytest.raises(NoCommand, match=r"no command /tmp\. .*a space before it"):
+def test_an_unknown_command_is_refused_with_a_hint():
+    with pytest.raises(UnknownCommand, match=r"no command /tmp\. .*a space before it"):
         parse("/tmp is full")
 
 
 @pytest.mark.parametrize("text", ["/remember", "/unlearn  "])
-def test_a_command_that_wants_words_says_which(text):
-    with pytest.raises(NoCommand, match="Write after"):
+def test_a_command_without_its_text_is_refused(text):
+    with pytest.raises(UnknownCommand, match="Write after"):
         parse(text)
 
 
 @pytest.mark.parametrize("text", ["/forget my old address", "/new ideas for dinner", "/Help me with this"])
-def test_a_command_that_stands_alone_swallows_no_words(text):
-    with pytest.raises(NoCommand, match=r"stands alone\. .*a space before it"):
+def test_a_command_with_unexpected_text_is_refused(text):
+    with pytest.raises(UnknownCommand, match=r"stands alone\. .*a space before it"):
         parse(text)
 
 
-def test_each_command_says_what_it_does():
+def test_each_command_has_a_description():
     assert all(str(command.does) for command in COMMANDS)
     assert len({command.name for command in COMMANDS}) == len(COMMANDS)

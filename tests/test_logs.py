@@ -1,4 +1,4 @@
-"""The log says what happened to which conversation and job, and nothing of what anybody said."""
+"""Log lines name conversations and jobs by id and contain no text of messages or facts."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from pydantic import BaseModel, ValidationError
 
 from chat.actions import facts, jobs
 from chat.actions.messages import send_message
+from chat.errors import ProviderError
 from chat.generation import run as generation
 from chat.jobs import runner
 from chat.jobs.registry import HANDLERS, Postpone
-from chat.llm.types import ProviderError
 from chat.models import Conversation, Fact, Job, MessageState
-from memoryapp import logs, settings
-from tests.minutes import minutes
+from memoryapp import settings
+from memoryapp.base import logs
+from tests.scripted_summary import summarise_turns
 
 WORDS = re.compile("zanzibar|quagga|marzipan|thimble", re.IGNORECASE)
 
 
 class Log:
-    """What one configuration has written."""
+    """The output of one logging configuration."""
 
     def __init__(self) -> None:
         self.stream = io.StringIO()
@@ -45,23 +46,23 @@ class Log:
 
 
 @pytest.fixture
-def logged() -> Iterator[Callable[..., Log]]:
-    """Returns a maker of logs as the product's configuration writes them, beside what else listens."""
+def capture_log() -> Iterator[Callable[..., Log]]:
+    """Return a function that adds a handler with the product's configuration and returns its output."""
     root = logging.getLogger()
     level, added = root.level, []
 
-    def configured(form: str, level: str = "INFO") -> Log:
+    def add_log(form: str, level: str = "INFO") -> Log:
         log = Log()
-        how = logs.configuration(form, level)["formatters"]["line"]
+        how = logs.build_logging_config(form, level)["formatters"]["line"]
         handler = logging.StreamHandler(log.stream)
         handler.setFormatter(how.pop("()")(**how))
-        handler.addFilter(logs.Ids())
+        handler.addFilter(logs.LogContextFilter())
         root.addHandler(handler)
         root.setLevel(level)
         added.append(handler)
         return log
 
-    yield configured
+    yield add_log
     for handler in added:
         root.removeHandler(handler)
     root.setLevel(level)
@@ -72,7 +73,7 @@ log = logging.getLogger("chat.test")
 
 
 @pytest.mark.parametrize("form", ["", "json"])
-def test_the_environment_chooses_the_form(form):
+def test_the_environment_chooses_the_format(form):
     environment = os.environ | {"LOG_FORMAT": form, "LOG_LEVEL": "INFO"}
     code = "import logging; logging.getLogger('chat').info('here', extra={'job': 1})"
     done = subprocess.run(
@@ -86,9 +87,9 @@ def test_the_environment_chooses_the_form(form):
         assert line.endswith("INFO chat: here [job=1]")
 
 
-def test_a_line_has_the_ids_of_what_it_is_about(logged):
-    written = logged("")
-    with logs.about(job=3, kind="extract", conversation="c-1"):
+def test_a_line_has_the_ids_of_its_context(capture_log):
+    written = capture_log("")
+    with logs.log_context(job=3, kind="extract", conversation="c-1"):
         log.warning("it failed")
     log.warning("outside")
     first, second = written.text.splitlines()
@@ -98,9 +99,9 @@ def test_a_line_has_the_ids_of_what_it_is_about(logged):
     assert second.endswith("outside")
 
 
-def test_json_has_them_as_fields_of_their_own(logged):
-    written = logged("json")
-    with logs.about(job=3, conversation=None), logs.about(conversation="c-1"):
+def test_json_lines_have_the_ids_as_fields(capture_log):
+    written = capture_log("json")
+    with logs.log_context(job=3, conversation=None), logs.log_context(conversation="c-1"):
         log.warning("it failed", extra={"seconds": 0.5})
     [line] = written.objects
     assert line.pop("time")
@@ -110,38 +111,38 @@ def test_json_has_them_as_fields_of_their_own(logged):
     }  # fmt: skip
 
 
-def test_a_records_own_ids_come_before_those_around_it(logged):
-    written = logged("json")
-    with logs.about(conversation="around"):
+def test_ids_of_the_record_override_ids_of_the_context(capture_log):
+    written = capture_log("json")
+    with logs.log_context(conversation="around"):
         log.warning("this one", extra={"conversation": "own"})
     assert written.objects[0]["conversation"] == "own"
 
 
-def test_a_request_that_failed_does_not_tell_what_was_searched_for(logged, rf):
-    written = logged("json")
+def test_a_failed_request_is_logged_without_its_query(capture_log, rf):
+    written = capture_log("json")
     log.error("Internal Server Error: /search/", extra={"request": rf.get("/search/?q=quagga")})
     assert "quagga" not in written.text
 
 
-SAID = "my quagga eats marzipan"
+PRIVATE_TEXT = "my quagga eats marzipan"
 
 
 class Short(BaseModel):
     text: int
 
 
-def quoting() -> list[Exception]:
+def make_quoting_errors() -> list[Exception]:
     try:
-        Short(text=SAID)
+        Short(text=PRIVATE_TEXT)
     except ValidationError as error:
-        return [error, IntegrityError(f"DETAIL: Failing row contains (1, {SAID})")]
+        return [error, IntegrityError(f"DETAIL: Failing row contains (1, {PRIVATE_TEXT})")]
     raise AssertionError
 
 
 @both
-@pytest.mark.parametrize("error", quoting(), ids=lambda e: type(e).__name__)
-def test_an_error_that_quotes_what_it_could_not_take_is_logged_without_it(logged, form, error):
-    written = logged(form)
+@pytest.mark.parametrize("error", make_quoting_errors(), ids=lambda e: type(e).__name__)
+def test_errors_that_quote_user_text_are_logged_without_it(capture_log, form, error):
+    written = capture_log(form)
     try:
         try:
             raise error
@@ -155,8 +156,8 @@ def test_an_error_that_quotes_what_it_could_not_take_is_logged_without_it(logged
 
 
 @pytest.fixture
-def jobs_say(monkeypatch) -> Callable[[Exception | None], Job]:
-    """Returns a runner of one job that ends so."""
+def run_test_job(monkeypatch) -> Callable[[Exception | None], Job]:
+    """Return a function that runs one job, which succeeds or raises the given error."""
 
     def run(error: Exception | None) -> Job:
         def handler(payload: Any) -> None:
@@ -179,12 +180,12 @@ def jobs_say(monkeypatch) -> Callable[[Exception | None], Job]:
     [
         (None, "done"),
         (ValueError("no"), "the job failed"),
-        (Postpone(jobs.timezone.now() + jobs.LEASE), "put off until"),
+        (Postpone(jobs.timezone.now() + jobs.LEASE), "postponed until"),
     ],
 )
-def test_every_line_of_a_job_has_its_ids(logged, jobs_say, error, end):
-    written = logged("json")
-    job = jobs_say(error)
+def test_every_line_of_a_job_has_its_ids(capture_log, run_test_job, error, end):
+    written = capture_log("json")
+    job = run_test_job(error)
     first, last = written.objects
     assert first["message"] == "at work"
     assert last["message"].startswith(end)
@@ -194,9 +195,9 @@ def test_every_line_of_a_job_has_its_ids(logged, jobs_say, error, end):
 
 
 @pytest.mark.django_db
-def test_nor_does_a_jobs_row_keep_what_its_error_quoted(jobs_say):
-    for error in quoting():
-        jobs_say(error)
+def test_a_jobs_row_does_not_store_text_quoted_by_its_error(run_test_job):
+    for error in make_quoting_errors():
+        run_test_job(error)
         job = Job.objects.get(kind="test")
         assert job.last_error == type(error).__name__
         job.delete()
@@ -204,20 +205,22 @@ def test_nor_does_a_jobs_row_keep_what_its_error_quoted(jobs_say):
 
 @both
 @pytest.mark.django_db(transaction=True)
-def test_a_whole_turn_with_memory_leaves_none_of_its_words_in_the_log(logged, owner, scripted, form):
-    written = logged(form)
-    scripted.default_completion = minutes
-    scripted.replies.extend(["Marzipan keeps for months.", ProviderError("The model is away.")])
+def test_a_turn_with_memory_logs_no_user_text(capture_log, owner, scripted, form):
+    written = capture_log(form)
+    scripted.default_completion = summarise_turns
+    scripted.replies.extend(
+        ["Marzipan keeps for months.", ProviderError("verbatim", sentence="The model is away.")]
+    )
     scripted.titles.append("Marzipan in Zanzibar")
     facts.add_fact(owner, "I keep a quagga")
     runner.run_due(["settle"])
     scripted.completions.extend(["home: User lives in Zanzibar", "none"])
     asked, reply = send_message(owner, "I live in Zanzibar. How long does marzipan keep?")
     generation.start(reply)
-    generation.wait()
+    generation.wait_all()
     asked, failing = send_message(owner, "And is my thimble safe?", asked.conversation)
     generation.start(failing)
-    generation.wait()
+    generation.wait_all()
     failing.refresh_from_db()
     assert failing.state == MessageState.FAILED
     Job.objects.update(run_after=asked.created_at)

@@ -1,4 +1,4 @@
-"""Whatever the user does, in whatever order: what must always hold of memory holds (design §5)."""
+"""The invariants of memory hold after any sequence of user actions and background work."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from chat.actions import archive, deletions, facts, fading, jobs, looks, revisions
-from chat.actions.messages import Refused
+from chat.actions import archive, decay, deletions, extraction, fact_history, facts, jobs
+from chat.errors import Refused, TooLateToUndo
 from chat.jobs.runner import run_due
 from chat.memory import evict
 from chat.memory.consolidate import Action, Opinion
-from chat.memory.extract import Candidate, Extraction, Refusal
+from chat.memory.extract import Extraction, FactCandidate, RefusedFact
 from chat.memory.kinds import KINDS
-from chat.memory.similar import normalise
+from chat.memory.text_similarity import normalize_text
 from chat.models import (
     App,
     Conversation,
@@ -36,10 +36,10 @@ from chat.models import (
     Tombstone,
 )
 
-from .driven_memory import DrivenMemory
-from .sound_memory import CAP, PINS, PRUNE_FROM
+from .memory_driver import MemoryDriver
+from .memory_invariants import CAP, PINS, PRUNE_FROM
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 TEXTS = {
     "User lives in Oslo": "home",
@@ -58,8 +58,8 @@ opinions = st.sampled_from([Action.REINFORCE, Action.SUPERSEDE, Action.END])
 pauses = st.sampled_from([0, 3, 5, 9, 3600, 86400, 40 * 86400])
 
 
-class Memory(DrivenMemory):
-    """One owner's memory, driven through the verbs that every door calls."""
+class Memory(MemoryDriver):
+    """One owner's memory, driven through the actions that pages and APIs call."""
 
     owner: Any
 
@@ -72,93 +72,94 @@ class Memory(DrivenMemory):
         self.clock = time_machine.travel("2026-03-01 12:00+00:00", tick=False)
         self.time = self.clock.start()
         app = App.objects.for_owner(self.owner).first()
+        assert app is not None
         self.talk = Conversation.objects.create(owner=self.owner, app=app)
-        # What a batch held when it was pressed, and the words that must not be found any more.
-        self.pressed: dict[Any, dict[Any, dict[str, Any]]] = {}
+        # The fields of each deletion's facts before it, and the texts that must not be stored any more.
+        self.facts_before_deletion: dict[Any, dict[Any, dict[str, Any]]] = {}
         self.forgotten: set[str] = set()
-        # What each batch that was not undone forbids messages from before its press to teach.
-        self.barred: dict[Any, tuple[Any, set[str] | None]] = {}
+        # For each deletion that was not undone: its time and the texts barred from earlier messages.
+        self.barriers: dict[Any, tuple[Any, set[str] | None]] = {}
         for text in known:
             self.say(text)
 
     def teardown(self) -> None:
         self.clock.stop()
 
-    # -- what the user does ---------------------------------------------------------------------------------
+    # -- user actions ---------------------------------------------------------------------------------------
 
     @rule(text=texts)
     def write(self, text: str) -> None:
-        """Write a message that memory has not looked at yet."""
-        self.tick(1)
+        """Create a message without extracting it."""
+        self.move_clock(1)
         seq = self.talk.messages.count() + 1
         Message.objects.create(conversation=self.talk, seq=seq, role="user", content=text)
 
     @rule(pick=picks)
-    def say_and_forget_before_memory_looks(self, pick: int) -> None:
-        if fact := self.pick(Fact.objects.live(), pick):
+    def delete_fact_before_extraction(self, pick: int) -> None:
+        if fact := self.pick_row(Fact.objects.live(), pick):
             self.write(fact.text)
-            self.press([fact], lambda: deletions.forget(self.owner, [fact.pk]))
+            self.start_deletion([fact], lambda: deletions.forget_facts(self.owner, [fact.pk]))
 
     @rule(text=texts)
     def say(self, text: str) -> None:
-        """Write a message that memory looks at, with all that still waited."""
+        """Create a message and extract it and all waiting ones."""
         self.write(text)
-        self.look()
+        self.extract_waiting()
 
     @rule()
-    def look(self) -> None:
+    def extract_waiting(self) -> None:
         self.talk.refresh_from_db()
-        for message in Message.objects.unread_by_memory(self.talk):
-            if self.read(message) is None:
+        for message in Message.objects.not_extracted(self.talk):
+            if self.record_message(message) is None:
                 return
 
     @rule(text=texts, action=opinions, pick=picks, meanwhile=st.none() | texts)
-    def say_what_the_model_weighs(self, text: str, action: Action, pick: int, meanwhile: str | None) -> None:
-        """Write what the model has an opinion about; `meanwhile` its fact is edited to that."""
-        self.look()
+    def extract_with_opinion(self, text: str, action: Action, pick: int, meanwhile: str | None) -> None:
+        """Record an extraction with an opinion of the model; `meanwhile` edits its fact in between."""
+        self.extract_waiting()
         self.write(text)
-        if (message := self.unread()) and (fact := self.pick(Fact.objects.live(), pick)):
+        if (message := self.only_unextracted()) and (fact := self.pick_row(Fact.objects.live(), pick)):
             opinion = Opinion(action, fact.pk, fact.version, "the model said so")
             if meanwhile:
                 self.edit(pick, meanwhile)
-            self.read(message, opinions=[opinion])
+            self.record_message(message, opinions=[opinion])
 
     @rule(text=texts, pick=picks, meanwhile=st.none() | texts)
-    def say_that_something_is_over(self, text: str, pick: int, meanwhile: str | None) -> None:
-        self.look()
+    def extract_ending(self, text: str, pick: int, meanwhile: str | None) -> None:
+        self.extract_waiting()
         self.write(text)
-        if (message := self.unread()) and (fact := self.pick(Fact.objects.live(), pick)):
+        if (message := self.only_unextracted()) and (fact := self.pick_row(Fact.objects.live(), pick)):
             ending = Opinion(Action.END, fact.pk, fact.version, "the user said that it is over")
             if meanwhile:
                 self.edit(pick, meanwhile)
             unchanged = Fact.objects.live().filter(pk=fact.pk, version=fact.version).exists()
-            run = looks.record_look(message, Extraction(), [], "", 0.1, endings=[ending])
+            run = extraction.record_extraction(message, Extraction(), [], "", 0.1, endings=[ending])
             assert run is not None
             over = unchanged and not self.is_barred(message)
             assert run.ended == over
             assert not (over and Fact.objects.live().filter(pk=fact.pk).exists())
 
-    def unread(self) -> Message | None:
-        """Return the one message that memory has not looked at and may; None while a clear is undecided."""
+    def only_unextracted(self) -> Message | None:
+        """Return the only unextracted message; None if there are several, while a clear can be undone."""
         self.talk.refresh_from_db()
-        waiting = list(Message.objects.unread_by_memory(self.talk))
+        waiting = list(Message.objects.not_extracted(self.talk))
         return waiting[0] if len(waiting) == 1 else None
 
-    def read(self, message: Message, **thought: Any) -> ExtractionRun | None:
-        """Store what the message says; None while a clear-all can still be undone."""
+    def record_message(self, message: Message, **thought: Any) -> ExtractionRun | None:
+        """Record the extraction of a message; None while a clear-all can still be undone."""
         text, kind = message.content, TEXTS[message.content]
-        candidate = Candidate(text, kind, KINDS[kind].category, "", False, f"They said: {text}")
-        found = Extraction([candidate], [Refusal(text, "said twice in one message")])
+        candidate = FactCandidate(text, kind, KINDS[kind].category, "", False, f"They said: {text}")
+        found = Extraction([candidate], [RefusedFact(text, "said twice in one message")])
         known = self.live_texts()
         try:
-            run = looks.record_look(message, found, [None], "", 0.1, **thought)
+            run = extraction.record_extraction(message, found, [None], "", 0.1, **thought)
         except deletions.Undecided:
             assert Deletion.objects.pending().filter(everything=True).exists()
             return None
         assert run is not None
         assert (run.stored + run.reinforced + run.ended == 0) is self.is_barred(message)
         if run.stored or run.reinforced or run.ended:
-            self.taught(text)
+            self.record_as_known(text)
         else:
             assert self.live_texts() == known
             assert all(line["text"] == "" for line in run.refused)
@@ -167,18 +168,18 @@ class Memory(DrivenMemory):
     @rule(text=texts)
     def add_by_hand(self, text: str) -> None:
         facts.add_fact(self.owner, text)
-        self.taught(text)
+        self.record_as_known(text)
 
     @rule(pick=picks, text=texts)
     def edit(self, pick: int, text: str) -> None:
-        if fact := self.pick(Fact.objects.live(), pick):
+        if fact := self.pick_row(Fact.objects.live(), pick):
             says = facts.edit_fact(fact, text)
-            assert normalise(says.text) == normalise(text)
-            self.taught(text)
+            assert normalize_text(says.text) == normalize_text(text)
+            self.record_as_known(text)
 
     @rule(pick=picks, pinned=st.booleans())
     def pin(self, pick: int, pinned: bool) -> None:
-        if fact := self.pick(Fact.objects.live(), pick):
+        if fact := self.pick_row(Fact.objects.live(), pick):
             try:
                 facts.pin_fact(fact, pinned)
             except Refused:
@@ -186,16 +187,16 @@ class Memory(DrivenMemory):
 
     @rule(pick=picks)
     def settle(self, pick: int) -> None:
-        if fact := self.pick(Fact.objects.filter(origin="manual"), pick):
+        if fact := self.pick_row(Fact.objects.filter(origin="manual"), pick):
             kind = TEXTS[fact.text]
-            facts.settle(fact.pk, fact.version, kind=kind, subject="", vector=None, embedder="")
+            facts.store_classification(fact.pk, fact.version, kind=kind, subject="", vector=None, embedder="")
 
     @rule(pick=picks, many=st.booleans())
     def delete(self, pick: int, many: bool) -> None:
         shown = list(Fact.objects.live().order_by("first_seen", "pk"))
         if shown:
             chosen = shown[pick % len(shown) :][: 3 if many else 1]
-            self.press(chosen, lambda: deletions.forget(self.owner, [f.pk for f in chosen]))
+            self.start_deletion(chosen, lambda: deletions.forget_facts(self.owner, [f.pk for f in chosen]))
 
     @rule(unread=st.none() | texts)
     def clear(self, unread: str | None) -> None:
@@ -203,36 +204,36 @@ class Memory(DrivenMemory):
             self.write(unread)
         shown = list(Fact.objects.live())
         try:
-            self.press(shown, lambda: deletions.clear_all(self.owner))
+            self.start_deletion(shown, lambda: deletions.clear_memory(self.owner))
         except Refused:
             assert not Fact.objects.filter(deletion=None).exists()
         assert not Fact.objects.live().exists()
 
     @rule(pick=picks)
     def undo(self, pick: int) -> None:
-        batch = self.pick(Deletion.objects.pending(), pick)
+        batch = self.pick_row(Deletion.objects.pending(), pick)
         if batch is None:
             return
         live = {fact.pk: fact for fact in Fact.objects.live()}
-        before = self.pressed.pop(batch.pk)
+        before = self.facts_before_deletion.pop(batch.pk)
         try:
-            undone = deletions.undo(batch)
-        except deletions.TooLate:
-            assert batch.expires_at + deletions.GRACE <= timezone.now()
-            self.pressed[batch.pk] = before
+            undone = deletions.undo_deletion(batch)
+        except TooLateToUndo:
+            assert batch.expires_at + deletions.UNDO_GRACE <= timezone.now()
+            self.facts_before_deletion[batch.pk] = before
             return
         assert undone.sentence
-        del self.barred[batch.pk]
+        del self.barriers[batch.pk]
         self.check_undo(before, live, undone)
 
     @rule(pick=picks, point=picks)
     def restore(self, pick: int, point: int) -> None:
-        fact = self.pick(Fact.objects.live(), pick)
+        fact = self.pick_row(Fact.objects.live(), pick)
         if fact is None:
             return
-        event = revisions.history(fact)[point % len(revisions.history(fact))]
+        event = fact_history.list_history(fact)[point % len(fact_history.list_history(fact))]
         try:
-            restored = revisions.restore_to(fact, event)
+            restored = fact_history.restore_fact(fact, event)
         except Refused:
             return
         restored.refresh_from_db()
@@ -241,44 +242,44 @@ class Memory(DrivenMemory):
 
     @rule(pick=picks)
     def bring_back(self, pick: int) -> None:
-        young = Fact.objects.archived().filter(archived_at__gt=timezone.now() - archive.KEPT_FOR)
-        if fact := self.pick(young, pick):
-            archive.bring_back(fact)
+        young = Fact.objects.archived().filter(archived_at__gt=timezone.now() - archive.ARCHIVE_RETENTION)
+        if fact := self.pick_row(young, pick):
+            archive.restore_archived_fact(fact)
             fact.refresh_from_db()
             assert facts.is_live(fact)
 
-    # -- what happens by itself -----------------------------------------------------------------------------
+    # -- background work ------------------------------------------------------------------------------------
 
     @rule(seconds=pauses)
     def restart(self, seconds: int) -> None:
-        """Come back some time after the process was killed."""
-        self.tick(seconds)
+        """Start the process again `seconds` after a kill."""
+        self.move_clock(seconds)
         jobs.release_leases(timezone.now())
-        self.expect_the_end()
-        deletions.finish_overdue(timezone.now())
-        self.check_the_end()
+        self.note_expired_deletions()
+        deletions.finish_overdue_deletions(timezone.now())
+        self.check_expired_deletions()
 
     @rule(seconds=pauses)
     def work_off_jobs(self, seconds: int) -> None:
-        self.tick(seconds)
-        self.expect_the_end()
+        self.move_clock(seconds)
+        self.note_expired_deletions()
         run_due(["finish_deletion", "free_caches"])
-        self.check_the_end()
+        self.check_expired_deletions()
 
     @rule()
     def evict(self) -> None:
-        archive.evict(self.owner, timezone.now())
+        archive.evict_facts(self.owner, timezone.now())
 
     @rule()
     def night(self) -> None:
-        fading.fade(self.owner, timezone.now().date())
-        old = Fact.objects.archived().filter(archived_at__lte=timezone.now() - archive.KEPT_FOR)
+        decay.apply_decay(self.owner, timezone.now().date())
+        old = Fact.objects.archived().filter(archived_at__lte=timezone.now() - archive.ARCHIVE_RETENTION)
         gone = {fact.pk for fact in old}
-        assert archive.purge(self.owner, timezone.now()) == len(gone)
+        assert archive.purge_archive(self.owner, timezone.now()) == len(gone)
         assert not Fact.objects.filter(pk__in=gone).exists()
 
 
-def test_no_sequence_of_events_breaks_what_must_always_hold(owner, monkeypatch):
+def test_no_sequence_of_steps_breaks_an_invariant(owner, monkeypatch):
     monkeypatch.setattr(evict, "CAP", CAP)
     monkeypatch.setattr(evict, "PRUNE_FROM", PRUNE_FROM)
     monkeypatch.setattr(facts, "MAX_PINNED", PINS)

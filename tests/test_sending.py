@@ -1,4 +1,4 @@
-"""Sending a message saves it, begins a reply, and never loses or doubles anything."""
+"""Sending a message saves it, starts a reply, and loses or duplicates nothing."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from chat.models import Job, Message, MessageState
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_message_gets_the_reply_that_the_model_writes(ours, owner, scripted):
+def test_a_message_gets_a_reply_from_the_model(ours, owner, scripted):
     scripted.replies.append("Hello **Maya**.")
     answer = ours.post("/send/", {"text": "Hi, I'm Maya."})
-    generation.wait()
+    generation.wait_all()
     asked, reply = Message.objects.order_by("seq")
     assert answer.url == f"/c/{asked.conversation_id}/"
     assert (asked.role, asked.content) == ("user", "Hi, I'm Maya.")
@@ -21,14 +21,14 @@ def test_a_message_gets_the_reply_that_the_model_writes(ours, owner, scripted):
     assert "<strong>Maya</strong>" in ours.get(answer.url).content.decode()
 
 
-def test_an_empty_message_is_refused_with_a_sentence_and_changes_nothing(ours_htmx, owner):
+def test_an_empty_message_is_refused_and_changes_nothing(ours_htmx, owner):
     answer = ours_htmx.post("/send/", {"text": "  \n "})
     assert answer.status_code == 422
     assert answer.content.decode() == "Write something first."
     assert not Message.objects.exists()
 
 
-def test_a_second_message_while_a_reply_is_written_is_refused_and_not_saved(ours_htmx, talk):
+def test_a_message_during_a_running_reply_is_refused_and_not_saved(ours_htmx, talk):
     asked, _ = talk("First")
     answer = ours_htmx.post("/send/", {"text": "Second", "conversation": str(asked.conversation_id)})
     assert answer.status_code == 409
@@ -36,7 +36,7 @@ def test_a_second_message_while_a_reply_is_written_is_refused_and_not_saved(ours
     assert Message.objects.count() == 2
 
 
-def test_each_message_and_each_replys_end_ask_memory_for_one_look_at_their_conversation(talk):
+def test_messages_and_finished_replies_join_one_extraction_job(talk):
     asked, reply = talk("I live in Oslo.")
     actions.finish_reply(reply, "Nice.", MessageState.COMPLETE)
     talk("And I like skiing.", asked.conversation)
@@ -45,8 +45,8 @@ def test_each_message_and_each_replys_end_ask_memory_for_one_look_at_their_conve
 
 def test_replies_left_by_a_killed_process_are_stopped_with_their_text(talk):
     _, reply = talk("Tell me a story.")
-    actions.checkpoint(reply.pk, "Once upon")
+    actions.save_checkpoint(reply.pk, "Once upon")
     assert actions.stop_stale_replies() == 1
     reply.refresh_from_db()
     assert (reply.state, reply.content) == ("stopped", "Once upon")
-    assert "closed" in reply.failure
+    assert "shutdown" in reply.failure

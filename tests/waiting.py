@@ -1,4 +1,4 @@
-"""Waits for what another thread is about to bring about."""
+"""Waits for a condition that another thread or process will make true."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable
 _tick = threading.Event()
 
 
-def until(holds: Callable[[], object], seconds: float = 10.0) -> None:
-    """Return as soon as `holds()` is true; fails when it is not within `seconds`."""
+def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    """Call `condition` every 10 ms until it is true; raises AssertionError after about `seconds`."""
     for _ in range(int(seconds / 0.01)):
-        if holds():
+        if condition():
             return
         _tick.wait(0.01)
-    raise AssertionError("what the test waits for did not come about")
+    raise AssertionError(f"the condition did not become true within {seconds} s")

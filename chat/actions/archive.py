@@ -1,4 +1,4 @@
-"""The archive: facts that ended, made room or faded; back on request for 30 days (design §5)."""
+"""The archive of facts that ended, were evicted or decayed; the owner can restore them for 30 days."""
 
 from __future__ import annotations
 
@@ -9,126 +9,135 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
+from chat.errors import Refused
 from chat.memory import confidence
 from chat.memory import evict as rule
-from chat.memory.similar import normalise
-from chat.models import DeletionState, Fact, FactEvent, FactEventKind, Message
+from chat.memory.text_similarity import normalize_text
+from chat.models import DeletionState, Fact, FactEvent, FactEventKind, Message, User
 
-from . import events, graph, traces
-from .history import MEMORY, SYSTEM, USER, event, record, snapshot
-from .lineage import ancestor_ids, append, keep_one_value
-from .messages import Refused
-from .owners import hold_memory
+from . import events, graph, purge
+from .fact_events import MEMORY, SYSTEM, USER, build_event, record_event, snapshot
+from .owners import lock_memory
+from .supersession import append_chain, find_ancestor_ids, keep_one_value
 
-KEPT_FOR = timedelta(days=30)  # design §5, "Eviction"
-
-
-def evict(owner: Any, now: datetime, keep: Collection[UUID] = ()) -> list[Fact]:
-    """Archive what must make room, if anything must; inside the transaction of every verb that adds.
-
-    Pending facts keep their places. `keep` names what was just added or brought back.
-    """
-    live = list(Fact.objects.filter(owner=owner).live())
-    placed = Fact.objects.filter(owner=owner, superseded_at__isnull=True, archived_at__isnull=True)
-    waiting = placed.filter(deletion__state=DeletionState.PENDING).count()
-    loose = [rule.Evictable(f.pk, f.category, f.confidence, f.last_seen) for f in live if not f.pinned]
-    held = len(live) + waiting
-    leaving = rule.choose(loose, held, now, pending=waiting, keep=frozenset(keep))
-    by_id = {fact.pk: fact for fact in live}
-    return put_away([by_id[pk] for pk in leaving], FactEventKind.EVICT, _MADE_ROOM, now)
-
-
+ARCHIVE_RETENTION = timedelta(days=30)
 _MADE_ROOM = "made room for newer memories"
 
 
-def put_away(facts: list[Fact], kind: FactEventKind, reason: str, now: datetime) -> list[Fact]:
-    """Archive live facts, each with its event, and return them; inside the caller's transaction."""
+def evict_facts(owner: User, now: datetime, keep: Collection[UUID] = ()) -> list[Fact]:
+    """Archive the facts that exceed the cap, and return them; inside the caller's transaction.
+
+    Every function that adds facts calls it. Facts pending deletion keep their places. `keep` lists facts
+    that must stay: those just added or restored.
+    """
+    live = list(Fact.objects.filter(owner=owner).live())
+    placed = Fact.objects.filter(owner=owner, superseded_at__isnull=True, archived_at__isnull=True)
+    pending = placed.filter(deletion__state=DeletionState.PENDING).count()
+    unpinned = [rule.Evictable(f.pk, f.category, f.confidence, f.last_seen) for f in live if not f.pinned]
+    placed_count = len(live) + pending
+    evicted = rule.choose_evicted_facts(unpinned, placed_count, now, pending=pending, keep=frozenset(keep))
+    by_id = {fact.pk: fact for fact in live}
+    return archive_facts([by_id[pk] for pk in evicted], FactEventKind.EVICT, _MADE_ROOM, now)
+
+
+def archive_facts(facts: list[Fact], kind: FactEventKind, reason: str, now: datetime) -> list[Fact]:
+    """Archive live facts, with an event each, and return them; inside the caller's transaction."""
     if not facts:
         return facts
     for fact in facts:
         fact.archived_at = now
     Fact.objects.filter(pk__in=[f.pk for f in facts]).update(archived_at=now)
-    FactEvent.objects.bulk_create(event(f, kind, SYSTEM, before=snapshot(f), reason=reason) for f in facts)
+    FactEvent.objects.bulk_create(
+        build_event(f, kind, SYSTEM, before=snapshot(f), reason=reason) for f in facts
+    )
     for fact in facts:
-        graph.follow(fact)
-    events.tell(facts[0].owner_id, "facts")
+        graph.sync_fact(fact)
+    events.send_on_commit(facts[0].owner_id, "facts")
     return facts
 
 
-def end(fact: Fact, reason: str, source: Message) -> None:
-    """Archive a fact of which the user said that it is over; inside the caller's transaction.
+def archive_ended_fact(fact: Fact, reason: str, source: Message) -> None:
+    """Archive a fact of which a message says that it no longer holds; inside the caller's transaction.
 
-    It can be brought back for as long as what was evicted: the model may have misread an ending.
+    The owner can restore it like an evicted fact, because the model may have misread the message.
     """
     before = snapshot(fact)
     fact.archived_at, fact.pinned = timezone.now(), False
     fact.save(update_fields=["archived_at", "pinned"])
-    record(fact, FactEventKind.SUPERSEDE, MEMORY, before=before, reason=reason, source=source)
-    graph.follow(fact)
+    record_event(fact, FactEventKind.SUPERSEDE, MEMORY, before=before, reason=reason, source=source)
+    graph.sync_fact(fact)
 
 
-def bring_back(fact: Fact) -> Fact:
-    """Return an archived fact to the living, as sure as when it was learned; the fact that says it now.
+def restore_archived_fact(fact: Fact) -> Fact:
+    """Restore an archived fact with at least its baseline confidence, and return it.
 
-    Where its words were learned again meanwhile the two become one; a single value that was learned
-    meanwhile makes way for it. Raises Refused when it is not in the archive, or no longer.
+    A live fact with the same text is merged into it; another live value of a single-valued kind is
+    superseded. Raises Refused when the fact is not in the archive, or was archived more than
+    `ARCHIVE_RETENTION` ago.
     """
     now = timezone.now()
     with transaction.atomic():
-        hold_memory(fact.owner_id)
-        found = Fact.objects.filter(pk=fact.pk, archived_at__gt=now - KEPT_FOR, deletion__isnull=True)
+        lock_memory(fact.owner_id)
+        found = Fact.objects.filter(
+            pk=fact.pk, archived_at__gt=now - ARCHIVE_RETENTION, deletion__isnull=True
+        )
         archived = found.select_for_update().select_related("owner").first()
         if archived is None:
-            raise Refused(_("This memory is no longer in the archive."))
+            raise Refused("fact-not-archived")
         before = snapshot(archived)
         archived.archived_at, archived.superseded_at, archived.idle_days = None, None, 0
-        # The user wants it now: the old date would evict it again with the next fact.
+        # With the old date, the next eviction would archive it again.
         archived.last_seen = archived.last_used = now
-        archived.confidence = max(archived.confidence, confidence.baseline(archived.origin))
+        archived.confidence = max(archived.confidence, confidence.get_initial_confidence(archived.origin))
         archived.save()
-        absorb_twin(archived)
-        record(archived, FactEventKind.RESTORE, USER, before=before, reason="brought back from the archive")
-        graph.follow(archived)
+        absorb_duplicate(archived)
+        record_event(
+            archived, FactEventKind.RESTORE, USER, before=before, reason="brought back from the archive"
+        )
+        graph.sync_fact(archived)
         keep_one_value(archived, USER, "an older value was brought back", newest=True)
-        evict(archived.owner, now, keep=[archived.pk])
-        events.tell(archived.owner_id, "facts")
+        evict_facts(archived.owner, now, keep=[archived.pk])
+        events.send_on_commit(archived.owner_id, "facts")
     return archived
 
 
-def absorb_twin(fact: Fact) -> dict[str, Any] | None:
-    """Make one of a returning fact and the live one that says the same; returns what that one was.
+def absorb_duplicate(fact: Fact) -> dict[str, Any] | None:
+    """Merge the live fact with the same text into a restored one; returns a snapshot of it, or None.
 
-    The twin's history moves over, so that forgetting finds its wording wherever a prompt has said it.
+    Its events move too, so that deleting the fact finds every wording that a prompt has contained.
     """
-    wanted = normalise(fact.text)
+    wanted = normalize_text(fact.text)
     others = Fact.objects.filter(owner=fact.owner_id).live().exclude(pk=fact.pk)
-    twin = next((f for f in others if normalise(f.text) == wanted), None)
+    twin = next((f for f in others if normalize_text(f.text) == wanted), None)
     if twin is None:
         return None
     fact.pinned = fact.pinned or twin.pinned
     fact.mention_count += twin.mention_count
     fact.confidence = max(fact.confidence, twin.confidence)
+    # The duplicate was learned while the restored fact was away, so its mention is the later one.
+    fact.last_seen_conversation_id = twin.last_seen_conversation_id or fact.last_seen_conversation_id
     fact.last_seen, fact.last_used = max(fact.last_seen, twin.last_seen), max(fact.last_used, twin.last_used)
     fact.idle_days = min(fact.idle_days, twin.idle_days)
     fact.save()
     Fact.objects.filter(supersedes=twin).update(supersedes=fact)
-    append(fact, twin.supersedes_id)
+    append_chain(fact, twin.supersedes_id)
     FactEvent.objects.filter(fact=twin).update(fact=fact)
-    was = snapshot(twin)
+    merged = snapshot(twin)
     twin.delete()
-    return was
+    return merged
 
 
-def purge(owner: Any, now: datetime) -> int:
-    """Remove for good what has lain in the archive for 30 days, with its traces; returns how many facts."""
+def purge_archive(owner: User, now: datetime) -> int:
+    """Delete the facts that were archived at least 30 days ago, with their traces; returns how many."""
     with transaction.atomic():
-        hold_memory(owner.pk)
-        old = Fact.objects.filter(owner=owner, deletion__isnull=True, archived_at__lte=now - KEPT_FOR)
+        lock_memory(owner.pk)
+        old = Fact.objects.filter(
+            owner=owner, deletion__isnull=True, archived_at__lte=now - ARCHIVE_RETENTION
+        )
         ids = set(old.values_list("pk", flat=True))
         if ids:
-            # What an archived fact had replaced is reachable through it alone.
-            traces.erase(owner, ids.union(ancestor_ids(owner, ids)))
-            events.tell(owner.pk, "facts")
+            # The facts that an archived one superseded are reachable only through it.
+            purge.purge_facts(owner, ids.union(find_ancestor_ids(owner.pk, ids)))
+            events.send_on_commit(owner.pk, "facts")
     return len(ids)

@@ -1,4 +1,4 @@
-"""What happens to a conversation as a whole: what memory may do in it, its end, and its end by itself."""
+"""Conversations: create, rename, give a title, pin, move, set modes, keep and end."""
 
 from __future__ import annotations
 
@@ -6,57 +6,116 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
-from chat.models import Conversation, Job, MemoryMode, Message, Role
+from chat.errors import Refused
+from chat.memory.small_talk import is_small_talk
+from chat.models import (
+    App,
+    Conversation,
+    Fact,
+    Job,
+    MemoryMode,
+    Message,
+    MessageState,
+    Role,
+    Strategy,
+    TitledBy,
+    User,
+)
 
-from . import app_memories, events, jobs, keeping
-from .messages import IDLE_END, Refused, end_when_idle, flush, title_of
+from . import app_memories, events, indexing, jobs
+from .conversation_deletion import discard_temporary
+from .conversation_jobs import IDLE_END, flush_extraction, schedule_discard, schedule_idle_end
+from .owners import default_app, lock_memory, require_active_app
 
-# Pages whose server was away come back within 15 s (static/js/socket.js).
-PAGES_RETURN = timedelta(seconds=20)
+# Pages reconnect within 15 s after a restart of the server (static/js/socket.js).
+RECONNECT_WINDOW = timedelta(seconds=20)
+LONGEST_TITLE = 120  # characters; the column's length
 
 
-def end(conversation: Conversation) -> bool:
-    """Mark a conversation as ended and have memory read what waits; False when it had ended already.
+def create_conversation(owner: User, key: Any = None, **fields: Any) -> Conversation:
+    """Create an empty conversation; `fields` are columns, and `app` defaults to the owner's first app.
 
-    A reply in the making goes on; the next message opens the conversation again. A temporary one is deleted.
+    With the key of an existing conversation of this owner, that one is returned unchanged. Raises Refused
+    when the app is archived.
     """
-    if conversation.temporary:
-        return discard(conversation.pk)
+    fields = {"app": default_app(owner), **fields}
+    existing = None if key is None else Conversation.objects.filter(pk=key, owner=owner).first()
+    if existing is not None:
+        return existing
+    require_active_app(fields["app"])
     with transaction.atomic():
-        ended = Conversation.objects.filter(pk=conversation.pk, ended_at__isnull=True).update(
-            ended_at=timezone.now()
-        )
-        if ended:
-            flush(conversation.pk)
-            app_memories.ask_for(conversation)
-            events.tell(conversation.owner_id, "chat", conversation=str(conversation.pk))
-    return bool(ended)
+        if key is None:
+            made = Conversation.objects.create(owner=owner, **fields)
+        else:
+            made = Conversation.objects.get_or_create(pk=key, owner=owner, defaults=fields)[0]
+        if made.title:
+            indexing.index_title(made.pk)
+    return made
+
+
+def rename_conversation(conversation: Conversation, title: str) -> None:
+    """Set the title that the user wrote; no model changes it afterwards. Raises Refused when it is empty."""
+    title = " ".join(title.replace("\x00", "").split())
+    if not title:
+        raise Refused("title-empty")
+    _update_conversation(conversation, title=title[:LONGEST_TITLE], titled_by=TitledBy.USER)
+
+
+def pin_conversation(conversation: Conversation, pinned: bool) -> None:
+    """Pin a conversation above the others of its app, or unpin it; pruning skips pinned ones."""
+    _update_conversation(conversation, pinned=pinned)
+
+
+def move_conversation(conversation: Conversation, app: App) -> None:
+    """Move a conversation and its app memory to another app of its owner; it gets that app's persona.
+
+    Raises Refused when the app is archived, or has no free place for the memory.
+    """
+    with transaction.atomic():
+        lock_memory(conversation.owner_id)
+        require_active_app(app)
+        app_memories.move_with_conversation(conversation, app)
+        # The prompt starts with the app's persona, so the memory block and the prepared compaction are
+        # outdated.
+        _update_conversation(conversation, app=app, memory_block=None, memory_block_facts={}, prepared=None)
+
+
+def set_strategy(conversation: Conversation, strategy: str) -> None:
+    """Set the compaction strategy of a conversation; "" uses the app's.
+
+    The prompt keeps its content until the next compaction; a prepared compaction is discarded. Raises
+    Refused.
+    """
+    if strategy and strategy not in Strategy.values:
+        raise Refused("strategy-unknown")
+    with transaction.atomic():
+        Conversation.objects.filter(pk=conversation.pk).update(strategy=strategy, prepared=None)
+        events.send_on_commit(conversation.owner_id, "chat", conversation=str(conversation.pk))
 
 
 def set_memory_mode(conversation: Conversation, mode: str) -> None:
-    """Let memory learn and be used here (on), only be used (read-only), or neither (off).
+    """Set whether memory learns and is used here (on), is only used (read_only), or neither (off).
 
-    What is said while it is not on is never read, not even later; what waited when it was turned off is
-    neither.
+    Messages sent while the mode is not on are never extracted; neither are those that wait when it is
+    turned off. Raises Refused for an unknown mode, and for a temporary conversation.
     """
     if mode not in MemoryMode.values:
-        raise Refused(_("Choose on, read-only or off."))
+        raise Refused("memory-mode-unknown")
     if conversation.temporary:
-        raise Refused(_("Memory stays off in a temporary chat."))
+        raise Refused("memory-off-in-temporary")
     with transaction.atomic():
         fresh = Conversation.objects.select_for_update().get(pk=conversation.pk)
         if fresh.memory_mode == mode:
             return
         if MemoryMode.OFF in (mode, fresh.memory_mode):
-            # What the prompt begins with depends on it.
+            # The start of the prompt depends on the mode.
             fresh.memory_block, fresh.memory_block_facts, fresh.prepared = None, {}, None
         last = Message.objects.filter(conversation=fresh).aggregate(n=Max("seq"))["n"] or 0
         if fresh.memory_mode != MemoryMode.ON:
-            # Nor does its app ever tell of it.
+            # The app memory must not cover these messages either.
             fresh.app_memory_after = max(last, fresh.app_memory_after)
         fresh.memory_mode = mode
         if mode != MemoryMode.ON:
@@ -67,71 +126,141 @@ def set_memory_mode(conversation: Conversation, mode: str) -> None:
                 "app_memory_after",
             ]
         )
-        events.tell(fresh.owner_id, "chat", conversation=str(fresh.pk))
+        events.send_on_commit(fresh.owner_id, "chat", conversation=str(fresh.pk))
 
 
-def keep(conversation: Conversation) -> bool:
-    """Make a temporary conversation one that stays; False where it stays already.
+def keep_temporary(conversation: Conversation) -> bool:
+    """Make a temporary conversation permanent; returns False when it is permanent already.
 
-    Memory reads what is said in it from now on, and nothing of before.
+    Memory extracts only from later messages.
     """
     with transaction.atomic():
         fresh = Conversation.objects.select_for_update().get(pk=conversation.pk)
         if not fresh.temporary:
             return False
         first = Message.objects.filter(conversation=fresh, role=Role.USER).exclude(content="").first()
-        fresh.temporary, fresh.title = False, title_of(first.content) if first else ""
+        fresh.temporary, fresh.title = False, make_opening_title(first.content) if first else ""
         fresh.save(update_fields=["temporary", "title"])
         set_memory_mode(fresh, MemoryMode.ON)
-        events.tell(fresh.owner_id, "rooms")
+        events.send_on_commit(fresh.owner_id, "conversations")
     return True
 
 
+def _update_conversation(conversation: Conversation, **fields: object) -> None:
+    with transaction.atomic():
+        Conversation.objects.filter(pk=conversation.pk).update(**fields)
+        if "title" in fields:
+            indexing.index_title(conversation.pk)
+        events.send_on_commit(conversation.owner_id, "conversations")
+
+
+def end_conversation(conversation: Conversation) -> bool:
+    """End a conversation and extract what waits in it; returns False when it had ended already.
+
+    A running reply continues; the next message reopens the conversation. A temporary one is deleted
+    instead.
+    """
+    if conversation.temporary:
+        return discard_temporary(conversation.pk)
+    with transaction.atomic():
+        ended = Conversation.objects.filter(pk=conversation.pk, ended_at__isnull=True).update(
+            ended_at=timezone.now()
+        )
+        if ended:
+            flush_extraction(conversation.pk)
+            app_memories.queue_app_memory(conversation)
+            events.send_on_commit(conversation.owner_id, "chat", conversation=str(conversation.pk))
+    return bool(ended)
+
+
 def end_if_idle(conversation_id: Any, now: datetime) -> datetime | None:
-    """End a conversation once nothing was said for `IDLE_END`; else return when that will be."""
-    conversation = Conversation.objects.kept().select_related("owner").filter(pk=conversation_id).first()
+    """End a conversation that has been idle for `IDLE_END`; otherwise return when to try again, if ever."""
+    conversation = (
+        Conversation.objects.not_deleted().select_related("owner").filter(pk=conversation_id).first()
+    )
     if conversation is None or conversation.ended_at is not None:
         return None
     if (idle_since := conversation.updated_at + IDLE_END) > now:
         return idle_since
-    end(conversation)
+    end_conversation(conversation)
     return None
 
 
-def discard(conversation_id: Any) -> bool:
-    """Delete a temporary conversation and what the model has read of it; False when it is gone already."""
+def schedule_end_after_close(conversation_id: Any) -> None:
+    """Schedule the end of a conversation whose last page was closed; a temporary one is deleted soon."""
+    if Conversation.objects.filter(pk=conversation_id, temporary=True).exists():
+        schedule_discard(conversation_id, timezone.now() + RECONNECT_WINDOW)
+    if Conversation.objects.not_deleted().filter(pk=conversation_id, ended_at__isnull=True).exists():
+        schedule_idle_end(conversation_id)
+
+
+def postpone_ends_at_start(now: datetime) -> None:
+    """Give open pages time to reconnect before their conversations end; called when the process starts."""
+    soon = now + RECONNECT_WINDOW
+    for pk in list(Conversation.objects.filter(temporary=True).values_list("pk", flat=True)):
+        schedule_discard(pk, soon)
+    Job.objects.filter(kind="end_idle", run_after__lt=soon).update(run_after=soon)
+
+
+def postpone_discard(conversation_id: Any) -> None:
+    """Postpone the deletion of a temporary conversation that is open in a page."""
+    if Conversation.objects.filter(pk=conversation_id, temporary=True).exists():
+        schedule_discard(conversation_id, timezone.now() + IDLE_END)
+
+
+def find_facts_learned_in(conversation: Conversation) -> QuerySet[Fact]:
+    """Return the live facts that were learned in this conversation."""
+    return Fact.objects.filter(owner=conversation.owner_id, source_conversation=conversation).live()
+
+
+# Extraction runs first: a title can wait.
+TITLE_DELAY = timedelta(seconds=4)
+# A conversation without a title after three exchanges keeps its first words.
+LAST_TITLE_TRY = 6  # `seq`
+
+
+def queue_title(reply: Message) -> None:
+    """Queue a title after one of the first exchanges; in the caller's transaction."""
+    if reply.seq > LAST_TITLE_TRY or not find_untitled().filter(pk=reply.conversation_id).exists():
+        return
+    user_messages = Message.objects.filter(
+        conversation=reply.conversation_id, role=Role.USER
+    ).current_branch()
+    if not is_small_talk(user_messages.values_list("content", flat=True)):
+        key = str(reply.conversation_id)
+        later = timezone.now() + TITLE_DELAY
+        jobs.enqueue("title", {"conversation": key}, key=f"title:{key}", run_after=later)
+
+
+def find_untitled() -> Any:
+    """Return the conversations that still have their first words as a title."""
+    return Conversation.objects.listed().filter(titled_by=TitledBy.OPENING)
+
+
+def list_opening_messages(conversation: Conversation) -> list[Message]:
+    """Return the first finished messages, from which the model finds a title."""
+    rows = Message.objects.filter(
+        conversation=conversation, role__in=(Role.USER, Role.ASSISTANT)
+    ).current_branch()
+    finished = rows.exclude(state=MessageState.STREAMING).exclude(content="")
+    return list(finished[:LAST_TITLE_TRY])
+
+
+def set_model_title(conversation_id: Any, title: str) -> bool:
+    """Set the model's title; returns False when the user has set one meanwhile."""
     with transaction.atomic():
-        found = Conversation.objects.filter(pk=conversation_id, temporary=True).first()
+        found = find_untitled().filter(pk=conversation_id).only("owner_id").first()
         if found is None:
             return False
-        keeping.remove(found)
-        events.tell(found.owner_id, "rooms", gone=str(found.pk))
+        given = find_untitled().filter(pk=conversation_id)
+        if not given.update(title=title, titled_by=TitledBy.MODEL):
+            return False
+        indexing.index_title(conversation_id)
+        events.send_on_commit(found.owner_id, "conversations")
     return True
 
 
-def discard_at(conversation_id: Any, when: datetime) -> None:
-    """Have a temporary conversation deleted then, and no sooner, though it was asked for before."""
-    key = str(conversation_id)
-    jobs.enqueue("discard", {"conversations": [key]}, key=f"discard:{key}", run_after=when)
-
-
-def discard_when_left(conversation_id: Any) -> None:
-    """Put off the end of a temporary conversation that somebody has open; that they leave it asks anew."""
-    if Conversation.objects.filter(pk=conversation_id, temporary=True).exists():
-        discard_at(conversation_id, timezone.now() + IDLE_END)
-
-
-def left(conversation_id: Any) -> None:
-    """The last page of a conversation was closed: from now on it may end by itself, a temporary one soon."""
-    if Conversation.objects.filter(pk=conversation_id, temporary=True).exists():
-        discard_at(conversation_id, timezone.now() + PAGES_RETURN)
-    if Conversation.objects.kept().filter(pk=conversation_id, ended_at__isnull=True).exists():
-        end_when_idle(conversation_id)
-
-
-def await_pages(now: datetime) -> None:
-    """Let pages that are still open come back before their conversation ends; when the process starts."""
-    soon = now + PAGES_RETURN
-    for pk in list(Conversation.objects.filter(temporary=True).values_list("pk", flat=True)):
-        discard_at(pk, soon)
-    Job.objects.filter(kind="end_idle", run_after__lt=soon).update(run_after=soon)
+def make_opening_title(text: str) -> str:
+    """Return a title made of the first message, until there is a better one."""
+    first_line = next(line for line in text.splitlines() if line.strip())
+    return first_line if len(first_line) <= 60 else first_line[:59].rsplit(" ", 1)[0] + "…"

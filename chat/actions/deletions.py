@@ -1,4 +1,4 @@
-"""Forgetting with a deadline that the server keeps, undo, and the end (design §5, "Undo and forget")."""
+"""Deletions with an undo deadline that the server enforces: request, undo, finish."""
 
 from __future__ import annotations
 
@@ -8,233 +8,275 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Case, When
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
-from chat.models import App, AppMemory, Conversation, Deletion, DeletionState, Fact, FactEvent, FactEventKind
+from chat.errors import Refused, TooLateToUndo
+from chat.models import (
+    App,
+    AppMemory,
+    Conversation,
+    Deletion,
+    DeletionState,
+    Fact,
+    FactEvent,
+    FactEventKind,
+    Message,
+    User,
+)
 
-from . import app_memories, erasing, events, jobs, leaving, tombstones, traces
-from .history import USER, event, snapshot
-from .lineage import ancestor_ids
-from .messages import Refused
-from .owners import hold_memory
-from .undo import Undone, bring_back_batch
+from . import (
+    account_erasure,
+    app_memories,
+    conversation_deletion,
+    conversations,
+    events,
+    jobs,
+    purge,
+    tombstones,
+)
+from .fact_events import USER, build_event, snapshot
+from .owners import lock_memory
+from .supersession import find_ancestor_ids
+from .undo import UndoResult, restore_facts
 
-WINDOW = timedelta(seconds=4)  # seed 004: "4-second undo toast"
-CLEAR_WINDOW = timedelta(seconds=8)  # seed 004, "Clear All Memory"
-CHAT_WINDOW = timedelta(seconds=8)  # design §5, "Deleting a conversation"
-# A press in the last moment must not lose against the network.
-GRACE = timedelta(seconds=1)
-
-
-class TooLate(Refused):
-    """Nothing is left to undo: what was forgotten is gone, or is back already."""
+FACT_UNDO_WINDOW = timedelta(seconds=4)
+CLEAR_UNDO_WINDOW = timedelta(seconds=8)
+# The user reads the reply first, and sees what was forgotten below it.
+REQUEST_UNDO_WINDOW = timedelta(minutes=2)
+CONVERSATION_UNDO_WINDOW = timedelta(seconds=8)
+# An undo is accepted this long after the displayed deadline, to allow for network delay.
+UNDO_GRACE = timedelta(seconds=1)
 
 
 class Undecided(Exception):
-    """Whether a message may be read is known once a clear-all is done or undone: at `until` at the latest."""
+    """A pending clear-all decides, at `until` at the latest, whether a message may be extracted."""
 
     def __init__(self, until: datetime) -> None:
         super().__init__(f"memory is being cleared until {until.isoformat()}")
         self.until = until
 
 
-def forget(owner: Any, ids: Collection[Any], window: timedelta = WINDOW) -> Deletion:
-    """Take facts out of sight at once and for good at the deadline; the batch is undone as one.
+def forget_facts(
+    owner: User,
+    ids: Collection[Any],
+    window: timedelta = FACT_UNDO_WINDOW,
+    *,
+    message: Message | None = None,
+) -> Deletion:
+    """Hide facts at once and delete them for good at the deadline; one undo restores all of them.
 
-    What a fact had replaced goes with it, since it can be seen through that fact alone. Archived facts can
-    be forgotten too. Raises Refused when nothing of it is there.
+    The facts that they superseded are included, because those are reachable only through them. Archived
+    facts can be deleted too. `message` is the message that asked for it. Raises Refused when none of the
+    facts exists.
     """
     now = timezone.now()
     with transaction.atomic():
-        hold_memory(owner.pk)
+        lock_memory(owner.pk)
         facts = _with_ancestors(owner, ids)
         if not facts:
-            raise Refused(_("This memory is gone already."))
-        return _press(owner, facts, now, now + window)
+            raise Refused("fact-gone")
+        return _create_deletion(owner, facts, now, now + window, message=message)
 
 
 def delete_conversation(conversation: Conversation, *, with_memories: bool = False) -> Deletion:
-    """Take a conversation out of sight at once and delete it for good after 8 s; undone as one.
+    """Hide a conversation at once and delete it for good after 8 s; one undo restores it.
 
-    What was learned in it stays, unless `with_memories`. Stop the reply that is written in it first. Raises
-    Refused when it is gone already.
+    Facts learned in it stay, unless `with_memories` is set. Stop its running reply before the call.
+    Raises Refused when it is deleted already.
     """
     now = timezone.now()
     owner = conversation.owner
     with transaction.atomic():
-        hold_memory(owner.pk)
-        ids = [fact.pk for fact in leaving.learned_in(conversation)] if with_memories else []
-        deletion = _press(owner, _with_ancestors(owner, ids), now, now + CHAT_WINDOW)
-        if not leaving.hide(conversation, deletion):
-            raise Refused(_("This chat is gone already."))
+        lock_memory(owner.pk)
+        ids = [fact.pk for fact in conversations.find_facts_learned_in(conversation)] if with_memories else []
+        deletion = _create_deletion(owner, _with_ancestors(owner, ids), now, now + CONVERSATION_UNDO_WINDOW)
+        if not conversation_deletion.hide_conversation(conversation, deletion):
+            raise Refused("conversation-gone")
         if with_memories:
-            told = [memory.pk for memory in app_memories.of_conversation(conversation)]
-            app_memories.hide(AppMemory.objects.filter(pk__in=told), deletion)
+            memory_ids = [memory.pk for memory in app_memories.list_for_conversation(conversation)]
+            app_memories.hide_app_memories(AppMemory.objects.filter(pk__in=memory_ids), deletion)
     return deletion
 
 
-def clear_all(owner: Any) -> Deletion:
-    """Take all that memory holds out of sight at once and for good after 8 s; undone as one.
+def clear_memory(owner: User) -> Deletion:
+    """Hide all facts at once and delete them for good after 8 s; one undo restores all of them.
 
-    Superseded and archived facts go too; batches that are on their way out already are left alone. No message
-    from before the press is read once it is done (`barrier`). Raises Refused when there is nothing.
+    Superseded and archived facts are included; earlier pending deletions stay separate. No message sent
+    before the call is extracted afterwards (`find_clear_after`). Raises Refused when there are no facts.
     """
     now = timezone.now()
     with transaction.atomic():
-        hold_memory(owner.pk)
+        lock_memory(owner.pk)
         facts = list(Fact.objects.for_owner(owner).filter(deletion__isnull=True))
         if not facts:
-            raise Refused(_("There is nothing to forget."))
-        return _press(owner, facts, now, now + CLEAR_WINDOW, everything=True)
+            raise Refused("nothing-to-forget")
+        return _create_deletion(owner, facts, now, now + CLEAR_UNDO_WINDOW, everything=True)
 
 
 def forget_app_memories(app: App, ids: Collection[Any] | None = None) -> Deletion:
-    """Take memories of an app, or all of them, out of sight at once; undone as one.
+    """Hide some memories of an app for 4 s, or with `ids` None all for 8 s, then delete them for good.
 
-    One waits four seconds as a fact does, all of an app eight. Raises Refused when nothing of it is there.
+    One undo restores all of them. Raises Refused when none of them exists.
     """
     now = timezone.now()
     with transaction.atomic():
-        hold_memory(app.owner_id)
+        lock_memory(app.owner_id)
         chosen = AppMemory.objects.filter(app=app)
         chosen = chosen if ids is None else chosen.filter(pk__in=ids)
-        deletion = _press(app.owner, [], now, now + (CLEAR_WINDOW if ids is None else WINDOW))
+        deletion = _create_deletion(
+            app.owner, [], now, now + (CLEAR_UNDO_WINDOW if ids is None else FACT_UNDO_WINDOW)
+        )
         if ids is None:
             deletion.app = app
             deletion.save(update_fields=["app"])
-        if not app_memories.hide(chosen, deletion):
-            raise Refused(_("This memory is gone already.") if ids else _("There is nothing to forget."))
+        if not app_memories.hide_app_memories(chosen, deletion):
+            raise Refused("fact-gone" if ids else "nothing-to-forget")
     return deletion
 
 
-def erase_all(owner: Any) -> Deletion:
-    """Take all that is kept of an owner out of sight at once and for good after 8 s; undone as one.
+def erase_account(owner: User) -> Deletion:
+    """Hide everything stored for an owner at once and delete it for good after 8 s; one undo restores it.
 
-    Stop the replies that are being written first. What is begun after the press stays.
+    Stop running replies before the call. Data created after the call stays.
     """
     now = timezone.now()
     with transaction.atomic():
-        hold_memory(owner.pk)
+        lock_memory(owner.pk)
         facts = list(Fact.objects.for_owner(owner).filter(deletion__isnull=True))
-        deletion = _press(owner, facts, now, now + CLEAR_WINDOW, everything=True)
+        deletion = _create_deletion(owner, facts, now, now + CLEAR_UNDO_WINDOW, everything=True)
         deletion.whole = True
         deletion.save(update_fields=["whole"])
-        erasing.hide(owner, deletion)
+        account_erasure.hide_account(owner, deletion)
     return deletion
 
 
-def _with_ancestors(owner: Any, ids: Collection[Any]) -> list[Fact]:
-    there = Fact.objects.for_owner(owner).filter(deletion__isnull=True)
-    chosen = set(there.filter(superseded_at__isnull=True, pk__in=ids).values_list("pk", flat=True))
+def _with_ancestors(owner: User, ids: Collection[Any]) -> list[Fact]:
+    rows = Fact.objects.for_owner(owner).filter(deletion__isnull=True)
+    chosen = set(rows.filter(superseded_at__isnull=True, pk__in=ids).values_list("pk", flat=True))
     if not chosen:
         return []
-    chosen.update(ancestor_ids(owner, chosen))
-    return list(there.filter(pk__in=chosen))
+    chosen.update(find_ancestor_ids(owner.pk, chosen))
+    return list(rows.filter(pk__in=chosen))
 
 
-def _press(
-    owner: Any, facts: list[Fact], now: datetime, until: datetime, *, everything: bool = False
+def _create_deletion(
+    owner: User,
+    facts: list[Fact],
+    now: datetime,
+    until: datetime,
+    *,
+    everything: bool = False,
+    message: Message | None = None,
 ) -> Deletion:
-    deletion = Deletion.objects.create(owner=owner, pressed_at=now, expires_at=until, everything=everything)
+    deletion = Deletion.objects.create(
+        owner=owner, pressed_at=now, expires_at=until, everything=everything, message=message
+    )
     Fact.objects.filter(pk__in=[f.pk for f in facts]).update(deletion=deletion)
-    FactEvent.objects.bulk_create(event(f, FactEventKind.DELETE, USER, before=snapshot(f)) for f in facts)
+    FactEvent.objects.bulk_create(
+        build_event(f, FactEventKind.DELETE, USER, before=snapshot(f)) for f in facts
+    )
     jobs.enqueue(
         "finish_deletion",
         {"deletion": str(deletion.pk)},
         key=f"finish_deletion:{deletion.pk}",
-        run_after=until + GRACE,
+        run_after=until + UNDO_GRACE,
     )
     if facts:
-        _tell(owner.pk, facts)
+        _notify_fact_changes(owner.pk, facts, message)
     return deletion
 
 
-def _tell(owner_id: Any, facts: list[Fact]) -> None:
-    """Tell the pages, and what messages memory had them from: below those stands what was learned."""
-    sources = {str(f.source_message_id) for f in facts if f.source_message_id is not None}
-    events.tell(owner_id, "facts", messages=sorted(sources))
-
-
-def barrier(owner: Any, said_at: datetime) -> Deletion | None:
-    """Return the clear-all that came after a message, done or still pending; a done one decides."""
-    later = Deletion.objects.filter(owner=owner, everything=True, pressed_at__gte=said_at)
-    # "done" stands before "pending" in the alphabet too.
-    return later.exclude(state=DeletionState.UNDONE).order_by("state", "-pressed_at").first()
-
-
-def may_read(owner: Any, said_at: datetime) -> bool:
-    """Tell whether memory may read a message of that moment; raises Undecided while a clear-all is pending.
-
-    Ask inside the transaction that stores what the message says: a press may come while the model reads it.
+def _notify_fact_changes(owner_id: Any, facts: list[Fact], message: Message | None = None) -> None:
+    """Notify the pages, with the ids of the source messages and of the message that asked for the change: the
+    page shows learned and forgotten facts below these.
     """
-    found = barrier(owner, said_at)
+    sources = {str(f.source_message_id) for f in facts if f.source_message_id is not None}
+    sources |= {str(message.pk)} if message is not None else set()
+    events.send_on_commit(owner_id, "facts", messages=sorted(sources))
+
+
+def find_clear_after(owner: User, said_at: datetime) -> Deletion | None:
+    """Return the clear-all requested after `said_at`; a finished one takes precedence over a pending one."""
+    later = Deletion.objects.filter(owner=owner, everything=True, pressed_at__gte=said_at)
+    finished_first = Case(When(state=DeletionState.DONE, then=0), default=1)
+    return later.exclude(state=DeletionState.UNDONE).order_by(finished_first, "-pressed_at").first()
+
+
+def is_extraction_allowed(owner: User, said_at: datetime) -> bool:
+    """Return whether a message of that time may be extracted; raises Undecided while a clear-all is pending.
+
+    Call it inside the transaction that stores the extraction, because a clear-all may be requested while
+    the model reads the message.
+    """
+    found = find_clear_after(owner, said_at)
     if found is not None and found.state == DeletionState.PENDING:
-        raise Undecided(found.expires_at + GRACE)
+        raise Undecided(found.expires_at + UNDO_GRACE)
     return found is None
 
 
-def undo(deletion: Deletion) -> Undone:
-    """Bring a batch back, unless its deadline has passed; returns what became of each fact.
+def undo_deletion(deletion: Deletion) -> UndoResult:
+    """Undo a pending deletion before its deadline; returns what became of each fact.
 
-    Raises TooLate, with another sentence where it is back already: whoever lost the first answer asks again.
+    Raises TooLateToUndo when the deadline has passed, and with another code when it was undone already.
     """
     now = timezone.now()
     with transaction.atomic():
-        hold_memory(deletion.owner_id)
-        won = Deletion.objects.filter(
-            pk=deletion.pk, state=DeletionState.PENDING, expires_at__gt=now - GRACE
+        lock_memory(deletion.owner_id)
+        claimed = Deletion.objects.filter(
+            pk=deletion.pk, state=DeletionState.PENDING, expires_at__gt=now - UNDO_GRACE
         ).update(state=DeletionState.UNDONE)
-        if not won and Deletion.objects.filter(pk=deletion.pk, state=DeletionState.UNDONE).exists():
-            raise TooLate(_("This has been undone already: it is back."))
-        if not won:
-            raise TooLate(_("It is too late to undo: this is gone."))
-        undone = bring_back_batch(deletion)
+        if not claimed and Deletion.objects.filter(pk=deletion.pk, state=DeletionState.UNDONE).exists():
+            raise TooLateToUndo("undone-already")
+        if not claimed:
+            raise TooLateToUndo("too-late-to-undo")
+        undone = restore_facts(deletion)
         facts = [*undone.returned, *undone.merged, *undone.superseded]
         if deletion.whole:
-            erasing.bring_back(deletion)
+            account_erasure.restore_account(deletion)
         else:
-            undone.conversation = leaving.bring_back(deletion)
-        undone.app_memories = app_memories.bring_back(deletion)
-        _tell(deletion.owner_id, facts)
+            undone.conversation = conversation_deletion.restore_conversation(deletion)
+        undone.app_memories = app_memories.restore_app_memories(deletion)
+        _notify_fact_changes(deletion.owner_id, facts, deletion.message)
     return undone
 
 
-def finish(deletion_id: Any, now: datetime) -> bool:
-    """Forget a batch for good, if its deadline has passed and nobody undid it; True when this call did it."""
+def finish_deletion(deletion_id: Any, now: datetime) -> bool:
+    """Delete a batch for good if its deadline has passed and it was not undone; returns whether it did."""
     deletion = Deletion.objects.select_related("owner").filter(pk=deletion_id).first()
     if deletion is None:
         return False
     with transaction.atomic():
-        # First, as every verb does: two that wait for each other's row would wait for ever.
-        hold_memory(deletion.owner_id)
-        won = Deletion.objects.filter(
-            pk=deletion_id, state=DeletionState.PENDING, expires_at__lte=now - GRACE
+        # Memory is locked first, as in every writer: another order could deadlock.
+        lock_memory(deletion.owner_id)
+        claimed = Deletion.objects.filter(
+            pk=deletion_id, state=DeletionState.PENDING, expires_at__lte=now - UNDO_GRACE
         ).update(state=DeletionState.DONE)
-        if not won:
+        if not claimed:
             return False
         deletion.refresh_from_db(fields=["state"])
         if deletion.whole:
-            erasing.wipe(deletion)
-            events.tell(deletion.owner_id, "facts")
+            account_erasure.wipe_account(deletion)
+            events.send_on_commit(deletion.owner_id, "facts")
             return True
         ids: set[UUID] = set(Fact.objects.filter(deletion=deletion).values_list("pk", flat=True))
         if ids:
-            wordings = traces.erase(deletion.owner, ids)
-            tombstones.bury(deletion.owner, wordings, deletion.pressed_at)
-            events.tell(deletion.owner_id, "facts")
-        app_memories.remove(deletion)
-        leaving.remove(deletion)
+            wordings = purge.purge_facts(deletion.owner, ids)
+            tombstones.add_tombstones(deletion.owner, wordings, deletion.pressed_at)
+            told_below = [str(deletion.message_id)] if deletion.message_id else []
+            events.send_on_commit(deletion.owner_id, "facts", messages=told_below)
+        app_memories.purge_app_memories(deletion)
+        conversation_deletion.purge_hidden_conversations(deletion)
     return True
 
 
-def due(deletion_id: Any) -> datetime | None:
-    """Return from when on a batch can be forgotten for good; None where it was undone, or is gone."""
+def find_finish_time(deletion_id: Any) -> datetime | None:
+    """Return when a pending deletion can be finished (wall clock); None when it is no longer pending."""
     waiting = Deletion.objects.pending().filter(pk=deletion_id).values_list("expires_at", flat=True).first()
-    return None if waiting is None else waiting + GRACE
+    return None if waiting is None else waiting + UNDO_GRACE
 
 
-def finish_overdue(now: datetime) -> int:
-    """Finish every batch whose deadline passed while the process was away; returns how many."""
-    overdue = Deletion.objects.pending().filter(expires_at__lte=now - GRACE).values_list("pk", flat=True)
-    return sum(finish(pk, now) for pk in list(overdue))
+def finish_overdue_deletions(now: datetime) -> int:
+    """Finish every deletion whose deadline passed while the process was down; returns how many."""
+    overdue = Deletion.objects.pending().filter(expires_at__lte=now - UNDO_GRACE).values_list("pk", flat=True)
+    return sum(finish_deletion(pk, now) for pk in list(overdue))

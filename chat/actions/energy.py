@@ -1,7 +1,7 @@
-"""What background work may still take of the model, and what waits for it (design §5, "Energy").
+"""The energy budget of background model work: what is left, and which jobs wait for it.
 
-The engine's meter says what was spent; it is written down after each job, since the engine's thread must
-never wait for a database.
+A unit is one second of model time in the background lane. The engine's meter counts in memory; the level is
+stored after each job, because the engine's thread must not wait for a database.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from chat.models import Energy, Job
 
 logger = logging.getLogger(__name__)
 
-# One row, for a machine has one engine.
+# One row, because a machine has one engine.
 _ONLY = 1
-# Kinds of jobs that let the model work in the background lane, in words. No other kind ever waits.
-SPENDING = {
+# Job kinds that use the model in the background lane, with a description. No other kind waits for energy.
+DEFERRABLE_KINDS = {
     "extract": _("reading messages"),
     "title": _("finding titles"),
-    "prepare": _("summing up long chats"),
-    "pack_topic": _("putting topics away"),
+    "prepare": _("summarizing long chats"),
+    "pack_topic": _("archiving topics"),
     "app_memory": _("writing app memories"),
     "warm": _("reading prompts in advance"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Deferred:
+class DeferredJobs:
     """Jobs of one kind that wait for energy."""
 
     kind: str
@@ -43,17 +43,17 @@ class Deferred:
 
     @property
     def words(self) -> str:
-        """What they do, for people."""
-        return str(SPENDING[self.kind])
+        """What these jobs do, for display."""
+        return str(DEFERRABLE_KINDS[self.kind])
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
-    """The machine's energy: how much in percent, and what waits until when; nothing waits while not `low`."""
+class EnergyStatus:
+    """The energy level in percent; while it is low, also which jobs wait and until when."""
 
     percent: int
     low: bool = False
-    deferred: tuple[Deferred, ...] = ()
+    deferred: tuple[DeferredJobs, ...] = ()
     until: datetime | None = None
 
     @property
@@ -62,62 +62,65 @@ class Status:
         return sum(kind.count for kind in self.deferred)
 
 
-def level_now(now: datetime) -> float:
-    """Return the level in units, with what the meter holds already taken off. One query."""
+def read_level(now: datetime) -> float:
+    """Return the energy left now, in units: the stored level less the work not recorded yet. One query."""
     row = Energy.objects.filter(pk=_ONLY).first()
-    full = energy.CAPACITY if row is None else energy.refilled(row.level, row.measured_at, now)
-    return energy.spent(full, meter.background.reading())
+    full = energy.CAPACITY if row is None else energy.refill_level(row.level, row.measured_at, now)
+    return energy.subtract_work(full, meter.background.read())
 
 
-def spend(seconds: float, now: datetime) -> float:
-    """Take units for seconds of background model time, and return the level that is left."""
+def spend_energy(seconds: float, now: datetime) -> float:
+    """Subtract seconds of background model time from the level; returns the level in units."""
     with transaction.atomic():
         row, _made = Energy.objects.select_for_update().get_or_create(
             pk=_ONLY, defaults={"level": energy.CAPACITY, "measured_at": now}
         )
-        row.level = energy.spent(energy.refilled(row.level, row.measured_at, now), seconds)
-        # Also when the clock went backwards: from here on it refills again.
+        row.level = energy.subtract_work(energy.refill_level(row.level, row.measured_at, now), seconds)
+        # Also when the clock was set back: the level refills from this moment on.
         row.measured_at = now
         row.save(update_fields=["level", "measured_at"])
     return row.level
 
 
-def settle(now: datetime | None = None) -> None:
-    """Spend what the meter holds; what a database that is away does not take is spent the next time."""
+def save_meter(now: datetime | None = None) -> None:
+    """Spend what the meter holds; after a database error the meter keeps it for the next call."""
     if not (seconds := meter.background.take()):
         return
     try:
-        spend(seconds, now or timezone.now())
+        spend_energy(seconds, now or timezone.now())
     except DatabaseError:
         meter.background.add(seconds)
-        logger.warning("the energy that was spent could not be saved yet", exc_info=True)
+        logger.warning("could not save the energy level; retrying later", exc_info=True)
 
 
-def low_until(now: datetime) -> datetime | None:
-    """Return until when background work has to wait, None where it may begin."""
-    if meter.background.reading():
-        settle(now)
+def find_low_until(now: datetime) -> datetime | None:
+    """Return until when background work must wait (wall clock), None when it may start."""
+    if meter.background.read():
+        save_meter(now)
     row = Energy.objects.filter(pk=_ONLY).first()
     if row is None:
         return None
     if row.measured_at > now + timedelta(minutes=1):
-        # The clock has been put back: without this nothing would refill until it is there again.
-        spend(0.0, now)
-    level = energy.refilled(row.level, row.measured_at, now)
-    return energy.enough_at(level, now) if energy.is_low(level) else None
+        # The clock was set back: without this the level would not refill until `measured_at` is reached
+        # again.
+        spend_energy(0.0, now)
+    level = energy.refill_level(row.level, row.measured_at, now)
+    return energy.predict_recovery(level, now) if energy.is_low(level) else None
 
 
-def status(now: datetime) -> Status:
-    """Return what the page shows: the level, and what is deferred until when. At most two queries.
+def read_status(now: datetime) -> EnergyStatus:
+    """Return the level and the waiting jobs for display. At most two queries.
 
-    Of the machine and not of one owner: it counts jobs and says nothing of what is in them.
+    They concern the machine: jobs of all owners are counted, and their content is not shown.
     """
-    level = level_now(now)
+    level = read_level(now)
     if not energy.is_low(level):
-        return Status(energy.percent(level))
-    until = energy.enough_at(level, now)
+        return EnergyStatus(energy.to_percent(level))
+    until = energy.predict_recovery(level, now)
     free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
-    waiting = Job.objects.filter(free, kind__in=SPENDING, failed_at__isnull=True, run_after__lte=until)
+    waiting = Job.objects.filter(
+        free, kind__in=DEFERRABLE_KINDS, failed_at__isnull=True, run_after__lte=until
+    )
     counts = dict(waiting.order_by().values_list("kind").annotate(Count("pk")))
-    found = tuple(Deferred(kind, counts[kind]) for kind in SPENDING if kind in counts)
-    return Status(energy.percent(level), True, found, until)
+    found = tuple(DeferredJobs(kind, counts[kind]) for kind in DEFERRABLE_KINDS if kind in counts)
+    return EnergyStatus(energy.to_percent(level), True, found, until)

@@ -1,7 +1,7 @@
-"""Tells open browsers that something changed, after the transaction that changed it has committed.
+"""Notifies open pages of a change, after the transaction that made it has committed.
 
-Events carry no content, only what to look at again: a browser asks through its own door, where it is
-authorised. The channel layer may drop them (traps C4), so nothing may depend on one arriving.
+Events carry no content, only what to reload: the page requests that through a view, which checks access. The
+channel layer may drop events, so nothing may depend on their arrival.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from django.db import transaction
 
 logger = logging.getLogger(__name__)
 
-# In the place of an owner: what concerns the machine, such as the model, is told to every open page.
+# In place of an owner's id: events about the machine, such as the model's state, go to every open page.
 EVERYONE = "everyone"
 
-# The in-memory layer belongs to the loop that the sockets live in; other threads hand over to it.
+# The in-memory channel layer belongs to the event loop of the sockets; other threads pass events to it.
 _loop: asyncio.AbstractEventLoop | None = None
 
 
 def bind_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Remember the loop in which this process's sockets live."""
+    """Set the event loop in which this process's sockets run."""
     global _loop
     _loop = loop
 
 
-def group_of(owner_id: object) -> str:
-    """Return the name of the group that all sockets of one owner listen to."""
+def group_name(owner_id: object) -> str:
+    """Return the name of the channel group of all sockets of one owner."""
     return f"owner.{owner_id}"
 
 
-def tell(owner_id: object, kind: str, **payload: Any) -> None:
+def send_on_commit(owner_id: object, kind: str, **payload: Any) -> None:
     """Send an event to the owner's open pages once the current transaction has committed."""
     transaction.on_commit(lambda: send_now(owner_id, {"type": kind, **payload}))
 
 
 def send_now(owner_id: object, event: dict[str, Any]) -> None:
-    """Send an event at once, from any thread that runs no loop of its own."""
+    """Send an event at once, from any thread without a running event loop."""
     layer = get_channel_layer()
     if layer is None:
         return
     message = {"type": "owner.event", "event": event}
     if _loop is not None and _loop.is_running():
-        asyncio.run_coroutine_threadsafe(layer.group_send(group_of(owner_id), message), _loop)
+        asyncio.run_coroutine_threadsafe(layer.group_send(group_name(owner_id), message), _loop)
         return
     try:
-        async_to_sync(layer.group_send)(group_of(owner_id), message)
-    except Exception:  # an event is a hint: losing one must not fail what it tells of
-        logger.warning("an event could not be sent", exc_info=True)
+        async_to_sync(layer.group_send)(group_name(owner_id), message)
+    except Exception:  # losing an event must not fail the change that it reports
+        logger.warning("could not send an event to the pages", exc_info=True)

@@ -1,10 +1,11 @@
-"""All that is kept of an owner, to be read by people: Markdown in pieces. It cannot be imported again.
+"""Exports an owner's data as Markdown for reading, in chunks; it cannot be imported again.
 
-What was replaced or put in the archive, reports, topics and the graph are in the JSON document alone.
+Superseded and archived facts, reports, topics and the graph are only in the JSON export.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -13,77 +14,120 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from chat.models import Category, Role
+from chat.models import Category, Role, User
 
-from .export import apps_of, conversations_of, facts_of
-from .outline import beneath
+from .export import export_apps, export_conversations, export_facts
 
 _RULE = "\n---\n"
-# Headings of what was said stand below that of its chat.
-_OF_A_CHAT = 3
+# The level of a conversation's heading; headings in its messages are nested below it.
+_CONVERSATION_LEVEL = 3
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_HEADING = re.compile(r"^( {0,3})(#{1,6})(?=[ \t]|$)")
+# A line like this turns the paragraph above it into a heading.
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
+# HTML that, in viewers that allow it, swallows the following text up to its own end mark.
+_OPEN_ENDED_HTML = re.compile(r"^( {0,3})(?=<(?:!|\?|/?(?:script|style|pre|textarea)\b))", re.IGNORECASE)
+_MAX_LEVEL = 6
 
 
-def export_markdown(owner: Any) -> Iterator[bytes]:
-    """Yield the document piece by piece, in UTF-8, in the language and by the clock that are active."""
-    for text in _texts(owner):
+def export_markdown(owner: User) -> Iterator[bytes]:
+    """Yield the document in chunks, in UTF-8, in the active language and time zone."""
+    for text in _iterate_texts(owner):
         yield f"{text}\n".encode("utf-8", "replace")
 
 
-def _texts(owner: Any) -> Iterator[str]:
-    yield f"# memoryapp\n\n{_('Exported on %s.') % _when(timezone.now())}"
-    yield from _memories(owner)
-    apps = list(apps_of(owner))
+def _iterate_texts(owner: User) -> Iterator[str]:
+    yield f"# memoryapp\n\n{_('Exported on %s.') % _format_time(timezone.now())}"
+    yield from _iterate_memories(owner)
+    apps = list(export_apps(owner))
     for app in apps:
-        yield from _app(app)
+        yield from _iterate_app(app)
     names = {app["id"]: app["name"] for app in apps}
     yield f"\n## {_('Chats')}"
-    for chat in conversations_of(owner):
-        yield from _chat(chat, names.get(chat["app"], ""))
+    for chat in export_conversations(owner):
+        yield from _iterate_chat(chat, names.get(chat["app"], ""))
 
 
-def _memories(owner: Any) -> Iterator[str]:
-    live = [f for f in facts_of(owner) if f["superseded_at"] is None and f["archived_at"] is None]
+def _iterate_memories(owner: User) -> Iterator[str]:
+    live = [f for f in export_facts(owner) if f["superseded_at"] is None and f["archived_at"] is None]
     yield f"\n## {_('Memories')}"
     for value, label in Category.choices:
-        shelf = [fact for fact in live if fact["category"] == value]
-        if shelf:
+        facts = [fact for fact in live if fact["category"] == value]
+        if facts:
             yield f"\n### {label}\n"
-        for fact in shelf:
+        for fact in facts:
             pinned = f" ({_('pinned')})" if fact["pinned"] else ""
-            yield f"- {_line(fact['text'])}{pinned}"
+            yield f"- {_one_line(fact['text'])}{pinned}"
             if fact["quote"]:
-                yield f"  > {_line(fact['quote'])}"
+                yield f"  > {_one_line(fact['quote'])}"
 
 
-def _app(app: dict[str, Any]) -> Iterator[str]:
-    yield f"\n## {_('App')}: {_line(app['name'])}"
+def _iterate_app(app: dict[str, Any]) -> Iterator[str]:
+    yield f"\n## {_('App')}: {_one_line(app['name'])}"
     if app["persona"]:
-        yield "\n" + _quoted(app["persona"])
+        yield "\n" + _block_quote(app["persona"])
     if app["memories"]:
         yield ""
     for memory in app["memories"]:
-        yield f"- {_line(memory['content'])}"
+        yield f"- {_one_line(memory['content'])}"
 
 
-def _chat(chat: dict[str, Any], app: str) -> Iterator[str]:
-    title = _line(chat["title"]) or _("New chat")
-    yield f"{_RULE}\n### {title}\n\n{_line(app)} · {_when(chat['created_at'])}"
+def _iterate_chat(chat: dict[str, Any], app: str) -> Iterator[str]:
+    title = _one_line(chat["title"]) or _("New chat")
+    yield f"{_RULE}\n### {title}\n\n{_one_line(app)} · {_format_time(chat['created_at'])}"
     for message in chat["messages"]:
         if message["replaced_by"] is None and message["content"].strip():
-            said = beneath(message["content"].strip("\n").rstrip(), _OF_A_CHAT)
+            text = nest_markdown(message["content"].strip("\n").rstrip(), _CONVERSATION_LEVEL)
             speaker = {Role.USER: _("You"), Role.ASSISTANT: _("Assistant")}.get(
                 message["role"], Role(message["role"]).label
             )
-            yield f"\n**{speaker}** · {_when(message['created_at'])}\n\n{said}"
+            yield f"\n**{speaker}** · {_format_time(message['created_at'])}\n\n{text}"
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in beneath(text, _OF_A_CHAT).split("\n"))
+def _block_quote(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in nest_markdown(text, _CONVERSATION_LEVEL).split("\n"))
 
 
-def _when(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     return date_format(timezone.localtime(moment), "DATETIME_FORMAT")
+
+
+def nest_markdown(text: str, level: int) -> str:
+    """Return Markdown with its headings moved below a level and its open code block closed.
+
+    The content of code blocks stays unchanged.
+    """
+    return "\n".join(_lines(text, level))
+
+
+def _lines(text: str, level: int) -> Iterator[str]:
+    open_fence, previous = "", ""
+    for line in text.replace("\r\n", "\n").split("\n"):
+        fence = _FENCE.fullmatch(line)
+        if open_fence:
+            if fence and fence[1].startswith(open_fence) and not fence[2].strip():
+                open_fence = ""
+            yield line
+        elif fence and not (fence[1][0] == "`" and "`" in fence[2]):
+            open_fence = fence[1]
+            yield line
+        elif previous.strip() and _UNDERLINE.fullmatch(line):
+            # Dashes become a rule, which most authors mean; other underlines are escaped.
+            yield f"\n{line}" if line.strip().startswith("---") else f"\\{line.strip()}"
+        else:
+            yield (
+                _OPEN_ENDED_HTML.sub(r"\1\\", _lower_heading(line, level), count=1)
+                if line[:4].strip()
+                else line
+            )
+        previous = "" if open_fence or fence else line
+    if open_fence:
+        yield open_fence
+
+
+def _lower_heading(line: str, level: int) -> str:
+    return _HEADING.sub(lambda m: m[1] + "#" * min(_MAX_LEVEL, level + len(m[2])), line, count=1)

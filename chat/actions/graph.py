@@ -1,136 +1,169 @@
-"""Keeps the entity graph in line with the facts it is made from."""
+"""Keeps the entity graph consistent with the facts from which it is built."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from django.db import transaction
+from numpy.typing import NDArray
 
-from chat.memory.graph import Thing, Tie, ties
-from chat.memory.similar import normalise
-from chat.models import Entity, EntityType, Fact, Relationship
+from chat.memory.graph import EntityMention, Relation, extract_relations
+from chat.memory.text_similarity import normalize_text
+from chat.models import Entity, EntityType, Fact, Relationship, User
 
-from .owners import hold_memory
+from . import jobs
+from .owners import lock_memory
 
-# What one run of the catching-up reads, so that a deadline behind it waits for less than a second.
+# Facts read in one run of the backfill, so that a deletion behind it waits less than a second.
 BATCH = 200
+# Relations from the owner to what is theirs, with the kind of a fact about it.
+_OWN_RELATIONS = {"builds": "building", "has_pet": "pet"}
 
 
-def follow(fact: Fact) -> None:
-    """Bring the graph in line with what a fact says now and with whether it still stands; idempotent.
+def sync_fact(fact: Fact) -> None:
+    """Update the graph to a fact's present text and state; idempotent.
 
-    Called inside the transaction that changed the fact, whatever the change was: its row is read again. A
-    fact on its way out keeps its relationships as they are, for Undo; readers do not see them.
+    Call it inside the transaction that changed the fact; the row is read again. A fact pending deletion
+    keeps its relationships for an undo; readers do not see them.
     """
     now = Fact.objects.filter(pk=fact.pk).select_related("owner").first()
     if now is None:
         return
-    stands = now.superseded_at is None and now.archived_at is None
-    known = {_key(row): row for row in now.relationships.select_related("source", "target")}
-    wanted = ties(now.kind, now.text, now.language)
-    new = [tie for tie in wanted if _tie_key(tie) not in known]
+    is_valid = now.superseded_at is None and now.archived_at is None
+    known = {_relationship_key(row): row for row in now.relationships.select_related("source", "target")}
+    wanted = extract_relations(now.kind, now.text, now.language)
+    new = [tie for tie in wanted if _relation_key(tie) not in known]
     if new:
-        _add(now, new, stands)
+        _create_relationships(now, new, is_valid)
     for tie in wanted:
-        row = known.pop(_tie_key(tie), None)
+        row = known.pop(_relation_key(tie), None)
         if row is not None:
-            _settle_type(row.target, tie.target)
-            _set_valid(row, stands)
-    said = f" {normalise(now.text)} "
-    # Where the words are still there and read otherwise now, it was never so.
-    misread = [row.pk for row in known.values() if f" {row.target.key} " in said]
+            _refine_type(row.target, tie.target)
+            _set_valid(row, is_valid)
+    padded = f" {normalize_text(now.text)} "
+    # The words are still in the text and are parsed differently now, so the relationship never held.
+    misread = [row.pk for row in known.values() if f" {row.target.key} " in padded]
     for row in known.values():
         _set_valid(row, False)
     if misread:
         Relationship.objects.filter(pk__in=misread).delete()
-        drop_orphans(now.owner)
+        delete_orphans(now.owner)
 
 
-def relink(owner: Any, facts: Iterable[Fact]) -> None:
-    """Follow several of an owner's facts and drop what nothing speaks of any more."""
+def sync_facts(owner: User, facts: Iterable[Fact]) -> None:
+    """Update the graph for several facts of an owner and delete entities without relationships."""
     with transaction.atomic():
-        hold_memory(owner.pk)
+        lock_memory(owner.pk)
         for fact in facts:
-            follow(fact)
-        drop_orphans(owner)
+            sync_fact(fact)
+        delete_orphans(owner)
 
 
-def drop_orphans(owner: Any) -> int:
-    """Delete the owner's entities that no relationship touches any more; returns how many.
+def delete_orphans(owner: User) -> int:
+    """Delete the owner's entities without relationships; returns how many. In the caller's transaction.
 
-    Forgetting a fact for good takes its relationships with it; this takes the names that only it knew. In
-    the caller's transaction.
+    Deleting a fact for good deletes its relationships; this deletes the entities that only it named.
     """
     orphans = Entity.objects.for_owner(owner).filter(relations_from__isnull=True, relations_to__isnull=True)
-    gone, _ = orphans.delete()
-    return gone
+    deleted, _ = orphans.delete()
+    return deleted
 
 
-def forget_words(owner: Any, wordings: Collection[str]) -> int:
-    """Delete what the graph still knows by forgotten words; returns how many entities went.
+def delete_forgotten_words(owner: User, wordings: Collection[str]) -> int:
+    """Delete what the graph still contains of deleted wordings; returns how many entities were deleted.
 
-    Where a fact that stays was edited, its obsolete relationships hold words that it no longer says; those
-    that a forgotten wording said go, and then what nothing speaks of. In the caller's transaction.
+    When a remaining fact was edited, its obsolete relationships contain words that it no longer has.
+    Those that match a deleted wording are deleted, then the entities without relationships. In the
+    caller's transaction.
     """
-    said = [f" {normalise(text)} " for text in wordings]
+    padded = [f" {normalize_text(text)} " for text in wordings]
     obsolete = Relationship.objects.for_owner(owner).filter(valid=False)
-    for row in obsolete.select_related("target", "source_fact") if said else ():
+    for row in obsolete.select_related("target", "source_fact") if padded else ():
         name = f" {row.target.key} "
-        if name not in f" {normalise(row.source_fact.text)} " and any(name in text for text in said):
+        if name not in f" {normalize_text(row.source_fact.text)} " and any(name in text for text in padded):
             row.delete()
-    return drop_orphans(owner)
+    return delete_orphans(owner)
 
 
-def catch_up(after: str | None = None) -> str | None:
-    """Read the next facts that have no relationships yet; returns the last one's key while there are more.
+def list_own_names(owner: User) -> dict[str, str]:
+    """Return the names of the projects and pets of an owner, case folded, with the kind of a fact about each.
 
-    For facts from before there was a graph, and from before a rule that reads them. Each in a transaction of
-    its own, but for those that say nothing of anything.
+    One query.
+    """
+    rows = Relationship.objects.for_owner(owner).visible()
+    own = rows.filter(source=None, relation__in=_OWN_RELATIONS, valid=True)
+    return {
+        name.casefold(): _OWN_RELATIONS[relation]
+        for name, relation in own.values_list("target__name", "relation")
+    }
+
+
+def backfill_graph(after: str | None = None) -> str | None:
+    """Build relationships for the next `BATCH` facts without any; returns the last key while there are more.
+
+    For facts stored before the graph, or a parsing rule, existed. One transaction per fact that names a
+    relationship.
     """
     unread = Fact.objects.filter(relationships__isnull=True).order_by("pk")
     batch = list(unread.filter(pk__gt=after)[:BATCH] if after else unread[:BATCH])
-    for fact in (fact for fact in batch if ties(fact.kind, fact.text, fact.language)):
+    for fact in (fact for fact in batch if extract_relations(fact.kind, fact.text, fact.language)):
         with transaction.atomic():
-            hold_memory(fact.owner_id)
-            follow(fact)
+            lock_memory(fact.owner_id)
+            sync_fact(fact)
     return str(batch[-1].pk) if len(batch) == BATCH else None
 
 
-def _key(row: Relationship) -> tuple[str, str, str]:
+def find_entities_without_vector(embedder_name: str) -> list[Entity]:
+    """Return up to `BATCH` entities without a vector of this embedder."""
+    return list(Entity.objects.exclude(embedder=embedder_name).only("name").order_by("pk")[:BATCH])
+
+
+def store_entity_vectors(
+    entities: Sequence[Entity], vectors: Sequence[NDArray[np.float32]], embedder_name: str
+) -> None:
+    """Store a float32 vector of shape (dimensions,) per entity. A name never changes."""
+    for entity, vector in zip(entities, vectors, strict=True):
+        entity.embedding, entity.embedder = vector.astype(np.float32).tobytes(), embedder_name
+    Entity.objects.bulk_update(entities, ["embedding", "embedder"])
+
+
+def _relationship_key(row: Relationship) -> tuple[str, str, str]:
     return (row.source.key if row.source else "", row.relation, row.target.key)
 
 
-def _name_key(thing: Thing | None) -> str:
-    return normalise(thing.name) if thing else ""
+def _name_key(thing: EntityMention | None) -> str:
+    return normalize_text(thing.name) if thing else ""
 
 
-def _tie_key(tie: Tie) -> tuple[str, str, str]:
+def _relation_key(tie: Relation) -> tuple[str, str, str]:
     return (_name_key(tie.source), tie.relation, _name_key(tie.target))
 
 
-def _add(fact: Fact, new: Sequence[Tie], stands: bool) -> None:
-    """Write relationships and the entities that they are the first to speak of, in four queries at most."""
+def _create_relationships(fact: Fact, new: Sequence[Relation], is_valid: bool) -> None:
+    """Save relationships and the entities that are new with them, in at most four queries."""
     things = {_name_key(thing): thing for tie in new for thing in (tie.source, tie.target) if thing}
-    known = _entities(fact.owner_id, things)
+    known = _fetch_entities(fact.owner_id, things)
     for key, entity in known.items():
-        _settle_type(entity, things[key])
+        _refine_type(entity, things[key])
     first = [
         Entity(owner_id=fact.owner_id, key=key, name=thing.name, type=thing.type)
         for key, thing in things.items()
         if key not in known
     ]
     if first:
-        # Another transaction may have been quicker with one of them.
+        # A concurrent transaction may have created one of them.
         Entity.objects.bulk_create(first, ignore_conflicts=True)
-        known = _entities(fact.owner_id, things)
+        jobs.enqueue("reindex", {}, key="reindex")
+        known = _fetch_entities(fact.owner_id, things)
     Relationship.objects.bulk_create(
         Relationship(
             owner_id=fact.owner_id,
             source=known[_name_key(tie.source)] if tie.source else None,
             target=known[_name_key(tie.target)],
             relation=tie.relation,
-            valid=stands,
+            valid=is_valid,
             source_fact=fact,
             created_at=fact.first_seen,
         )
@@ -138,12 +171,12 @@ def _add(fact: Fact, new: Sequence[Tie], stands: bool) -> None:
     )
 
 
-def _entities(owner_id: Any, keys: Collection[str]) -> dict[str, Entity]:
+def _fetch_entities(owner_id: Any, keys: Collection[str]) -> dict[str, Entity]:
     return {entity.key: entity for entity in Entity.objects.filter(owner=owner_id, key__in=keys)}
 
 
-def _settle_type(entity: Entity, thing: Thing) -> None:
-    """Let the first say what a thing is, and a later fact make a mere concept more specific."""
+def _refine_type(entity: Entity, thing: EntityMention) -> None:
+    """Set a more specific type on an entity that is only a concept so far."""
     if entity.type == "concept" != thing.type:
         entity.type = EntityType(thing.type)
         entity.save(update_fields=["type"])

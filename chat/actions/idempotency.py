@@ -1,48 +1,46 @@
-"""Creating once, however often a program asks: what was made is noted in the transaction that made it."""
+"""Idempotency keys: a repeated request returns what the first one created.
+
+The result is stored in the transaction that created it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
-from django.utils.translation import gettext as _
 
-from chat.models import IdempotentRequest
+from chat.errors import IdempotencyKeyReused
+from chat.models import IdempotentRequest, User
 
-from .messages import Refused
-
-# Long enough for a program to try again after any outage that it would wait for.
+# Long enough for a program to retry after any outage that it would wait for.
 KEPT_FOR = timedelta(days=1)
 
 
-class KeyReused(Refused):
-    """The key came with another request before."""
-
-
 @dataclass(frozen=True, slots=True)
-class Made:
-    """The keys of what a request made and the status to tell it with; `again` where it was made before."""
+class CreatedObjects:
+    """The ids that a request created and its HTTP status; `again` when an earlier request created them."""
 
     ids: Sequence[str]
     status: int = 201
     again: bool = False
 
 
-def once(owner: Any, key: str, request: bytes, make: Callable[[], Made], *, anew: bool = False) -> Made:
-    """Return what `make` made, now or, with a key that came before, then; "" is no key.
+def run_once(
+    owner: User, key: str, request: bytes, make: Callable[[], CreatedObjects], *, anew: bool = False
+) -> CreatedObjects:
+    """Return what `make` creates, or what it created in an earlier request with this key; "" is no key.
 
-    `request` are the bytes that tell one request from another; what is kept is their hash. With `anew` the
-    key begins again, whatever it made before. One transaction with whatever `make` does: a killed process has
-    done both or nothing. Raises KeyReused.
+    `request` are the bytes that identify the request; only their hash is stored. With `anew` an earlier
+    use of the key is discarded. `make` runs in the same transaction, so a killed process has done both or
+    nothing. Raises KeyReused when the key came with another request.
     """
     if not key:
         return make()
-    digest = digest_of(request)
+    digest = hash_request(request)
     with transaction.atomic():
         mine = IdempotentRequest.objects.for_owner(owner)
         before = timezone.now() if anew else timezone.now() - KEPT_FOR
@@ -51,31 +49,31 @@ def once(owner: Any, key: str, request: bytes, make: Callable[[], Made], *, anew
             owner=owner, key=key, defaults={"digest": digest}
         )
         if row.digest != digest:
-            raise KeyReused(_("This Idempotency-Key came with another request before. Use a new one."))
+            raise IdempotencyKeyReused("idempotency-key-reused")
         if not first:
-            return Made(row.made, row.status, again=True)
+            return CreatedObjects(row.made, row.status, again=True)
         made = make()
         row.made, row.status = [str(pk) for pk in made.ids], made.status
         row.save(update_fields=["made", "status"])
     return made
 
 
-def digest_of(request: bytes) -> str:
-    """Return the keyed hash of what tells one request from another."""
+def hash_request(request: bytes) -> str:
+    """Return the keyed hash that identifies a request."""
     return salted_hmac("chat.idempotency", request, algorithm="sha256").hexdigest()
 
 
-def renew(owner: Any, key: str, ids: Sequence[str]) -> None:
-    """Note what took the place of what a key made before; in the transaction that made it."""
+def replace_created_ids(owner: User, key: str, ids: Sequence[str]) -> None:
+    """Replace the ids stored for a key; in the transaction that created the new ones."""
     IdempotentRequest.objects.for_owner(owner).filter(key=key).update(made=list(ids))
 
 
-def let_go(owner: Any, key: str, soon: timedelta) -> None:
-    """Let a key that came to its end hold for no longer than `soon` from now."""
+def shorten_retention(owner: User, key: str, soon: timedelta) -> None:
+    """Let a finished key expire within `soon` from now."""
     begun = timezone.now() - KEPT_FOR + soon
     IdempotentRequest.objects.for_owner(owner).filter(key=key, created_at__gt=begun).update(created_at=begun)
 
 
-def sweep(now: datetime) -> int:
-    """Delete what is a day old, of everybody; returns how many."""
+def delete_expired(now: datetime) -> int:
+    """Delete all owners' keys that are at least a day old; returns how many."""
     return IdempotentRequest.objects.filter(created_at__lte=now - KEPT_FOR).delete()[0]

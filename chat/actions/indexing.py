@@ -1,6 +1,6 @@
-"""Keeps the index of words in step with what was said: in the transaction of whatever says or renames it.
+"""Keeps the full-text index consistent with messages and titles, in the transaction that writes them.
 
-What deletes a conversation or a message takes its entries with it; packing a message away leaves them.
+Deleting a conversation or a message deletes its entries; packing a message into an archive keeps them.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from chat.models import Conversation, Message, MessageState, Role, SearchEntry
-from chat.models.search import shelf_of
-from chat.search.words import words
-from chat.topics.contents import with_contents
+from chat.models.search import make_shelf
+from chat.search.words import split_words
+from chat.topics.contents import load_contents
 
 from . import jobs
 
 SPEAKERS = (Role.USER, Role.ASSISTANT)
-# Rows of one transaction when an index is filled; nobody else can write meanwhile.
+# Rows per transaction while the index is filled; other writers wait for that long.
 BATCH = 200
-# After a deletion there may be more: the index is written anew once for all of them.
+# More deletions may follow: the index is merged once for all of them.
 TIDY_AFTER = timedelta(minutes=10)
-# What SQLite rewrites in one transaction, in pages of the index.
+# Pages of the index that SQLite rewrites in one transaction.
 _PAGES = 200
 
 
-def said(messages: Iterable[Message]) -> None:
-    """Note the words of messages, in the caller's transaction; each comes with its conversation.
+def index_messages(messages: Iterable[Message]) -> None:
+    """Index messages, in the caller's transaction; each must have its conversation loaded.
 
-    What is still being written is noted when it is finished, and what is temporary never.
+    A message still being written is indexed when it is finished; temporary conversations never are.
     """
     entries = [
-        _entry(m)
+        _build_entry(m)
         for m in messages
         if m.content and m.role in SPEAKERS and m.state != MessageState.STREAMING
         if not m.conversation.temporary
@@ -46,109 +46,111 @@ def said(messages: Iterable[Message]) -> None:
         )
 
 
-def titled(conversation_id: Any) -> None:
-    """Note the words of a conversation's title as it is now, in the caller's transaction."""
+def index_title(conversation_id: Any) -> None:
+    """Index a conversation's current title, in the caller's transaction."""
     found = Conversation.objects.filter(pk=conversation_id, temporary=False)
     for owner_id, title in found.values_list("owner_id", "title"):
-        shelf = shelf_of(owner_id, titles=True)
+        shelf = make_shelf(owner_id, titles=True)
         SearchEntry.objects.update_or_create(
             conversation_id=conversation_id,
             message=None,
-            defaults={"owner_id": owner_id, "shelf": shelf, "words": " ".join(words(title))},
+            defaults={"owner_id": owner_id, "shelf": shelf, "words": " ".join(split_words(title))},
         )
 
 
-def missing() -> QuerySet[Conversation]:
-    """Return the conversations in which something has no entry yet, the last written in first."""
-    named = SearchEntry.objects.filter(conversation=OuterRef("pk"), message__isnull=True)
-    unsaid = Exists(_unsaid().filter(conversation=OuterRef("pk")))
-    rows = Conversation.objects.filter(temporary=False).filter(unsaid | (~Q(title="") & ~Exists(named)))
+def find_unindexed_conversations() -> QuerySet[Conversation]:
+    """Return the conversations with messages or titles that are not indexed, the last updated first."""
+    title_entries = SearchEntry.objects.filter(conversation=OuterRef("pk"), message__isnull=True)
+    has_unindexed = Exists(_unindexed_messages().filter(conversation=OuterRef("pk")))
+    rows = Conversation.objects.filter(temporary=False).filter(
+        has_unindexed | (~Q(title="") & ~Exists(title_entries))
+    )
     return rows.order_by("-updated_at")
 
 
-def _unsaid() -> QuerySet[Message]:
+def _unindexed_messages() -> QuerySet[Message]:
     here = Q(archive__isnull=False) | ~Q(content="")
     rows = Message.objects.filter(here, role__in=SPEAKERS, search_entry__isnull=True)
     return rows.exclude(state=MessageState.STREAMING)
 
 
-def fill(conversations: Collection[Any]) -> int:
-    """Give entries to what has none in these conversations, the newest first; returns how many messages.
+def fill_index(conversations: Collection[Any]) -> int:
+    """Index what is missing in these conversations, the newest first; returns how many messages.
 
-    For what was there before there was an index, and what came by other ways than `messages`. In short
-    transactions, below everything that is indexed already: what was said before ranks as older.
+    For messages older than the index, and those not written by `messages`. Short transactions. The
+    entries get keys below all existing ones, so that older messages rank as older.
     """
     count = 0
-    while entries := _prepared(conversations):
+    while entries := _build_missing_entries(conversations):
         with transaction.atomic():
-            _put_below(entries)
+            _insert_below(entries)
         count += len(entries)
-    named = SearchEntry.objects.filter(conversation=OuterRef("pk"), message__isnull=True)
+    title_entries = SearchEntry.objects.filter(conversation=OuterRef("pk"), message__isnull=True)
     chats = Conversation.objects.filter(pk__in=conversations, temporary=False).exclude(title="")
     with transaction.atomic():
         SearchEntry.objects.bulk_create(
             SearchEntry(
                 owner_id=chat.owner_id,
                 conversation=chat,
-                shelf=shelf_of(chat.owner_id, titles=True),
-                words=" ".join(words(chat.title)),
+                shelf=make_shelf(chat.owner_id, titles=True),
+                words=" ".join(split_words(chat.title)),
             )
-            for chat in chats.filter(~Exists(named)).only("owner_id", "title")
+            for chat in chats.filter(~Exists(title_entries)).only("owner_id", "title")
         )
     return count
 
 
-def _prepared(conversations: Collection[Any]) -> list[SearchEntry]:
-    rows = _unsaid().filter(conversation__in=conversations).select_related("conversation")
-    return [_entry(m) for m in with_contents(rows.order_by("-created_at", "-seq")[:BATCH])]
+def _build_missing_entries(conversations: Collection[Any]) -> list[SearchEntry]:
+    rows = _unindexed_messages().filter(conversation__in=conversations).select_related("conversation")
+    return [_build_entry(m) for m in load_contents(rows.order_by("-created_at", "-seq")[:BATCH])]
 
 
-def _put_below(entries: list[SearchEntry]) -> None:
+def _insert_below(entries: list[SearchEntry]) -> None:
     # Some may have been deleted since they were read.
-    there = _unsaid().filter(pk__in=[entry.message_id for entry in entries])
+    there = _unindexed_messages().filter(pk__in=[entry.message_id for entry in entries])
     keys = set(there.select_for_update(of=("self",)).values_list("pk", flat=True))
     lowest = SearchEntry.objects.order_by("pk").values_list("pk", flat=True).first()
-    # FTS5 writes a part of its own for each key that is smaller than the last: upwards, it is one.
-    upwards = [entry for entry in reversed(entries) if entry.message_id in keys]
-    first = min(1 if lowest is None else lowest, 1) - len(upwards)
-    for key, entry in enumerate(upwards, start=first):
+    # FTS5 writes a separate segment for each key smaller than the last one; ascending keys share a segment.
+    ascending = [entry for entry in reversed(entries) if entry.message_id in keys]
+    first = min(1 if lowest is None else lowest, 1) - len(ascending)
+    for key, entry in enumerate(ascending, start=first):
         entry.pk = key
-    SearchEntry.objects.bulk_create(upwards)
+    SearchEntry.objects.bulk_create(ascending)
 
 
-def _entry(message: Message) -> SearchEntry:
+def _build_entry(message: Message) -> SearchEntry:
     chat = message.conversation
     return SearchEntry(
         owner_id=chat.owner_id,
         conversation=chat,
         message_id=message.pk,
-        shelf=shelf_of(chat.owner_id),
-        words=" ".join(words(message.content)),
+        shelf=make_shelf(chat.owner_id),
+        words=" ".join(split_words(message.content)),
     )
 
 
-def ask_to_fill() -> None:
-    """Have what came by other ways be found soon; in the caller's transaction."""
+def queue_index_fill() -> None:
+    """Queue the indexing of rows that were not written by `messages`; in the caller's transaction."""
     jobs.enqueue("sweep_index", {}, key="sweep_index")
 
 
-def ask_to_tidy(*, at_once: bool = False) -> None:
-    """Have what was deleted leave the index's file too; in the caller's transaction."""
+def queue_index_merge(*, at_once: bool = False) -> None:
+    """Queue the removal of deleted text from the index's file; in the caller's transaction."""
     later = timezone.now() + (timedelta() if at_once else TIDY_AFTER)
     jobs.enqueue("tidy_index", {}, key="tidy_index", run_after=later)
 
 
-def tidy() -> int:
-    """Write SQLite's index anew without what was deleted from it; returns how many steps that took.
+def merge_index() -> int:
+    """Merge SQLite's index so that deleted text leaves the file; returns the number of steps.
 
-    FTS5 only notes that something is gone until it merges its parts. In short transactions; PostgreSQL's
-    vacuum does the same by itself.
+    FTS5 only marks deleted text until it merges its segments. One short transaction per step. PostgreSQL
+    needs nothing: its vacuum does this.
     """
     if connection.vendor != "sqlite":
         return 0
     for step in range(100_000):
         with transaction.atomic(), connection.cursor() as cursor:
-            # A negative number merges all parts into one; the first step begins, the others go on.
+            # A negative number of pages starts a merge of all segments into one; positive ones continue it.
             pages = -_PAGES if step == 0 else _PAGES
             cursor.execute("SELECT total_changes()")
             before = cursor.fetchone()[0]

@@ -1,4 +1,4 @@
-"""Asks for durable work, and what the runner does to a job's row."""
+"""The durable job queue: requesting work, and the runner's changes to a job's row."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from chat.models.job import JobQuerySet
 
 LEASE = timedelta(minutes=5)
 MAX_ATTEMPTS = 5
-ENDED_WITH_IT = "The program ended each time while this was at work."
-# Nothing waits longer, not even for energy, but for what is periodic (its rows have their kind as key).
-FAR = timedelta(hours=2)
-# The night's work waits longest: for a day, which has 25 hours once a year.
-FARTHEST = timedelta(hours=26)
-# What the user has asked for and waits for goes before everything else.
+PROCESS_ENDED = "job-ended-with-process"
+# No job but a periodic one waits longer, not even for energy. A periodic job's dedupe key is its kind.
+LONGEST_WAIT = timedelta(hours=2)
+# A nightly job waits longest: a day, which has 25 hours once a year.
+LONGEST_PERIODIC_WAIT = timedelta(hours=26)
+# Priorities; smaller runs first. URGENT is work that the user requested and waits for.
 URGENT, USUAL = 1, 5
-# What these do was promised when something was deleted: nothing may stay behind.
-PROMISED = frozenset({"finish_deletion", "free_caches", "discard", "tidy_index"})
+# Kinds that complete a deletion; they can be neither cancelled nor given up.
+DELETION_KINDS = frozenset({"finish_deletion", "free_caches", "discard", "tidy_index"})
 
 _listeners: list[Callable[[], None]] = []
 
 
-def on_enqueue(listener: Callable[[], None]) -> None:
-    """Call the listener whenever work is asked for in this process, once that has committed."""
+def add_enqueue_listener(listener: Callable[[], None]) -> None:
+    """Call the listener after the commit of every request for work in this process."""
     _listeners.append(listener)
 
 
-def off_enqueue(listener: Callable[[], None]) -> None:
-    """Call the listener no more."""
+def remove_enqueue_listener(listener: Callable[[], None]) -> None:
+    """Stop calling a listener."""
     _listeners.remove(listener)
 
 
-def _tell() -> None:
+def _call_listeners() -> None:
     for listener in _listeners:
         listener()
 
@@ -52,31 +52,35 @@ def enqueue(
     run_after: datetime | None = None,
     priority: int = USUAL,
 ) -> None:
-    """Ask for work in the caller's transaction; a second request with the same key joins the first."""
+    """Request work in the caller's transaction; a request with the key of a waiting job joins that job.
+
+    A joined job gets the new time and the more urgent of both priorities.
+    """
     when = run_after or timezone.now()
     new = {"kind": kind, "payload": payload, "run_after": when, "priority": priority}
     if key is None:
         Job.objects.create(**new)
     else:
-        # A job that had given up gets a new chance with the new request.
+        # A new request restarts a job that had failed for good.
         again = {"requests": F("requests") + 1, "run_after": when, "priority": Least("priority", priority)}
         again |= {"attempts": 0, "failed_at": None, "last_error": ""}
-        # Mostly there is one already: each message asks for the same two.
+        # Try the update first: most requests find a job, because each message requests the same two.
         if not Job.objects.filter(dedupe_key=key).update(**again):
             job, made = Job.objects.get_or_create(dedupe_key=key, defaults=new)
             if not made:
                 Job.objects.filter(pk=job.pk).update(**again)
-    # Last: without a transaction around this it is called at once.
-    transaction.on_commit(_tell)
+    # Last, because without a transaction the listeners are called at once.
+    transaction.on_commit(_call_listeners)
 
 
 @transaction.atomic
 def claim(
     kinds: Collection[str], now: datetime, *, urgent: bool = False, but: Collection[int] = ()
 ) -> Job | None:
-    """Take the most urgent due job of these kinds for `LEASE`, so that no second runner does.
+    """Lease the most urgent due job of these kinds for `LEASE`, so that no second runner takes it.
 
-    With `urgent` only what the user waits for, and none of those whose keys are in `but`.
+    With `urgent` only urgent ones. Jobs whose keys are in `but` are skipped. Returns None when there is
+    none.
     """
     due = Job.objects.due(now).filter(kind__in=kinds).exclude(pk__in=but)
     job = (due.urgent() if urgent else due).first()
@@ -86,129 +90,129 @@ def claim(
     return Job.objects.get(pk=job.pk) if taken else None
 
 
-def is_wanted(kind: str) -> bool:
-    """Return whether work of a kind is due or running now."""
+def is_due_or_running(kind: str) -> bool:
+    """Return whether a job of this kind is due or running."""
     now = timezone.now()
     open_jobs = Job.objects.filter(kind=kind, failed_at__isnull=True)
     return open_jobs.filter(Q(run_after__lte=now) | Q(lease_until__gt=now)).exists()
 
 
-def _ours(job: Job) -> JobQuerySet:
-    """Return the row of a claimed job, nothing once its lease ran out and another process took it."""
+def _leased_row(job: Job) -> JobQuerySet:
+    """Return the row of a leased job; empty once the lease expired and another process took it."""
     return Job.objects.filter(pk=job.pk, lease_until=job.lease_until)
 
 
-def renew(job: Job, now: datetime) -> bool:
-    """Prolong the lease of a job at work; False when it is not ours any more."""
+def renew_lease(job: Job, now: datetime) -> bool:
+    """Extend the lease of a running job; returns False when another process has taken it."""
     until = now + LEASE
-    if not _ours(job).update(lease_until=until):
+    if not _leased_row(job).update(lease_until=until):
         return False
     job.lease_until = until
     return True
 
 
 def is_due(kinds: Collection[str], now: datetime) -> bool:
-    """Return whether work of these kinds could begin now."""
+    """Return whether a job of these kinds could start now."""
     return Job.objects.due(now).filter(kind__in=kinds).exists()
 
 
-def done(job: Job, next_time: datetime | None = None) -> None:
-    """Remove a finished job, unless it was asked for again while it ran: then it runs once more.
+def complete(job: Job, next_time: datetime | None = None) -> None:
+    """Delete a finished job, or keep it for another run if it was requested again meanwhile.
 
-    The row of periodic work stays and waits for its `next_time`.
+    A periodic job is kept for its `next_time`.
     """
-    same = _ours(job).filter(requests=job.requests)
+    same = _leased_row(job).filter(requests=job.requests)
     if next_time is not None:
         ended = same.update(lease_until=None, attempts=0, last_error="", run_after=next_time)
     else:
         ended, _ = same.delete()
     if not ended:
-        _ours(job).update(lease_until=None, attempts=0)
+        _leased_row(job).update(lease_until=None, attempts=0)
 
 
 def postpone(job: Job, until: datetime) -> None:
-    """Put a job back that could not begin yet; that is not a failed attempt."""
+    """Put back a job that cannot start yet; this does not count as an attempt."""
     free = {"lease_until": None, "attempts": max(0, job.attempts - 1)}
-    if not _ours(job).filter(requests=job.requests).update(run_after=until, **free):
-        # It was asked for again meanwhile, which has its own time.
-        _ours(job).update(**free)
+    if not _leased_row(job).filter(requests=job.requests).update(run_after=until, **free):
+        # It was requested again meanwhile, with a time of its own.
+        _leased_row(job).update(**free)
 
 
-def failed(job: Job, error: str, next_time: datetime | None = None) -> None:
-    """Keep the error, and try again later with growing pauses, at most `MAX_ATTEMPTS` times.
+def record_failure(job: Job, error: str, next_time: datetime | None = None) -> None:
+    """Store the error and retry after a growing delay, at most `MAX_ATTEMPTS` times.
 
-    Periodic work does not give up after that: it runs again at its `next_time`.
+    A periodic job does not give up: it runs again at `next_time`.
     """
     now = timezone.now()
     kept: dict[str, Any] = {"lease_until": None, "last_error": error[:300]}
     again: dict[str, Any] = {"run_after": now + timedelta(seconds=5 * 2**job.attempts)}
     if job.attempts >= MAX_ATTEMPTS:
         again = {"failed_at": now} if next_time is None else {"run_after": next_time, "attempts": 0}
-    if not _ours(job).filter(requests=job.requests).update(**kept, **again):
-        # It was asked for again while it ran: the new request has its own attempts and its own time.
-        _ours(job).update(**kept)
+    if not _leased_row(job).filter(requests=job.requests).update(**kept, **again):
+        # It was requested again while it ran: the new request has its own attempts and time.
+        _leased_row(job).update(**kept)
 
 
 def run_again(keys: Iterable[int], now: datetime) -> int:
-    """Have these jobs run as soon as may be, also those that had given up; returns how many.
+    """Make these jobs due now, including failed ones; returns how many.
 
-    One that runs now is left alone and runs once more after that.
+    A running job is not interrupted and runs once more afterwards.
     """
     fresh = {"run_after": now, "attempts": 0, "failed_at": None, "requests": F("requests") + 1}
     with transaction.atomic():
         count = Job.objects.filter(pk__in=list(keys)).update(**fresh)
-        transaction.on_commit(_tell)
+        transaction.on_commit(_call_listeners)
     return count
 
 
-def begin_anew(job: Job, payload: dict[str, Any], now: datetime) -> None:
-    """Give a job that has given up all its attempts again, with another payload."""
+def restart_failed(job: Job, payload: dict[str, Any], now: datetime) -> None:
+    """Restart a job that has failed for good, with all its attempts and another payload."""
     fresh = {"run_after": now, "attempts": 0, "failed_at": None, "requests": F("requests") + 1}
     with transaction.atomic():
         Job.objects.filter(pk=job.pk, failed_at__isnull=False).update(payload=payload, **fresh)
-        transaction.on_commit(_tell)
+        transaction.on_commit(_call_listeners)
 
 
 def cancel(keys: Iterable[int], now: datetime) -> int:
-    """Take these jobs off the list, but for those that run now and those in `PROMISED`; returns how many.
+    """Delete these jobs, except running ones and `DELETION_KINDS`; returns how many.
 
-    Periodic work comes back at the next start.
+    Periodic jobs are created again at the next start.
     """
     with transaction.atomic():
-        chosen = Job.objects.select_for_update().filter(pk__in=list(keys)).exclude(kind__in=PROMISED)
+        chosen = Job.objects.select_for_update().filter(pk__in=list(keys)).exclude(kind__in=DELETION_KINDS)
         idle = list(chosen.exclude(lease_until__gte=now).values_list("pk", flat=True))
         Job.objects.filter(pk__in=idle).delete()
     return len(idle)
 
 
-def known_keys(keys: Iterable[str]) -> set[str]:
-    """Return which of these keys have a job that has not given up."""
+def find_open_keys(keys: Iterable[str]) -> set[str]:
+    """Return which of these keys have a job that has not failed for good."""
     rows = Job.objects.filter(dedupe_key__in=list(keys), failed_at__isnull=True)
     return {str(key) for key in rows.values_list("dedupe_key", flat=True)}
 
 
-def mend_times(now: datetime) -> int:
-    """Make jobs due that a wrong clock has put off for longer than any work waits; returns how many."""
-    periodic = Q(dedupe_key=F("kind"), run_after__lte=now + FARTHEST)
-    return Job.objects.filter(run_after__gt=now + FAR).exclude(periodic).update(run_after=now)
+def repair_run_times(now: datetime) -> int:
+    """Make jobs due that a wrong clock postponed for longer than any job waits; returns how many."""
+    periodic = Q(dedupe_key=F("kind"), run_after__lte=now + LONGEST_PERIODIC_WAIT)
+    return Job.objects.filter(run_after__gt=now + LONGEST_WAIT).exclude(periodic).update(run_after=now)
 
 
-def make_due(now: datetime) -> int:
-    """Have all that waits looked at now; what comes too early says so and waits on. Returns how many."""
+def make_all_due(now: datetime) -> int:
+    """Make all waiting jobs due; one that runs too early postpones itself. Returns how many."""
     with transaction.atomic():
         count = Job.objects.filter(run_after__gt=now).update(run_after=now)
-        transaction.on_commit(_tell)
+        transaction.on_commit(_call_listeners)
     return count
 
 
 def release_leases(now: datetime) -> int:
-    """Free what a killed process held; only the process that holds the engine's lock may call it.
+    """Release the leases of a killed process; only the process that holds the engine lock may call it.
 
-    A job at which the process ended `MAX_ATTEMPTS` times gives up: it may be what ends it. Returns how many
-    did.
+    A job during which the process ended `MAX_ATTEMPTS` times fails for good, because it may be the cause.
+    Returns how many failed.
     """
     held = Job.objects.filter(lease_until__isnull=False)
-    fatal = held.filter(attempts__gte=MAX_ATTEMPTS).exclude(kind__in=PROMISED)
-    count = fatal.update(lease_until=None, failed_at=now, last_error=ENDED_WITH_IT)
+    fatal = held.filter(attempts__gte=MAX_ATTEMPTS).exclude(kind__in=DELETION_KINDS)
+    count = fatal.update(lease_until=None, failed_at=now, last_error=PROCESS_ENDED)
     held.update(lease_until=None)
     return count

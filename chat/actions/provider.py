@@ -1,148 +1,187 @@
-"""Whose model is used, this machine's or a server's: chosen for the whole machine, without a restart."""
+"""Chooses the model: this machine's or a server's. The choice holds for the machine and needs no restart."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.utils.translation import gettext as _
 
+from chat.errors import BadAddress, ProviderError, Refused
 from chat.llm.registry import registry
-from chat.llm.remote.address import Address, BadAddress, parse
+from chat.llm.remote.address import Address, parse_address
 from chat.llm.remote.capabilities import Capabilities
+from chat.llm.remote.errors import without_message
 from chat.llm.remote.provider import RemoteProvider
-from chat.llm.remote.troubles import told_alone
-from chat.llm.remote.wire import Patience
-from chat.llm.state import ModelState
-from chat.llm.types import ProviderError
-from memoryapp import provider as kept
-from memoryapp.provider import Choice
+from chat.llm.remote.transport import Timeouts
+from chat.llm.types import ModelState
+from chat.models import User
+from memoryapp.base import provider as stored_choice
+from memoryapp.base.env import cache_dir
+from memoryapp.base.error_text import explain_selftest_failure
+from memoryapp.base.provider import ServerChoice
 
-from .messages import Refused
-from .proving import prove
-
-# Somebody sits before the page and waits for what the test finds.
-_TRYING = Patience(connect=5.0, answer=10.0, first=60.0, next=30.0)
+# A person waits on the page for the result of the test.
+_TEST_PATIENCE = Timeouts(connect=5.0, answer=10.0, first=60.0, next=30.0)
+PROBE_SECONDS = 300
 
 
-def may_choose(owner: Any) -> bool:
-    """Return whether a page may change the choice: the local machine's owner, unless the start fixed it."""
-    choice = kept.chosen()
+def is_choice_allowed(owner: User) -> bool:
+    """Return whether a page may change the choice: for the local owner, unless the start fixed it."""
+    choice = stored_choice.read_choice()
     fixed = choice is not None and choice.fixed
     return bool(settings.MODE == "local" and owner.is_staff and not fixed)
 
 
-def use_chosen(*, parking: bool = False, prove: Callable[[Path], None] | None = None) -> None:
-    """Begin to use the chosen model, and return at once; what was used before ends what it has begun.
+def load_chosen_model(*, parking: bool = False, prove: Callable[[Path], None] | None = None) -> None:
+    """Start using the chosen model and return at once; running calls of the previous model finish.
 
-    With `parking` prompt caches of waiting conversations are kept; `prove` is called before a model is loaded
-    into this process. A choice that cannot be understood is told
-    as the model's state.
+    With `parking` the prompt caches of waiting conversations are saved; `prove` is called before a model
+    is loaded into this process. A choice that cannot be parsed is reported as the model's state.
     """
-    choice = kept.chosen()
+    choice = stored_choice.read_choice()
     if choice is not None:
         try:
-            registry.connect(_provider(choice, parse(choice.url)))
+            registry.connect(_provider(choice, parse_address(choice.url)))
         except BadAddress as problem:
-            registry.fail(str(problem))
+            registry.set_failed(problem.reason)
         return
-    if not parking:
-        registry.load(window=settings.WINDOW, prove=prove)
-        return
-    registry.load(
+    load = partial(
+        registry.load,
         window=settings.WINDOW,
-        parking_mib=settings.PARKING_MIB,
-        folder=settings.DATA_DIR / "parked",
-        folder_mib=settings.PARKING_DISK_MIB,
-        prove=prove,
+        fixed_prompts_folder=cache_dir() / "prompts",
+        run_selftest=prove,
+    )
+    if not parking:
+        load()
+        return
+    load(
+        state_memory_mib=settings.PARKING_MIB,
+        state_folder=settings.DATA_DIR / "parked",
+        state_disk_mib=settings.PARKING_DISK_MIB,
     )
 
 
-def choose_server(owner: Any, url: str, model: str, key: str, window: str, *, drop_key: bool = False) -> None:
-    """Use a model on a server from now on, also after the next start; raises Refused."""
-    _require_choice(owner)
-    choice, _address = _understood(url, model, key, window, drop_key)
-    if choice == kept.chosen() and registry.status().remote:
-        registry.nudge()
+def choose_server(
+    owner: User, url: str, model: str, key: str, window: str, *, drop_key: bool = False
+) -> None:
+    """Use a model on a server from now on, also after a restart. Raises Refused."""
+    _require_choice_allowed(owner)
+    choice, _address = _parse_choice(url, model, key, window, drop_key)
+    if choice == stored_choice.read_choice() and registry.status().remote:
+        registry.retry_connection()
         return
-    kept.keep(choice)
-    use_chosen(parking=True)
+    stored_choice.save_choice(choice)
+    load_chosen_model(parking=True)
 
 
-def choose_local(owner: Any) -> None:
-    """Use the model on this machine again, and forget the server with its key; raises Refused.
+def choose_local(owner: User) -> None:
+    """Use the model on this machine again, and delete the server's address and key. Raises Refused.
 
-    The engine is tried in a process of its own first: a start with a server chosen has not tried it.
+    A separate process tests the engine first, because a start with a server did not.
     """
-    _require_choice(owner)
-    if kept.chosen() is None and registry.status().state in (ModelState.LOADING, ModelState.READY):
+    _require_choice_allowed(owner)
+    if stored_choice.read_choice() is None and registry.status().state in (
+        ModelState.LOADING,
+        ModelState.READY,
+    ):
         return
-    kept.keep(None)
-    use_chosen(parking=True, prove=prove)
+    stored_choice.save_choice(None)
+    load_chosen_model(parking=True, prove=check_engine)
 
 
-def try_out(
-    owner: Any, url: str, model: str, key: str, window: str, *, drop_key: bool = False
+def probe_server(
+    owner: User, url: str, model: str, key: str, window: str, *, drop_key: bool = False
 ) -> Capabilities:
-    """Return what a server can do, without using it; raises Refused with the reason it cannot be used.
+    """Return what a server can do, without using it. Raises Refused with the reason why it cannot be used.
 
-    Blocks while the server is asked, some seconds or, where it must load its model first, minutes.
+    Blocks while the server answers: seconds, or minutes when it must load its model first.
     """
-    _require_choice(owner)
-    provider = _provider(*_understood(url, model, key, window, drop_key), patience=_TRYING)
+    _require_choice_allowed(owner)
+    provider = _provider(*_parse_choice(url, model, key, window, drop_key), timeouts=_TEST_PATIENCE)
     try:
         return provider.connect()
     except ProviderError as problem:
-        raise Refused(told_alone(problem)) from problem
+        raise Refused(without_message(problem)) from problem
     finally:
         provider.close()
 
 
-def _understood(url: str, model: str, key: str, window: str, drop_key: bool) -> tuple[Choice, Address]:
+def describe_chosen_server() -> ServerChoice | None:
+    """Return the chosen server with its key masked, or None for the model on this machine."""
+    choice = stored_choice.read_choice()
+    return None if choice is None else replace(choice, key="…" if choice.key else "")
+
+
+def run_engine_probe(model: Path | None = None) -> tuple[dict[str, Any], str]:
+    """Run the engine's self-test in a subprocess; returns its findings, and a sentence when it failed.
+
+    A build that does not fit the processor crashes only the subprocess. Blocks for up to five minutes.
+    """
+    command = [sys.executable, "-m", "chat.llm.selftest", *([str(model)] if model else [])]
     try:
-        address = parse(url)
+        finished = subprocess.run(
+            command, capture_output=True, text=True, timeout=PROBE_SECONDS, cwd=settings.BASE_DIR
+        )
+    except subprocess.TimeoutExpired:
+        return {}, f"The engine wrote nothing within {PROBE_SECONDS} seconds."
+    if finished.returncode:
+        return {}, explain_selftest_failure(finished.returncode, finished.stderr)
+    return json.loads(finished.stdout.strip().splitlines()[-1]), ""
+
+
+def check_engine(model: Path) -> None:
+    """Run the self-test with a model; raises ProviderError with the reason. Blocks up to five minutes."""
+    _found, sentence = run_engine_probe(model)
+    if sentence:
+        raise ProviderError("verbatim", sentence=sentence)
+
+
+def _parse_choice(
+    url: str, model: str, key: str, window: str, drop_key: bool
+) -> tuple[ServerChoice, Address]:
+    try:
+        address = parse_address(url)
     except BadAddress as problem:
-        raise Refused(str(problem)) from problem
-    least, most = kept.WINDOW_RANGE
+        raise Refused(problem.reason) from problem
+    least, most = stored_choice.WINDOW_RANGE
     if window.strip() and not (window.strip().isascii() and window.strip().isdigit()):
-        raise Refused(_("Write the window as a whole number of tokens."))
+        raise Refused("window-not-a-number")
     tokens = int(window) if window.strip() else 0
     if tokens and not least <= tokens <= most:
-        refusal = _("Choose a window between %(least)d and %(most)d tokens.")
-        raise Refused(refusal % {"least": least, "most": most})
+        raise Refused("window-out-of-range", least=least, most=most)
     key = key.strip()
-    if not kept.is_key(key):
-        raise Refused(_("This is no key: it holds a blank, or a letter that keys have not."))
-    return Choice(address.api, model.strip(), key or _same_key(address, drop_key), tokens), address
+    if not stored_choice.is_key(key):
+        raise Refused("key-malformed")
+    return ServerChoice(
+        address.api, model.strip(), key or _find_reusable_key(address, drop_key), tokens
+    ), address
 
 
-def _same_key(address: Address, drop: bool) -> str:
-    """Return the key that is kept for this very server: it must reach no other one."""
-    before = kept.chosen()
+def _find_reusable_key(address: Address, drop: bool) -> str:
+    """Return the key stored for exactly this server; a key must not be sent to another one."""
+    before = stored_choice.read_choice()
     if before is None or drop:
         return ""
     try:
-        return before.key if parse(before.url) == address else ""
+        return before.key if parse_address(before.url) == address else ""
     except BadAddress:
         return ""
 
 
-def _provider(choice: Choice, address: Address, *, patience: Patience | None = None) -> RemoteProvider:
+def _provider(choice: ServerChoice, address: Address, *, timeouts: Timeouts | None = None) -> RemoteProvider:
     window = choice.window or settings.WINDOW
     return RemoteProvider(
-        address, model=choice.model, key=choice.key, window=window, patience=patience or Patience()
+        address, model=choice.model, key=choice.key, window=window, timeouts=timeouts or Timeouts()
     )
 
 
-def _require_choice(owner: Any) -> None:
-    if not may_choose(owner):
-        raise Refused(_("Which model is used is set where the app is started."))
-
-
-def current() -> Choice | None:
-    """Return the chosen server without its key, None for the model on this machine."""
-    choice = kept.chosen()
-    return None if choice is None else replace(choice, key="…" if choice.key else "")
+def _require_choice_allowed(owner: User) -> None:
+    if not is_choice_allowed(owner):
+        raise Refused("provider-not-yours")

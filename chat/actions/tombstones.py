@@ -1,4 +1,4 @@
-"""How memory knows what it must not learn again, without keeping it: keyed hashes (design §3, §5)."""
+"""Tombstones: keyed hashes of deleted facts and app memories, which memory must not learn again."""
 
 from __future__ import annotations
 
@@ -8,92 +8,99 @@ from typing import Any
 
 import numpy as np
 from django.utils.crypto import salted_hmac
-from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
-from chat.memory.consolidate import repeated
-from chat.memory.extract import Candidate, Refusal
-from chat.memory.similar import normalise
-from chat.models import AppMemory, DeletionState, Fact, Message, Tombstone
+from chat.memory.consolidate import find_repeated_fact
+from chat.memory.extract import FactCandidate, RefusedFact
+from chat.memory.text_similarity import normalize_text
+from chat.models import AppMemory, DeletionState, Fact, Message, Tombstone, User
 
 
-def digest_of(owner: Any, text: str) -> str:
-    """Return the HMAC-SHA256 of a text's normal form, keyed with the secret key and bound to the owner."""
-    return _hash(f"chat.tombstone.{owner.pk}", normalise(text))
+def hash_fact_text(owner: User, text: str) -> str:
+    """Return the HMAC-SHA256 of a fact's normalised text, keyed with the secret key and the owner."""
+    return _hash_text(f"chat.tombstone.{owner.pk}", normalize_text(text))
 
 
-def digests_told(owner: Any, content: str, keys: Iterable[Any]) -> set[str]:
-    """Return the digests by which something that an app remembered is known: its words and these keys.
+def hash_app_memory(owner: User, content: str, keys: Iterable[Any]) -> set[str]:
+    """Return the digests of an app memory: of its normalised text and of each key.
 
-    `keys` are its own and those of the conversations that it tells of. They are no digests of a fact.
+    `keys` are its own and those of its conversations. These digests never equal a fact's.
     """
     salt = f"chat.tombstone.app.{owner.pk}"
-    return {_hash(salt, said) for said in (normalise(content), *map(str, keys)) if said}
+    return {_hash_text(salt, text) for text in (normalize_text(content), *map(str, keys)) if text}
 
 
-def _hash(salt: str, said: str) -> str:
-    return salted_hmac(salt, said, algorithm="sha256").hexdigest()
+def _hash_text(salt: str, text: str) -> str:
+    return salted_hmac(salt, text, algorithm="sha256").hexdigest()
 
 
-def bury(owner: Any, wordings: Iterable[str], pressed_at: datetime) -> None:
-    """Leave a tombstone for every wording; one that is there keeps the later press. In a transaction."""
-    _bury(owner, {digest_of(owner, text) for text in wordings if normalise(text)}, pressed_at)
+def add_tombstones(owner: User, wordings: Iterable[str], pressed_at: datetime) -> None:
+    """Add a tombstone for every text; an existing one gets the later time. In a transaction."""
+    _save_tombstones(
+        owner, {hash_fact_text(owner, text) for text in wordings if normalize_text(text)}, pressed_at
+    )
 
 
-def bury_told(owner: Any, memories: Iterable[AppMemory], pressed_at: datetime) -> None:
-    """Do that for what apps remembered: no file brings it back, in these words or of these conversations."""
+def add_app_memory_tombstones(owner: User, memories: Iterable[AppMemory], pressed_at: datetime) -> None:
+    """Add tombstones for app memories, so that no import restores the text or the conversations' memories."""
     digests: set[str] = set()
     for memory in memories:
         related = memory.metadata.get("related_conversations", [])
-        digests |= digests_told(
+        digests |= hash_app_memory(
             owner, memory.content, (memory.pk, memory.source_conversation_id or "", *related)
         )
-    _bury(owner, digests, pressed_at)
+    _save_tombstones(owner, digests, pressed_at)
 
 
-def _bury(owner: Any, digests: set[str], pressed_at: datetime) -> None:
-    mine = Tombstone.objects.filter(owner=owner, digest__in=digests)
-    known = set(mine.values_list("digest", flat=True))
-    mine.filter(pressed_at__lt=pressed_at).update(pressed_at=pressed_at)
+def _save_tombstones(owner: User, digests: set[str], pressed_at: datetime) -> None:
+    existing = Tombstone.objects.filter(owner=owner, digest__in=digests)
+    known = set(existing.values_list("digest", flat=True))
+    existing.filter(pressed_at__lt=pressed_at).update(pressed_at=pressed_at)
     Tombstone.objects.bulk_create(
         Tombstone(owner=owner, digest=digest, pressed_at=pressed_at) for digest in digests - known
     )
 
 
-class Gate:
-    """What one message must not teach: all that was forgotten, or is on its way out, since it was written."""
+class RelearningGuard:
+    """Refuses what a message must not teach: facts deleted, or pending deletion, since it was written."""
 
     def __init__(self, message: Message) -> None:
         self._owner = message.conversation.owner
-        self._said_at = message.created_at
-        self._stones = Tombstone.objects.filter(owner=self._owner, pressed_at__gt=self._said_at)
+        self._sent_at = message.created_at
+        self._tombstones = Tombstone.objects.filter(owner=self._owner, pressed_at__gt=self._sent_at)
         self._pending = list(
             Fact.objects.filter(
                 owner=self._owner,
                 deletion__state=DeletionState.PENDING,
-                deletion__pressed_at__gt=self._said_at,
+                deletion__pressed_at__gt=self._sent_at,
             )
         )
-        # Earlier wordings too, which no tombstone knows yet.
-        leaving = Fact.objects.filter(pk__in=[fact.pk for fact in self._pending])
-        self._leaving = {normalise(text) for text in leaving.wordings()} if self._pending else set()
-        self._any = bool(self._pending) or self._stones.exists()
+        # Their earlier texts have no tombstones yet.
+        pending = Fact.objects.filter(pk__in=[fact.pk for fact in self._pending])
+        self._pending_texts = (
+            {normalize_text(text) for text in pending.all_texts()} if self._pending else set()
+        )
+        self._is_active = bool(self._pending) or self._tombstones.exists()
 
-    def against(self, candidate: Candidate, vector: NDArray[np.float32] | None, embedder_name: str) -> str:
+    def find_objection(
+        self, candidate: FactCandidate, vector: NDArray[np.float32] | None, embedder_name: str
+    ) -> str:
         """Return why a candidate must not be learned from this message, or an empty string."""
-        if not self._any:
+        if not self._is_active:
             return ""
-        if self._knows(candidate.text) or repeated(candidate, vector, self._pending, embedder_name):
-            return _("You asked to forget this after you wrote it.")
+        if self._is_deleted(candidate.text) or find_repeated_fact(
+            candidate, vector, self._pending, embedder_name
+        ):
+            return "forgotten-since"
         return ""
 
-    def cover(self, refusal: Refusal) -> Refusal:
-        """Return a refusal without its text where that is a forgotten fact's."""
-        if not self._any:
+    def redact_refusal(self, refusal: RefusedFact) -> RefusedFact:
+        """Return a refusal, without its text if that is a deleted fact's."""
+        if not self._is_active:
             return refusal
-        return Refusal("", refusal.reason) if self._knows(refusal.text) else refusal
+        return RefusedFact("", refusal.reason) if self._is_deleted(refusal.text) else refusal
 
-    def _knows(self, text: str) -> bool:
-        if normalise(text) in self._leaving:
+    def _is_deleted(self, text: str) -> bool:
+        if normalize_text(text) in self._pending_texts:
             return True
-        return self._stones.filter(digest=digest_of(self._owner, text)).exists()
+        return self._tombstones.filter(digest=hash_fact_text(self._owner, text)).exists()

@@ -1,163 +1,268 @@
-"""The topics of a conversation: which one a message joins, what it counts, when it retires (design §7)."""
+"""Topics of a conversation: assigning messages, counting, retiring."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, connection, transaction
+from django.db.models import Subquery, UUIDField
 from django.db.models.functions import Substr
 from django.utils import timezone
 
-from chat.models import Conversation, Message, Role, Topic
+from chat.models import Conversation, Message, Role, Topic, TopicArchive
+from chat.models.compiled import CompiledQuery, update_columns
 from chat.topics import decay, match
-from chat.topics.contents import with_contents
-from chat.topics.match import Candidate, Vector
+from chat.topics.contents import load_contents
+from chat.topics.match import TopicCandidate, Vector
+from chat.topics.rules import DEFAULT_RULES, TopicRules
 
-from . import jobs, storage
+from . import jobs, topic_archive
 
-TITLE = 80  # seed 002, "Data Structures"
-_COUNTED = ("last_active_at", "access_count", "message_count")
-# What the words of topics without a vector are taken from: enough of the newest messages to compare with.
+MAX_TITLE = 80  # characters; the column's length
+_CHANGED = ("title", "embedding", "embedder", "last_active_at", "access_count", "message_count")
+# Topics without a vector are compared by words: those of this many newest messages, this many characters
+# each.
 _WORDS_FROM_MESSAGES, _WORDS_FROM_CHARACTERS = 200, 600
 
 
-def assign(message: Message, vector: Vector | None, embedder: str) -> Topic:
-    """Find or open the topic of a user's message, and return it with all that it holds live again.
+class TopicRow(NamedTuple):
+    """The columns of a topic that matching and retiring need, in the order of the model."""
 
-    `vector` is the message's, made before and outside (None without an embedder, or where it cannot read the
-    language). In one short transaction: the topic counts an access and becomes the active one, and others may
-    retire. A message that has a topic keeps it.
+    pk: Any
+    title: str
+    summary: str
+    embedding: bytes | None
+    embedder: str
+    last_active_at: datetime
+    importance: float
+    access_count: int
+    message_count: int
+
+
+def _query_topic_rows(conversation_id: Any) -> Any:
+    return Topic.objects.filter(conversation=conversation_id).current().values_list(*TopicRow._fields)
+
+
+def _query_places(message_id: Any, conversation_id: Any) -> Any:
+    """Select a message's topic, the topic of the conversation's last message that has one, and what is
+    cleared.
+    """
+    placed = topic_archive.list_placed_messages(conversation_id).values("topic")[:1]
+    own = Message.objects.filter(pk=message_id).annotate(active=Subquery(placed, UUIDField()))
+    return own.values_list("topic", "active", "conversation__cleared_through")
+
+
+_TOPIC_ROWS = CompiledQuery(_query_topic_rows)
+_PLACES = CompiledQuery(_query_places, keys=2)
+_CONVERSATION_LOCK = CompiledQuery(
+    lambda key: Conversation.objects.select_for_update().filter(pk=key).values_list("pk")
+)
+_ARCHIVES = CompiledQuery(lambda key: TopicArchive.objects.filter(topic=key).values_list("pk"))
+
+
+def assign_topic(
+    message: Message, vector: Vector | None, embedder: str, rules: TopicRules = DEFAULT_RULES
+) -> Topic:
+    """Assign a user's message to a matching or a new topic, and return the topic.
+
+    `vector` is the message's float32 vector of shape (dimensions,), computed before the call; None
+    without an embedder, or when it does not support the language. The topic counts an access and becomes
+    the active one; when another one was active before, its packed messages are restored. Others may retire.
+    A message keeps the topic that it has. One short transaction.
     """
     now = timezone.now()
     with transaction.atomic():
-        held = Conversation.objects.select_for_update().only("pk", "cleared_through")
-        conversation = held.get(pk=message.conversation_id)
-        placed = Message.objects.only("topic_id").get(pk=message.pk).topic_id
-        if placed is not None:
-            message.topic = Topic.objects.get(pk=placed)
-            return message.topic
-        topics = list(Topic.objects.filter(conversation=conversation).current().seen_in(conversation))
-        active = storage.active_topic(conversation.pk)
-        if active not in {t.pk for t in topics}:
-            active = None
-        candidates = _candidates(topics, vector, embedder)
-        chosen = match.choose(message.content, vector, embedder, candidates, active)
-        topic = next((t for t in topics if t.pk == chosen), None)
-        if topic is None:
-            topic = Topic(conversation=conversation, created_at=now)
-            topics.append(topic)
-        _touch(topic, message, vector, embedder, now)
-        Message.objects.filter(pk=message.pk).update(topic=topic)
-        # The prompt is built from this very instance.
-        message.topic = topic
-        if chosen is not None:
-            storage.restore(topic)
-        _retire(topics, topic.pk, now)
+        if connection.features.has_select_for_update:
+            # Before the message is read: on PostgreSQL another process may be assigning it now. On SQLite the
+            # transaction has locked the database.
+            _CONVERSATION_LOCK.fetch(message.conversation_id)
+        found = match_message(message, vector, embedder, rules)
+        topic = found.topic or Topic(conversation_id=message.conversation_id, created_at=now)
+        # The prompt is built from this instance.
+        message.topic_id = topic.pk
+        if found.is_assigned:
+            return topic
+        if found.topic and topic.pk != found.active and _unpack_archived(topic):
+            topic.restored_through = message.seq - 1
+            update_columns(topic, ["restored_through"])
+        _record_access(topic, message, vector, embedder, now)
+        update_columns(message, ["topic"])
+        _retire(found.topics if found.topic else [*found.topics, topic], topic.pk, now, rules)
     return topic
 
 
-def join(reply: Message) -> None:
-    """Put a reply into the topic of what it answers, and ask for the packing of others, where there is some.
+@dataclass(frozen=True, slots=True)
+class TopicMatch:
+    """The topic that a message belongs to, None for a new one, among the current `topics`.
 
-    Now its prompt is known, and with it what no prompt holds any more. In the caller's transaction.
+    `active` is the id of the topic of the message before. `is_assigned`: the message has this topic already.
+    """
+
+    topic: Topic | None
+    topics: list[TopicRow]
+    active: Any
+    is_assigned: bool = False
+
+
+def match_message(
+    message: Message, vector: Vector | None, embedder: str, rules: TopicRules = DEFAULT_RULES
+) -> TopicMatch:
+    """Return the topic that a user's message belongs to; the arguments are those of `assign_topic`.
+
+    Two queries, and one more where topics are compared by words. A short message is compared with none.
+    """
+    assigned, active, cleared_through = _PLACES.get(message.pk, message.conversation_id)
+    if assigned is not None:
+        return TopicMatch(Topic.objects.get(pk=assigned), [], active, is_assigned=True)
+    rows = {row.pk: row for row in _read_topics(message.conversation_id, cleared_through)}
+    topics = list(rows.values())
+    active = active if active in rows else None
+    # A short message has no vector, and stays in the active topic whatever the words of the others.
+    stays = vector is None and active is not None and match.is_too_short(message.content)
+    candidates = [] if stays else _candidates(topics, vector, embedder)
+    threshold = rules.similarity_threshold
+    chosen = match.choose_topic(message.content, vector, embedder, candidates, active, threshold)
+    return TopicMatch(None if chosen is None else _build_topic(rows[chosen]), topics, active)
+
+
+def _read_topics(conversation_id: Any, cleared_through: int) -> Iterator[TopicRow]:
+    """Yield the current topics without messages that `/clear` has hidden, the last active first."""
+    if not cleared_through:
+        return map(TopicRow._make, _TOPIC_ROWS.fetch(conversation_id))
+    conversation = Conversation(pk=conversation_id, cleared_through=cleared_through)
+    current = Topic.objects.filter(conversation=conversation).current().begun_after_clear(conversation)
+    return map(TopicRow._make, current.values_list(*TopicRow._fields))
+
+
+def _build_topic(row: TopicRow) -> Topic:
+    """Return the model's instance; other columns are read when they are first used."""
+    return Topic.from_db(DEFAULT_DB_ALIAS, ["id", *TopicRow._fields[1:]], row)
+
+
+def assign_reply(reply: Message) -> None:
+    """Assign a reply to the topic of the message that it answers, and queue the packing of other topics.
+
+    Called when the prompt is known, and with it which messages no prompt contains. In the caller's
+    transaction.
     """
     earlier = Message.objects.filter(conversation=reply.conversation_id, role=Role.USER, seq__lt=reply.seq)
     topic = earlier.order_by("-seq").values_list("topic", flat=True).first()
     if topic is not None:
         Message.objects.filter(pk=reply.pk).update(topic=topic)
-        # A reply that was written anew counts once.
+        # A regenerated reply counts once.
         Topic.objects.filter(pk=topic).update(
-            message_count=Message.objects.filter(topic=topic).shown().count(),
+            message_count=Message.objects.filter(topic=topic).current_branch().count(),
         )
-        for key in storage.waiting(reply.conversation_id, topic):
+        for key in topic_archive.find_topics_to_pack(reply.conversation_id, topic):
             jobs.enqueue("pack_topic", {"topic": str(key)}, key=f"pack_topic:{key}")
 
 
 def set_importance(topic: Topic, value: float) -> None:
-    """Set how much a topic matters, 0–1: with less it retires sooner (seed 002, "Topic Decay")."""
+    """Set a topic's importance, 0 to 1: a lower one retires sooner. Raises ValueError outside that range."""
     if not 0 <= value <= 1:
         raise ValueError("Importance is a number from 0 to 1.")
     Topic.objects.filter(pk=topic.pk).update(importance=value)
     topic.importance = value
 
 
-def retire(conversation: Conversation, now: datetime) -> int:
-    """Let the topics go that must, and return how many; their messages stay readable."""
+def retire_topics(conversation: Conversation, now: datetime, rules: TopicRules = DEFAULT_RULES) -> int:
+    """Retire the topics with the lowest priority; returns how many. Their messages stay readable."""
     with transaction.atomic():
         topics = list(Topic.objects.select_for_update().filter(conversation=conversation).current())
-        return _retire(topics, storage.active_topic(conversation.pk), now)
+        return _retire(topics, topic_archive.find_active_topic(conversation.pk), now, rules)
 
 
-def unsay(conversation: Conversation, seq: int) -> None:
-    """Take what was replaced from a place on out of the topics; in the transaction that replaced it.
+def remove_replaced_messages(conversation: Conversation, seq: int) -> None:
+    """Remove messages replaced from `seq` on from the topics; in the transaction that replaced them.
 
-    A topic of which nothing is left goes. One whose summary speaks of it is unpacked, to be summed up anew.
+    An empty topic is deleted. A topic whose summary covers them is unpacked, to be summarised again.
     """
-    gone = Message.objects.filter(conversation=conversation, seq__gte=seq, replaced_by__isnull=False)
-    topics = list(Topic.objects.filter(pk__in=gone.values("topic")).with_counts())
-    said: dict[Any, list[str]] = defaultdict(list)
-    for m in with_contents(Message.objects.filter(topic__in=topics, role=Role.USER).shown()):
-        said[m.topic_id].append(m.content)
+    retired = Message.objects.filter(conversation=conversation, seq__gte=seq, replaced_by__isnull=False)
+    topics = list(Topic.objects.filter(pk__in=retired.values("topic")).with_counts())
+    texts_by_topic: dict[Any, list[str]] = defaultdict(list)
+    for m in load_contents(Message.objects.filter(topic__in=topics, role=Role.USER).current_branch()):
+        texts_by_topic[m.topic_id].append(m.content)
     for topic in topics:
         topic.message_count = topic.live + topic.packed  # type: ignore[attr-defined]
         if not topic.message_count or topic.summarised_through >= seq:
-            storage.restore(topic)
+            topic_archive.unpack_in_transaction(topic)
             topic.summary, topic.summarised_through = "", 0
-        telling = [text for text in said[topic.pk] if not match.is_short(text)] or said[topic.pk]
-        topic.title = " ".join(telling[0].split())[:TITLE] if telling else ""
+        informative = [
+            text for text in texts_by_topic[topic.pk] if not match.is_too_short(text)
+        ] or texts_by_topic[topic.pk]
+        topic.title = " ".join(informative[0].split())[:MAX_TITLE] if informative else ""
     Topic.objects.bulk_update(topics, ["message_count", "summary", "summarised_through", "title"])
     empty = Topic.objects.filter(pk__in=[t.pk for t in topics], message_count=0)
     empty.filter(archives__isnull=True).delete()
-    # What a damaged archive still holds stays with it.
+    # A topic with a damaged archive is kept.
     empty.update(retired_at=timezone.now())
 
 
-def _touch(topic: Topic, message: Message, vector: Vector | None, embedder: str, now: datetime) -> None:
-    """Count an access; the vector is a running mean, since one message alone is too particular (match.py)."""
+def _record_access(
+    topic: Topic, message: Message, vector: Vector | None, embedder: str, now: datetime
+) -> None:
+    """Count an access and update the topic's vector, a running mean of its messages' vectors.
+
+    One message alone is too specific to compare with.
+    """
     before = _vector_of(topic, embedder)
-    if vector is not None and not match.is_short(message.content):
-        topic.embedding = match.moved(before, vector, topic.access_count).astype(np.float32).tobytes()
+    if vector is not None and not match.is_too_short(message.content):
+        topic.embedding = (
+            match.update_topic_vector(before, vector, topic.access_count).astype(np.float32).tobytes()
+        )
         topic.embedder = embedder
-    if match.is_short(topic.title):
-        # It began with a greeting; what it is about is said now.
-        topic.title = " ".join(message.content.split())[:TITLE]
+    if not topic.title or (match.is_too_short(topic.title) and not match.is_too_short(message.content)):
+        # New, or it began with a greeting and this message names the subject.
+        topic.title = " ".join(message.content.split())[:MAX_TITLE]
     topic.last_active_at = now
     topic.access_count += 1
     topic.message_count += 1
-    changing = None if topic._state.adding else ("embedding", "embedder", "title", *_COUNTED)
-    topic.save(update_fields=changing)
+    if topic._state.adding:
+        topic.save()
+    else:
+        update_columns(topic, _CHANGED)
 
 
-def _retire(topics: Sequence[Topic], active: Any, now: datetime) -> int:
-    standings = [decay.Standing(t.pk, t.importance, t.access_count, t.last_active_at) for t in topics]
-    gone = decay.retiring(standings, active, now)
-    return Topic.objects.filter(pk__in=gone).update(retired_at=now) if gone else 0
+def _unpack_archived(topic: Topic) -> int:
+    """Unpack a topic where it has an archive; return how many messages were packed."""
+    return topic_archive.unpack_in_transaction(topic) if _ARCHIVES.fetch(topic.pk) else 0
 
 
-def _vector_of(topic: Topic, embedder: str) -> Vector | None:
+def _retire(topics: Sequence[Topic | TopicRow], active: Any, now: datetime, rules: TopicRules) -> int:
+    if len(topics) <= rules.max_topics:
+        return 0
+    standings = [decay.TopicActivity(t.pk, t.importance, t.access_count, t.last_active_at) for t in topics]
+    retired = decay.choose_retiring_topics(standings, active, now, rules)
+    return Topic.objects.filter(pk__in=retired).update(retired_at=now) if retired else 0
+
+
+def _vector_of(topic: Topic | TopicRow, embedder: str) -> Vector | None:
     if topic.embedding is None or topic.embedder != embedder:
         return None
-    return np.frombuffer(bytes(topic.embedding), dtype=np.float32)
+    return np.frombuffer(topic.embedding, dtype=np.float32)
 
 
-def _candidates(topics: Sequence[Topic], vector: Vector | None, embedder: str) -> list[Candidate[Any]]:
+def _candidates(
+    topics: Sequence[TopicRow], vector: Vector | None, embedder: str
+) -> list[TopicCandidate[Any]]:
     vectors = {t.pk: _vector_of(t, embedder) if vector is not None else None for t in topics}
-    words = _words([t for t in topics if vectors[t.pk] is None])
-    return [Candidate(t.pk, vectors[t.pk], words.get(t.pk, frozenset())) for t in topics]
+    words = _collect_words([t for t in topics if vectors[t.pk] is None])
+    return [TopicCandidate(t.pk, vectors[t.pk], words.get(t.pk, frozenset())) for t in topics]
 
 
-def _words(topics: Sequence[Topic]) -> dict[Any, frozenset[str]]:
-    """Return the words of topics in which more than small talk was said: of questions, replies, summary."""
+def _collect_words(topics: Sequence[TopicRow]) -> dict[Any, frozenset[str]]:
+    """Return the words of each topic with more than small talk: of its messages, title and summary."""
     if not topics:
         return {}
-    told = {t.pk: [t.title, t.summary] for t in topics if not match.is_short(t.title)}
-    newest = Message.objects.filter(topic__in=told, archive__isnull=True).order_by("-seq")
+    opening_texts = {t.pk: [t.title, t.summary] for t in topics if not match.is_too_short(t.title)}
+    newest = Message.objects.filter(topic__in=opening_texts, archive__isnull=True).order_by("-seq")
     pieces = newest.annotate(head=Substr("content", 1, _WORDS_FROM_CHARACTERS)).values_list("topic", "head")
-    said: dict[Any, list[str]] = defaultdict(list, told)
+    texts_by_topic: dict[Any, list[str]] = defaultdict(list, opening_texts)
     for key, head in pieces[:_WORDS_FROM_MESSAGES]:
-        said[key].append(head)
-    return {key: match.words(" ".join(texts)) for key, texts in said.items()}
+        texts_by_topic[key].append(head)
+    return {key: match.extract_match_terms(" ".join(texts)) for key, texts in texts_by_topic.items()}

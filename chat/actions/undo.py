@@ -1,4 +1,4 @@
-"""How a batch comes back: as it was, merged with what was learned meanwhile, or as superseded (design §5)."""
+"""Restores a batch of facts: unchanged, merged with a fact learned meanwhile, or superseded."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chat.memory.shown import shown
-from chat.memory.similar import normalise
+from chat.memory.formatting import format_for_display
+from chat.memory.text_similarity import normalize_text
 from chat.models import Conversation, Deletion, Fact, FactEvent, FactEventKind
 
 from . import archive
-from .history import USER, event, record, snapshot
-from .lineage import UNDO, keep_one_value
+from .fact_events import USER, build_event, record_event, snapshot
+from .supersession import UNDO_REASON, keep_one_value
 
 
 @dataclass(slots=True)
-class Undone:
-    """What an undo brought back, by what became of it."""
+class UndoResult:
+    """What an undo restored, by outcome."""
 
     returned: list[Fact] = field(default_factory=list)
     merged: list[Fact] = field(default_factory=list)
@@ -29,61 +29,63 @@ class Undone:
 
     @property
     def sentence(self) -> str:
-        """Return what happened in plain words for a toast."""
-        said = []
+        """What happened, as a sentence for a toast."""
+        sentences = []
         if count := len(self.returned):
-            said.append(
+            sentences.append(
                 ngettext("Brought back %(n)d memory.", "Brought back %(n)d memories.", count) % {"n": count}
             )
         if count := self.app_memories:
-            said.append(
+            sentences.append(
                 ngettext("Brought back %(n)d memory.", "Brought back %(n)d memories.", count) % {"n": count}
             )
         if count := len(self.merged):
-            said.append(
+            sentences.append(
                 ngettext(
-                    "%(n)d was learned again meanwhile and is one with it now.",
-                    "%(n)d were learned again meanwhile and are one with them now.",
+                    "%(n)d had been learned again in the meantime, so the two were merged.",
+                    "%(n)d had been learned again in the meantime, so they were merged.",
                     count,
                 )
                 % {"n": count}
             )
-        replaced = _("“%(text)s” was replaced by something newer meanwhile.")
-        said += [replaced % {"text": shown(fact.text)} for fact in self.superseded]
-        return " ".join(said) or _("Brought back what had been put away.")
+        replaced = _("“%(text)s” had been replaced by a newer memory in the meantime.")
+        sentences += [replaced % {"text": format_for_display(fact.text)} for fact in self.superseded]
+        return " ".join(sentences) or _("Restored.")
 
 
-def bring_back_batch(deletion: Deletion) -> Undone:
-    """Let a batch that was just marked as undone return; inside the caller's transaction."""
-    undone = Undone()
+def restore_facts(deletion: Deletion) -> UndoResult:
+    """Restore the facts of a deletion that was just marked as undone; inside the caller's transaction."""
+    undone = UndoResult()
     others = Fact.objects.filter(owner=deletion.owner_id).live()
-    texts, places = set(), set()
+    texts, values = set(), set()
     for text, kind, subject in others.values_list("text", "kind", "subject"):
-        texts.add(normalise(text))
-        places.add((kind, subject))
+        texts.add(normalize_text(text))
+        values.add((kind, subject))
     batch = list(Fact.objects.filter(deletion=deletion).select_related("owner"))
     Fact.objects.filter(deletion=deletion).update(deletion=None)
     entries = []
     for fact in batch:
         fact.deletion = None
         was_live = fact.superseded_at is None and fact.archived_at is None
-        if was_live and (normalise(fact.text) in texts or (fact.kind, fact.subject) in places):
-            _bring_back(fact, undone)
+        if was_live and (normalize_text(fact.text) in texts or (fact.kind, fact.subject) in values):
+            _restore_beside_rival(fact, undone)
             continue
-        # The graph has kept what it knew of the fact, so that nothing else needs to change.
-        entries.append(event(fact, FactEventKind.RESTORE, USER, before=snapshot(fact), reason=UNDO))
+        # The graph still has the relationships of these facts.
+        entries.append(
+            build_event(fact, FactEventKind.RESTORE, USER, before=snapshot(fact), reason=UNDO_REASON)
+        )
         undone.returned.extend([fact] if was_live else [])
     FactEvent.objects.bulk_create(entries)
     back = [fact.pk for fact in (*undone.returned, *undone.merged)]
-    archive.evict(deletion.owner, timezone.now(), keep=back)
+    archive.evict_facts(deletion.owner, timezone.now(), keep=back)
     return undone
 
 
-def _bring_back(fact: Fact, undone: Undone) -> None:
-    """Let a fact return beside one that says the same, or that may be another value of its kind."""
-    was = snapshot(fact)
-    twin = archive.absorb_twin(fact)
-    record(fact, FactEventKind.RESTORE, USER, before=twin or was, reason=UNDO)
+def _restore_beside_rival(fact: Fact, undone: UndoResult) -> None:
+    """Restore a fact beside a live one with the same text, or another value of its single-valued kind."""
+    before = snapshot(fact)
+    twin = archive.absorb_duplicate(fact)
+    record_event(fact, FactEventKind.RESTORE, USER, before=twin or before, reason=UNDO_REASON)
     stays = keep_one_value(fact, USER, "a newer one was learned meanwhile")
     if stays != fact:
         undone.superseded.append(fact)

@@ -1,4 +1,4 @@
-"""What the tables of the admin site share: they are looked at, never changed by hand."""
+"""The base class of read-only admin tables."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ else:
 
 
 class ReadOnly(AnyAdmin):
-    """Rows that only actions may write: looked at, never changed by hand."""
+    """A table that can be inspected and not changed: only actions write these rows."""
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
-        """Refuse: a row made here would lack its history."""
+        """Return False: a row created here would have no history."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a change made here would lack its event."""
+        """Return False: a change made here would have no event in the history."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: the panel forgets with undo and without traces."""
+        """Return False: the actions delete with undo, and erase all traces afterwards."""
         return False
 
 
 def shortened(text: str, most: int = 100) -> str:
-    """Return the beginning of a text in one line, for a column."""
+    """Return the beginning of a text in one line of at most `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -1,4 +1,4 @@
-"""Conversations, messages, and what goes with them."""
+"""Conversations, messages, prompt reports, the search index and topics."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 from django.contrib import admin
 
 from chat.models import Conversation, Message, PromptReport, SearchEntry, Topic, TopicArchive
-from chat.topics.contents import with_contents
+from chat.topics.contents import load_contents
 
 from .base import ReadOnly, shortened
 
 
 @admin.register(Conversation)
 class ConversationAdmin(ReadOnly):
-    """Conversations, with how far memory and the prompt have come in them."""
+    """Conversations, with the positions up to which facts are extracted and the prompt is trimmed."""
 
     list_display = (
         *("__str__", "app", "owner", "memory_mode", "pinned", "extracted_through", "trimmed_through"),
@@ -31,7 +31,7 @@ class ConversationAdmin(ReadOnly):
 
 @admin.register(Message)
 class MessageAdmin(ReadOnly):
-    """Messages; the contents of packed ones are read from their archives."""
+    """Messages; contents of packed ones are loaded from their archives."""
 
     list_display = ("text", "role", "state", "conversation", "seq", "flagged", "failure", "created_at")
     list_filter = ("role", "state", "flagged", ("archive", admin.EmptyFieldListFilter))
@@ -47,19 +47,19 @@ class MessageAdmin(ReadOnly):
 
     @admin.display(description="content", ordering="content")
     def text(self, message: Message) -> str:
-        """Return how it begins, or that it is packed."""
+        """Return the beginning of the content, or that it is packed."""
         return "(packed)" if message.archive_id else shortened(message.content) or "(empty)"
 
     @admin.display(description="content")
     def whole_text(self, message: Message) -> str:
-        """Return all of it, from the archive where it is packed."""
-        packed, content = message.archive_id, with_contents([message])[0].content
+        """Return the whole content, loaded from the archive where it is packed."""
+        packed, content = message.archive_id, load_contents([message])[0].content
         return f"(packed) {content}" if packed else content
 
 
 @admin.register(PromptReport)
 class PromptReportAdmin(ReadOnly):
-    """What the prompts of replies were made of."""
+    """Prompt reports of replies."""
 
     list_display = (
         *("reply", "conversation", "prompt_tokens", "cached_tokens", "completion_tokens", "first_token_ms"),
@@ -72,36 +72,36 @@ class PromptReportAdmin(ReadOnly):
 
     @admin.display(description="conversation")
     def conversation(self, report: PromptReport) -> Any:
-        """Return where the reply stands."""
+        """Return the conversation of the reply."""
         return report.reply.conversation
 
     @admin.display(description="memories")
     def memories(self, report: PromptReport) -> int:
-        """Return how many facts stood in the prompt."""
+        """Return the number of facts in the prompt."""
         return len(report.facts)
 
 
 @admin.register(SearchEntry)
 class SearchEntryAdmin(ReadOnly):
-    """What the index of words holds of each message and title."""
+    """Entries of the full-text index, one for each message and title."""
 
     list_display = ("id", "beginning", "conversation", "message", "owner")
     list_filter = (("message", admin.EmptyFieldListFilter), "owner")
     search_fields = ("words", "conversation__title")
-    search_help_text = "By words in the one form that the index has: without case and accents."
+    search_help_text = "Words as the index stores them: lower case, without accents."
     list_select_related = ("conversation", "message", "owner")
     date_hierarchy = "conversation__updated_at"
     ordering = ("-id",)
 
     @admin.display(description="words")
     def beginning(self, entry: SearchEntry) -> str:
-        """Return the first of its words."""
+        """Return the first indexed words."""
         return shortened(entry.words)
 
 
 @admin.register(Topic)
 class TopicAdmin(ReadOnly):
-    """What conversations are about."""
+    """Topics of conversations."""
 
     list_display = (
         *("title", "conversation", "importance", "access_count", "message_count", "last_active_at"),
@@ -116,7 +116,7 @@ class TopicAdmin(ReadOnly):
 
 @admin.register(TopicArchive)
 class TopicArchiveAdmin(ReadOnly):
-    """Packed messages; what is in them shows on the messages."""
+    """Archives of packed messages; their contents are shown with the messages."""
 
     list_display = ("topic", "count", "sha256", "created_at")
     search_fields = ("topic__title", "sha256")

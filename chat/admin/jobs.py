@@ -1,4 +1,4 @@
-"""Background work: looked at, run again, cancelled; by verbs, so that nothing runs twice or is lost."""
+"""Background jobs (run again, cancel), usage of the model, and the energy budget."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from chat.actions import jobs
-from chat.models import Job
+from chat.models import Energy, Job, UsageRecord
 
 from .base import ReadOnly
 
 
-class State(admin.SimpleListFilter):
-    """Jobs by what they are doing."""
+class JobStateFilter(admin.SimpleListFilter):
+    """Filters jobs by state."""
 
     title = "state"
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Name the states."""
+        """Return value and label of the states."""
         return [("running", "running"), ("due", "due"), ("later", "later"), ("failed", "given up")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
@@ -43,7 +43,7 @@ class State(admin.SimpleListFilter):
 
 @admin.register(Job)
 class JobAdmin(ReadOnly):
-    """Jobs, the next one first."""
+    """Jobs by the time at which they run."""
 
     list_display = (
         "kind",
@@ -55,7 +55,7 @@ class JobAdmin(ReadOnly):
         "failed_at",
         "last_error",
     )
-    list_filter = (State, "kind")
+    list_filter = (JobStateFilter, "kind")
     search_fields = ("kind", "dedupe_key", "last_error")
     date_hierarchy = "run_after"
     ordering = ("run_after", "id")
@@ -66,12 +66,12 @@ class JobAdmin(ReadOnly):
     )
 
     def has_operate_permission(self, request: HttpRequest) -> bool:
-        """Tell whether this person may run and cancel jobs: whoever may change them."""
+        """Return whether the user may run and cancel jobs: the permission to change them."""
         return request.user.has_perm("chat.change_job")
 
     @admin.display(description="state")
     def state(self, job: Job) -> str:
-        """Say what the job is doing."""
+        """Return the state of the job."""
         now = timezone.now()
         if job.failed_at:
             return "given up"
@@ -81,23 +81,23 @@ class JobAdmin(ReadOnly):
 
     @admin.display(description="about")
     def about(self, job: Job) -> str:
-        """Return what the job is about, in a line: of long keys their beginning."""
+        """Return the payload in one line, with long keys shortened."""
         return ", ".join(f"{name} {_shorten(value)}" for name, value in job.payload.items())[:80]
 
     @admin.display(description="payload")
     def payload_shown(self, job: Job) -> SafeString:
-        """Return the payload for reading."""
+        """Return the payload as indented JSON."""
         return format_html("<pre>{}</pre>", json.dumps(job.payload, indent=2, ensure_ascii=False))
 
     @admin.action(description="Run again", permissions=["operate"])
     def run_again(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
-        """Have the chosen jobs run as soon as may be; what runs now runs once more after that."""
+        """Run the chosen jobs as soon as possible; a running one runs again afterwards."""
         count = jobs.run_again(queryset.values_list("pk", flat=True), timezone.now())
         self.message_user(request, f"{count} will run now.", messages.SUCCESS)
 
     @admin.action(description="Cancel", permissions=["operate"])
     def cancel(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
-        """Take the chosen jobs off the list, but for those that run now or keep a promise."""
+        """Delete the chosen jobs, except running ones and those that finish a deletion."""
         chosen = queryset.count()
         count = jobs.cancel(queryset.values_list("pk", flat=True), timezone.now())
         if count:
@@ -111,6 +111,27 @@ class JobAdmin(ReadOnly):
 
 
 def _shorten(value: Any) -> str:
-    """Return a value as a list has room for it."""
+    """Return a value shortened for the list."""
     text = str(value)
     return text if len(text) <= 12 else f"{text[:8]}…"
+
+
+@admin.register(UsageRecord)
+class UsageRecordAdmin(ReadOnly):
+    """One row for each model call."""
+
+    list_display = (
+        *("created_at", "purpose", "lane", "owner", "prompt_tokens", "cached_tokens", "completion_tokens"),
+        *("seconds", "energy", "outcome"),
+    )
+    list_filter = ("purpose", "lane", "outcome", "owner")
+    list_select_related = ("owner",)
+    date_hierarchy = "created_at"
+
+
+@admin.register(Energy)
+class EnergyAdmin(ReadOnly):
+    """The energy budget of background work; one row for the machine."""
+
+    list_display = ("level", "measured_at")
+    date_hierarchy = "measured_at"

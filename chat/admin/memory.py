@@ -1,18 +1,20 @@
-"""Facts with their history, what became of messages, and the entity graph."""
+"""Facts with their history, extraction runs, the entity graph, apps and app memories."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.contrib import admin, messages
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 
-from chat.models import Entity, ExtractionRun, Fact, FactEvent, Relationship
+from chat.actions.deletions import forget_app_memories
+from chat.errors import Refused
+from chat.models import App, AppMemory, AppMemoryEvent, Entity, ExtractionRun, Fact, FactEvent, Relationship
 
 from .base import AnyInline, ReadOnly, shortened
 
-# In the order in which they are asked: what is being forgotten is that before anything else.
+# In order of precedence: a deleted fact counts as such whatever else it is.
 _STATES = {
     "forgotten": ("being forgotten", Q(deletion__isnull=False)),
     "archived": ("in the archive", Q(archived_at__isnull=False)),
@@ -21,14 +23,14 @@ _STATES = {
 }
 
 
-class FactState(admin.SimpleListFilter):
-    """Facts by what has become of them."""
+class FactStateFilter(admin.SimpleListFilter):
+    """Filters facts by state."""
 
     title = "state"
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Name the states."""
+        """Return value and label of the states."""
         return [(name, label) for name, (label, _condition) in _STATES.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Fact]) -> QuerySet[Fact]:
@@ -42,7 +44,7 @@ class FactState(admin.SimpleListFilter):
 
 
 class EventInline(AnyInline):
-    """A fact's history under it."""
+    """The history of a fact, below the fact."""
 
     model = FactEvent
     fields = ("created_at", "kind", "actor", "reason", "before", "after")
@@ -51,19 +53,19 @@ class EventInline(AnyInline):
     can_delete = False
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: history is written by what happens."""
+        """Return False: actions write the history."""
         return False
 
 
 @admin.register(Fact)
 class FactAdmin(ReadOnly):
-    """What is known of people, and was."""
+    """Facts, live and past."""
 
     list_display = (
         *("text", "category", "kind", "owner", "confidence", "mention_count", "pinned", "origin"),
         *("last_seen", "state"),
     )
-    list_filter = (FactState, "category", "origin", "pinned", "kind", "language", "owner")
+    list_filter = (FactStateFilter, "category", "origin", "pinned", "kind", "language", "owner")
     search_fields = ("text", "quote", "subject")
     list_select_related = ("owner",)
     date_hierarchy = "last_seen"
@@ -72,7 +74,7 @@ class FactAdmin(ReadOnly):
 
     @admin.display(description="state")
     def state(self, fact: Fact) -> str:
-        """Say whether the fact is live."""
+        """Return the state of the fact."""
         if fact.deletion_id:
             return "being forgotten"
         if fact.archived_at:
@@ -93,7 +95,7 @@ class FactEventAdmin(ReadOnly):
 
 @admin.register(ExtractionRun)
 class ExtractionRunAdmin(ReadOnly):
-    """What became of each message that memory looked at."""
+    """Extraction runs: what memory found in each message."""
 
     list_display = (
         *("created_at", "text", "read", "stored", "reinforced", "ended", "refusals", "error", "seconds"),
@@ -105,7 +107,7 @@ class ExtractionRunAdmin(ReadOnly):
 
     @admin.display(description="message")
     def text(self, run: ExtractionRun) -> str:
-        """Return how the message begins."""
+        """Return the beginning of the message."""
         return shortened(run.message.content, 60) or str(run.message)
 
     @admin.display(description="refused")
@@ -116,7 +118,7 @@ class ExtractionRunAdmin(ReadOnly):
 
 @admin.register(Entity)
 class EntityAdmin(ReadOnly):
-    """What facts speak of."""
+    """Entities of the graph."""
 
     list_display = ("name", "type", "owner", "created_at")
     list_filter = ("type", "owner")
@@ -127,10 +129,74 @@ class EntityAdmin(ReadOnly):
 
 @admin.register(Relationship)
 class RelationshipAdmin(ReadOnly):
-    """How it hangs together."""
+    """Relationships of entities."""
 
     list_display = ("source", "relation", "target", "valid", "source_fact", "owner", "created_at")
     list_filter = ("valid", "relation", "owner")
     search_fields = ("source__name", "target__name", "source_fact__text")
     list_select_related = ("source", "target", "source_fact", "owner")
+    date_hierarchy = "created_at"
+
+
+@admin.register(App)
+class AppAdmin(ReadOnly):
+    """Apps, with the number of their memories."""
+
+    list_display = ("name", "slug", "owner", "strategy", "memories", "created_at", "archived_at")
+    list_filter = (("archived_at", admin.EmptyFieldListFilter), "strategy", "owner")
+    search_fields = ("name", "slug", "persona")
+    list_select_related = ("owner",)
+    date_hierarchy = "created_at"
+    actions = ("purge",)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """Annotate each app with the number of its memories."""
+        kept = Count("memories", filter=Q(memories__deletion=None))
+        return super().get_queryset(request).annotate(remembered=kept)
+
+    def has_purge_permission(self, request: HttpRequest) -> bool:
+        """Return whether the user may purge: the permission to delete app memories."""
+        return request.user.has_perm("chat.delete_appmemory")
+
+    @admin.display(description="memories", ordering="remembered")
+    def memories(self, app: App) -> int:
+        """Return the number of memories that are not deleted."""
+        return int(app.remembered)  # type: ignore[attr-defined]
+
+    @admin.action(description="Forget all memories of the app", permissions=["purge"])
+    def purge(self, request: HttpRequest, queryset: QuerySet[App]) -> None:
+        """Delete the memories of the chosen apps: hidden at once, erased after eight seconds."""
+        done = empty = 0
+        for app in queryset.select_related("owner"):
+            try:
+                forget_app_memories(app)
+            except Refused:
+                empty += 1
+            else:
+                done += 1
+        if done:
+            text = f"Memories of {done} forgotten. The owner can take it back for eight seconds."
+            self.message_user(request, text, messages.SUCCESS)
+        if empty:
+            self.message_user(request, f"{empty} had none.", messages.INFO)
+
+
+@admin.register(AppMemory)
+class AppMemoryAdmin(ReadOnly):
+    """Memories of apps."""
+
+    list_display = ("content", "app", "owner", "source_conversation", "edited", "created_at", "updated_at")
+    list_filter = ("edited", ("deletion", admin.EmptyFieldListFilter), "app", "owner")
+    search_fields = ("content", "app__name")
+    list_select_related = ("app", "owner", "source_conversation")
+    date_hierarchy = "updated_at"
+
+
+@admin.register(AppMemoryEvent)
+class AppMemoryEventAdmin(ReadOnly):
+    """Events of app memories: written, merged into another, and evicted."""
+
+    list_display = ("created_at", "kind", "app", "owner")
+    list_filter = ("kind", "app", "owner")
+    list_select_related = ("app", "owner")
     date_hierarchy = "created_at"

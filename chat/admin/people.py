@@ -1,4 +1,4 @@
-"""What belongs to a person as a whole: settings, tokens, deletions; and their export."""
+"""Users with their settings, tokens and deletions, and the export of a user's data."""
 
 from __future__ import annotations
 
@@ -12,28 +12,33 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase
 
-from chat.actions.export import export
-from chat.actions.owners import LOCAL_NAME, welcome
-from chat.actions.preferences import LOOK_AFTER_RANGE, PRUNE_AFTER, zones
+from chat.actions.export import export_json
+from chat.actions.owners import (
+    EXTRACTION_DELAY_RANGE,
+    LOCAL_NAME,
+    PRUNE_AFTER_CHOICES,
+    list_time_zones,
+    set_up_owner,
+)
 from chat.models import ApiToken, Deletion, IdempotentRequest, OwnerSettings, Tombstone
-from chat.views.downloads import download
+from chat.views.responses import stream_download
 
 from .base import AnyAdmin, AnyForm, ReadOnly
 
 
 class SettingsForm(AnyForm):
-    """Settings as the page of settings takes them, so that nothing else comes in here."""
+    """The same values as on the settings page."""
 
     language = forms.ChoiceField(required=False, choices=[("", "as the browser asks"), *settings.LANGUAGES])
-    look_after = forms.IntegerField(min_value=LOOK_AFTER_RANGE[0], max_value=LOOK_AFTER_RANGE[1])
+    look_after = forms.IntegerField(min_value=EXTRACTION_DELAY_RANGE[0], max_value=EXTRACTION_DELAY_RANGE[1])
     prune_after = forms.TypedChoiceField(
-        coerce=int, choices=[(days, days or "never") for days in PRUNE_AFTER]
+        coerce=int, choices=[(days, days or "never") for days in PRUNE_AFTER_CHOICES]
     )
 
     def clean_time_zone(self) -> str:
-        """Take the name of a zone that this machine knows, or none."""
+        """Accept a time zone of this machine, or none."""
         zone = str(self.cleaned_data["time_zone"])
-        if zone and zone not in zones():
+        if zone and zone not in list_time_zones():
             raise forms.ValidationError("There is no time zone with this name.")
         return zone
 
@@ -43,10 +48,10 @@ admin.site.unregister(User)
 
 @admin.register(User)
 class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
-    """Who may come in. Nobody is deleted here: what is kept of them goes by the verbs, with its traces."""
+    """Users. They are not deleted here: actions erase a user's data with all traces."""
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Keep this machine's owner who they are: they are found by their name, and let in as they are."""
+        """Protect the owner of a local installation: requests find the account by name, with its rights."""
         fixed = tuple(super().get_readonly_fields(request, obj))
         if obj is None or obj.get_username() != LOCAL_NAME:
             return fixed
@@ -54,19 +59,19 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
         return (*fixed, "username", *rights)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: somebody who is not active any more is kept out, and what is theirs is not torn apart."""
+        """Return False: deactivate a user instead, which keeps their data consistent."""
         return False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Give somebody new what every owner has."""
+        """Create settings and first app of a new user."""
         super().save_model(request, obj, form, change)
         if not change:
-            welcome(obj)
+            set_up_owner(obj)
 
 
 @admin.register(OwnerSettings)
 class OwnerSettingsAdmin(AnyAdmin):
-    """What owners chose; the one table that may be changed here."""
+    """Settings of users; the one table that can be changed here."""
 
     form = SettingsForm
     list_display = (
@@ -81,19 +86,19 @@ class OwnerSettingsAdmin(AnyAdmin):
     actions = ("export",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: the row is made with its owner."""
+        """Return False: the row is created with its owner."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: changes of one owner's memory wait for each other at this row."""
+        """Return False: changes of an owner's memory lock this row."""
         return False
 
     def save_model(self, request: HttpRequest, obj: OwnerSettings, form: Any, change: bool) -> None:
-        """Save what was changed here, and nothing that the night has written since the page was opened."""
+        """Save the changed columns only: jobs may have written others since the page was opened."""
         obj.save(update_fields=form.changed_data)
 
     def has_export_permission(self, request: HttpRequest) -> bool:
-        """Tell whether this person may export: whoever may read messages and facts."""
+        """Return whether the user may export: the permission to view messages and facts."""
         return request.user.has_perms(("chat.view_message", "chat.view_fact"))
 
     @admin.action(description="Export all that is kept of the owner", permissions=["export"])
@@ -104,12 +109,14 @@ class OwnerSettingsAdmin(AnyAdmin):
             self.message_user(request, "Choose one owner.", messages.WARNING)
             return None
         owner = chosen[0].owner
-        return download(request, export(owner), f"memoryapp-{owner.get_username()}.json", "application/json")
+        return stream_download(
+            request, export_json(owner), f"memoryapp-{owner.get_username()}.json", "application/json"
+        )
 
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(ReadOnly):
-    """Keys of programs; their hashes are not shown."""
+    """API tokens; their hashes are not shown."""
 
     list_display = ("name", "owner", "created_at", "last_used_at", "revoked_at")
     list_filter = (("revoked_at", admin.EmptyFieldListFilter), "owner")
@@ -121,7 +128,7 @@ class ApiTokenAdmin(ReadOnly):
 
 @admin.register(IdempotentRequest)
 class IdempotentRequestAdmin(ReadOnly):
-    """What programs made with a key of their own, for a day."""
+    """Requests with an Idempotency-Key, kept for a day."""
 
     list_display = ("created_at", "owner", "key", "status")
     list_filter = ("status", "owner")
@@ -133,7 +140,7 @@ class IdempotentRequestAdmin(ReadOnly):
 
 @admin.register(Deletion)
 class DeletionAdmin(ReadOnly):
-    """Batches on their way out, and those that have gone."""
+    """Deletions, pending and finished."""
 
     list_display = ("pressed_at", "owner", "state", "everything", "whole", "expires_at")
     list_filter = ("state", "everything", "whole", "owner")
@@ -143,7 +150,7 @@ class DeletionAdmin(ReadOnly):
 
 @admin.register(Tombstone)
 class TombstoneAdmin(ReadOnly):
-    """Hashes of what was forgotten."""
+    """Hashes of deleted facts."""
 
     list_display = ("pressed_at", "owner", "digest")
     list_filter = ("owner",)

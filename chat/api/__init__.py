@@ -1,7 +1,7 @@
-"""The door for programs: `MemoryManager` for Python without any web (seeds 001 and 002)."""
+"""Interfaces for programs: REST, the OpenAI protocol, and `MemoryManager` for Python without a web server."""
 
+from .db_retry import DatabaseLocked
 from .manager import MemoryManager
-from .patience import DatabaseLocked
-from .schema import Message
+from .schema import SessionMessage as Message
 
 __all__ = ["DatabaseLocked", "MemoryManager", "Message"]

@@ -1,6 +1,6 @@
-"""Who may come in by `/api` and `/v1` (design §10): a token's owner, or our own page with its CSRF token.
+"""Authentication of `/api` and `/v1`: a bearer token, or our own page with its CSRF token.
 
-Always one of the two, also to read: in local mode any web page that the user visits could ask too.
+Reading needs one of the two as well: in local mode any web page that the user visits could send requests.
 """
 
 from __future__ import annotations
@@ -19,78 +19,78 @@ JSON = "application/json"
 
 
 class OwnerAuth(AuthBase):
-    """The security scheme of every operation: returns the owner, or raises the Problem to answer with."""
+    """The security scheme of every operation: returns the owner or raises Problem."""
 
     openapi_type = "http"
     openapi_scheme = "bearer"
     openapi_description = "A token, made in the settings. Our own page sends its CSRF token instead."
 
     def __call__(self, request: HttpRequest) -> Any:
-        """Return who is asking."""
+        """Return the owner of the request."""
         return authenticate(request)
 
 
 def authenticate(request: HttpRequest) -> Any:
-    """Return the owner on whose behalf a request is made; reads the session, so not in an event loop.
+    """Return the owner of a request. Reads the session from the database, so not from an event loop.
 
-    Raises Problem: 401 without a token, with one that is unknown or revoked, and to strangers; 403 to another
-    page and to ours without its CSRF token; 413 where more came than may come; 415 where the body of our
-    page's request is no JSON.
+    Raises Problem: 401 without a token or with an unknown or revoked one; 403 for another site's page, and
+    for ours without its CSRF token; 413 for a body that is too large; 415 where our page sends no JSON.
     """
-    owner = _who(request)
+    owner = _identify(request)
     if sentence := getattr(request, "too_large", ""):
         raise Problem("too-large", sentence)
     return owner
 
 
-def _who(request: HttpRequest) -> Any:
+def _identify(request: HttpRequest) -> Any:
     if "Authorization" in request.headers:
-        # Whoever sends a token means it: a wrong one is no reason to look for another way in.
+        # A wrong token is refused even where the session would be accepted.
         owner = getattr(request, "bearer_owner", None)
         if owner is None:
-            raise Problem("unauthorised", _("This token is not known here, or it was revoked."))
+            raise Problem("unauthorised", _("This token is unknown or revoked."))
         return owner
     if _from_another_page(request):
-        raise Problem("forbidden", _("This request came from another page than memoryapp's own."))
+        raise Problem("forbidden", _("This request came from another site's page."))
     if not (_from_our_page(request) and request.user.is_authenticated):
         raise Problem(
-            "unauthorised", _("Send a token in a header: “Authorization: Bearer …”. Settings makes one.")
+            "unauthorised",
+            _("Send a token in a header: “Authorization: Bearer …”. You create tokens in the settings."),
         )
     if request.method not in _SAFE and request.META.get("CONTENT_LENGTH") and not is_json(request):
         raise Problem("not-json", _("The body has to be JSON, with “Content-Type: application/json”."))
-    if not _Csrf(lambda _request: None).holds(request):  # type: ignore[arg-type]
+    if not _CsrfCheck(lambda _request: None).is_valid(request):  # type: ignore[arg-type]
         raise Problem("forbidden", _("Send the page's CSRF token in a header: “X-CSRFToken”."))
     return request.user
 
 
 def is_json(request: HttpRequest) -> bool:
-    """Return whether a request says that its body is JSON."""
+    """Return whether the Content-Type of a request is JSON."""
     given = request.content_type or ""
     return given == JSON or (given.startswith("application/") and given.endswith("+json"))
 
 
 def _from_our_page(request: HttpRequest) -> bool:
-    # A browser sends no Origin with a GET to the page's own server; this header no page can change.
+    # A browser sends no Origin with a same-origin GET. No page can change Sec-Fetch-Site.
     site = request.headers.get("Sec-Fetch-Site")
-    return request.headers.get("Origin") == _ours(request) or (
+    return request.headers.get("Origin") == _own_origin(request) or (
         site == "same-origin" and request.method in _SAFE and "Origin" not in request.headers
     )
 
 
 def _from_another_page(request: HttpRequest) -> bool:
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
-    return (origin is not None and origin != _ours(request)) or site in ("cross-site", "same-site")
+    return (origin is not None and origin != _own_origin(request)) or site in ("cross-site", "same-site")
 
 
-def _ours(request: HttpRequest) -> str:
+def _own_origin(request: HttpRequest) -> str:
     return f"{request.scheme}://{request.get_host()}"
 
 
-class _Csrf(CsrfViewMiddleware):
-    """Django's own comparison of the token with the cookie; the middleware makes it for no GET."""
+class _CsrfCheck(CsrfViewMiddleware):
+    """Django's comparison of the CSRF token with its cookie; the middleware does not run it for GET."""
 
-    def holds(self, request: HttpRequest) -> bool:
-        """Return whether the request carries the token that belongs to its cookie."""
+    def is_valid(self, request: HttpRequest) -> bool:
+        """Return whether the request has the token that belongs to its cookie."""
         try:
             self._check_token(request)  # type: ignore[attr-defined]
         except RejectRequest:

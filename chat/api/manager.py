@@ -1,6 +1,6 @@
-"""`MemoryManager`: sessions (seed 001) and topics (seed 002) for programs that want memory and no web.
+"""`MemoryManager`: sessions and topics for Python programs, without a web server.
 
-Imports no model before a manager is made, so a plain script needs nothing but this import.
+Models are imported when a manager is created, so a script can import this module before Django is set up.
 """
 
 from __future__ import annotations
@@ -8,11 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .patience import patiently
-from .schema import Message
-from .setup import owner_of, set_up
+from chat.topics.rules import DEFAULT_RULES, TopicRules
+
+from .db_retry import retry_while_locked
+from .schema import SessionMessage
+from .setup import find_owner, set_up_django
 
 if TYPE_CHECKING:
+    from chat.models import User
+
     from .sessions import Sessions
 
 STRATEGIES = ("hybrid", "summarization", "simple", "topics")
@@ -21,166 +25,188 @@ STRATEGIES = ("hybrid", "summarization", "simple", "topics")
 class MemoryManager:
     """One owner's conversations, the same ones that the page shows.
 
-    Any id is a session: one that is unknown begins a session that this id means from then on, in every
-    process; `save_message` returns the id that the session itself has, and `session_id` tells it without
-    writing. Methods may be called from any thread, and by several processes on the same data, also while
-    memoryapp runs; in an event loop call them through `asyncio.to_thread`. They raise DatabaseLocked when
-    another program keeps the database to itself, and ValueError for a message that is too long, or for what
-    JSON cannot hold. No model is loaded: memory reads new messages when memoryapp runs.
+    Any text is a valid session id: an unknown one creates a session, which the id names from then on in every
+    process. `save_message` returns the session's own id; `session_id` returns it without writing. Methods may
+    be called from any thread and from several processes on the same data, also while memoryapp runs; in an
+    event loop call them through `asyncio.to_thread`. They raise DatabaseLocked when another process keeps the
+    database locked, and ValueError for a message that is too long or a value that JSON cannot represent. No
+    model is loaded: facts are extracted from new messages, and packed messages summarised, when memoryapp
+    runs.
     """
 
     def __init__(
         self,
         storage_path: str | Path | None = None,
         *,
-        owner: Any = None,
+        owner: User | str | None = None,
         enabled: bool = True,
         max_history_tokens: int = 4096,
         auto_prune_days: int | None = None,
         strategy: str = "",
+        max_topics: int = DEFAULT_RULES.max_topics,
+        similarity_threshold: float | None = DEFAULT_RULES.similarity_threshold,
+        base_half_life_seconds: float = DEFAULT_RULES.base_half_life_seconds,
+        max_half_life_seconds: float = DEFAULT_RULES.max_half_life_seconds,
+        access_threshold_for_lt: int = DEFAULT_RULES.access_threshold_for_lt,
+        max_messages_per_topic: int = DEFAULT_RULES.max_messages_per_topic,
+        recent_message_keep: int = DEFAULT_RULES.recent_message_keep,
     ) -> None:
-        """Open the data in a folder (seed 001, "Configuration Schema"); by default memoryapp's own.
+        """Open the data in a folder, by default memoryapp's own.
 
-        `owner` is a user or a user's name, else this machine's one owner. A manager that is not `enabled`
-        touches nothing and returns empty things. `strategy` is for the sessions that it begins, "" as their
-        app has it. With `auto_prune_days` old sessions are deleted now; the seed's 30 is no default, since
-        these are the conversations of a person too.
+        `owner` is a user or a user name, else the owner of a local installation. A manager that is not
+        `enabled` reads and writes nothing and returns empty values. `strategy` is for sessions that it
+        creates, "" for their app's. With `auto_prune_days` old sessions are deleted now; there is no default,
+        since the page shows the same conversations. The other arguments are the rules of topics for the calls
+        of this manager, see `chat.topics.rules.TopicRules`. Raises ValueError for invalid values, before
+        anything is opened.
         """
         if strategy and strategy not in STRATEGIES:
             raise ValueError(f"strategy is one of {', '.join(STRATEGIES)}, not {strategy!r}.")
+        rules = TopicRules(
+            max_topics=max_topics,
+            similarity_threshold=similarity_threshold,
+            base_half_life_seconds=base_half_life_seconds,
+            max_half_life_seconds=max_half_life_seconds,
+            access_threshold_for_lt=access_threshold_for_lt,
+            max_messages_per_topic=max_messages_per_topic,
+            recent_message_keep=recent_message_keep,
+        )
         self.enabled = enabled
         self.max_history_tokens = max_history_tokens
         self._sessions: Sessions | None = None
         if not enabled:
             return
-        set_up(storage_path)
-        # Models can be imported from here on.
+        set_up_django(storage_path)
+        # Models can be imported after `set_up_django`.
         from .sessions import Sessions
 
-        self._sessions = Sessions(patiently(lambda: owner_of(owner)), strategy)
+        self._sessions = Sessions(retry_while_locked(lambda: find_owner(owner)), strategy, rules)
         if auto_prune_days is not None:
             self.prune_old_sessions(auto_prune_days)
 
     @property
     def token_counter(self) -> str:
-        """What counts tokens: the loaded model's name, or the rule of thumb where no model is loaded here."""
+        """Return what counts tokens: the name of the loaded model, or the estimate where none is loaded."""
         if self._sessions is None:
             return ""
-        from .counting import counter
+        from .recent import select_counter
 
-        return counter().name
+        return select_counter().name
 
     def create_session(self, system_prompt: str = "", metadata: dict[str, Any] | None = None) -> str:
-        """Begin a session and return its id; `metadata` is anything that JSON can hold."""
+        """Create a session and return its id; `metadata` is a dict that JSON can represent."""
         if (sessions := self._sessions) is None:
             return ""
-        return patiently(lambda: sessions.create(system_prompt, metadata or {}))
+        return retry_while_locked(lambda: sessions.create(system_prompt, metadata or {}))
 
     def session_id(self, session_id: str) -> str:
-        """Return the id of the session that an id of the caller's means; "" while there is none."""
+        """Return the session's own id for an id of the caller; "" where there is no such session."""
         if (sessions := self._sessions) is None:
             return ""
-        found = patiently(lambda: sessions.find(session_id))
+        found = retry_while_locked(lambda: sessions.find(session_id))
         return str(found.pk) if found is not None else ""
 
-    def load_session(self, session_id: str) -> list[Message]:
-        """Return all that was said in a session, in time order; a damaged message is logged and left out."""
+    def load_session(self, session_id: str) -> list[SessionMessage]:
+        """Return all messages of a session in time order; a damaged one is logged and left out."""
         if (sessions := self._sessions) is None:
             return []
-        return patiently(lambda: sessions.load(session_id))
+        return retry_while_locked(lambda: sessions.load(session_id))
 
-    def save_message(self, session_id: str, message: Message) -> str:
-        """Add a message to a session and return that session's id.
+    def save_message(self, session_id: str, message: SessionMessage) -> str:
+        """Add a message to a session and return the session's own id.
 
-        Memory reads what a user said, and it joins one of the session's topics or opens one.
+        A user's message is assigned to a topic of the session, and facts are extracted from it later. A topic
+        with more than `max_messages_per_topic` messages that are not packed is packed, except the newest
+        `recent_message_keep`; in a session that also has replies on the page, only after it was compacted.
         """
         if (sessions := self._sessions) is None:
             return ""
-        row = patiently(lambda: sessions.save(session_id, message))
-        # Apart, so that a lock met here does not save the message twice.
-        patiently(lambda: sessions.place(row))
+        row = retry_while_locked(lambda: sessions.save(session_id, message))
+        # Calls of their own, so that a retry after a lock does not save the message twice.
+        retry_while_locked(lambda: sessions.assign_topic(row))
+        retry_while_locked(lambda: sessions.pack(row))
         return str(row.conversation_id)
 
-    def get_recent_messages(self, session_id: str, max_tokens: int | None = None) -> list[Message]:
+    def get_recent_messages(self, session_id: str, max_tokens: int | None = None) -> list[SessionMessage]:
         """Return the newest messages within `max_tokens` (else `max_history_tokens`), in time order.
 
-        Counted as `token_counter` says. A call of tools and its results go together. Nothing at all fits when
-        the newest message alone is too long.
+        What does not fit is left out as the session's strategy says. With `simple` these are just the newest
+        messages. With `summarization` (at most 20 messages) and `hybrid` (which also keeps system messages
+        and important ones) a system message "Previous context: …" comes first, a summary of what is left out;
+        with `topics`, which keeps the current topic, it names the other topics. The summary is written by the
+        model that this process has loaded, and the call blocks meanwhile; without one it is the summary that
+        memoryapp wrote, and where there is none the message is left out.
+
+        `token_counter` names what counts. A tool call and its results are kept together. The list is empty
+        where the newest message alone is too long. Reads only as many messages as fit.
         """
         if (sessions := self._sessions) is None:
             return []
         limit = self.max_history_tokens if max_tokens is None else max_tokens
-        return patiently(lambda: sessions.recent(session_id, limit))
+        return retry_while_locked(lambda: sessions.load_recent(session_id, limit))
 
     def list_sessions(self, limit: int = 10) -> list[dict[str, Any]]:
-        """Return the sessions last written in, newest first: id, title, metadata, times, message count."""
+        """Return the last changed sessions, newest first: id, title, metadata, times, message count."""
         if (sessions := self._sessions) is None:
             return []
-        return patiently(lambda: sessions.listed(limit))
+        return retry_while_locked(lambda: sessions.list_recent(limit))
 
     def delete_session(self, session_id: str) -> None:
-        """Delete a session with all its messages, for good; what memory learned in it stays."""
+        """Delete a session and its messages permanently; facts learned from it stay."""
         if (sessions := self._sessions) is not None:
-            patiently(lambda: sessions.delete(session_id))
+            retry_while_locked(lambda: sessions.delete(session_id))
 
     def prune_old_sessions(self, days: int = 30) -> int:
-        """Delete sessions that nobody wrote in for so many days, and return how many.
+        """Delete sessions without a change for so many days, and return their number.
 
-        Pinned ones stay, and those with a message that was flagged as important. Raises ValueError for less
-        than a day.
+        Pinned sessions and those with a flagged message stay. Raises ValueError for less than one day.
         """
         if (sessions := self._sessions) is None:
             return 0
-        return patiently(lambda: sessions.prune(days))
+        return retry_while_locked(lambda: sessions.prune(days))
 
     def add_user_message(
         self, conversation_id: str, text: str, importance: float | None = None
     ) -> dict[str, Any]:
-        """Save what a user said and return the figures of the topic that it is about, as `get_topic_stats`.
+        """Save a user's message and return the statistics of its topic, as `get_topic_stats` does.
 
-        With `importance` (0–1) that topic matters so much from now on: less retires sooner.
+        `importance` (0–1) sets the importance of that topic; topics of lower importance retire sooner.
         """
         if importance is not None and not 0 <= importance <= 1:
             raise ValueError("Importance is a number from 0 to 1.")
-        session = self.save_message(conversation_id, Message(role="user", content=text))
+        session = self.save_message(conversation_id, SessionMessage(role="user", content=text))
         if (sessions := self._sessions) is None:
             return {}
-        from . import topics
-
         if importance is not None:
-            patiently(lambda: topics.weigh(sessions.resolve(session), importance))
+            retry_while_locked(lambda: sessions.set_topic_importance(session, importance))
         return self.get_topic_stats(session)
 
     def add_assistant_message(self, conversation_id: str, text: str) -> str:
-        """Save an answer in the topic of what it answers, and return the session's id."""
-        return self.save_message(conversation_id, Message(role="assistant", content=text))
+        """Save a reply in the topic of the message that it answers, and return the session's own id."""
+        return self.save_message(conversation_id, SessionMessage(role="assistant", content=text))
 
     def get_topic_context(self, conversation_id: str) -> list[dict[str, str]]:
-        """Return the current topic for a prompt: its summary as a system message, its recent messages."""
+        """Return the active topic for a prompt: its summary as a system message, then its recent messages.
+
+        Packed messages that no summary covers yet are included; a topic that came back has all its messages.
+        """
         if (sessions := self._sessions) is None:
             return []
-        from . import topics
-
-        return patiently(lambda: topics.context(sessions.resolve(conversation_id)))
+        return retry_while_locked(lambda: sessions.topic_context(conversation_id))
 
     def get_full_topic_history(
         self, conversation_id: str, include_compressed: bool = True
     ) -> list[dict[str, Any]]:
-        """Return all that was said, in time order: role, content, timestamp (Unix seconds), topic_id.
+        """Return all messages in time order: role, content, timestamp (Unix seconds), topic_id.
 
-        Without `include_compressed` what was packed away is left out; reading it unpacks nothing.
+        Without `include_compressed`, packed messages are left out. Reading them does not unpack them.
         """
         if (sessions := self._sessions) is None:
             return []
-        from . import topics
-
-        return patiently(lambda: topics.history(sessions.resolve(conversation_id), packed=include_compressed))
+        return retry_while_locked(lambda: sessions.topic_history(conversation_id, packed=include_compressed))
 
     def get_topic_stats(self, conversation_id: str) -> dict[str, Any]:
-        """Return the seed's figures for the current topic, ages in seconds; empty before there is one."""
+        """Return the statistics of the active topic, ages in seconds; empty before there is one."""
         if (sessions := self._sessions) is None:
             return {}
-        from . import topics
-
-        topic = patiently(lambda: topics.active(sessions.resolve(conversation_id)))
-        return {} if topic is None else {**topics.stats(topic)}
+        return retry_while_locked(lambda: sessions.topic_stats(conversation_id))

@@ -1,46 +1,53 @@
-"""What went wrong, as programs read it: problem documents of RFC 9457, each with a plain sentence."""
+"""Problem documents (RFC 9457): errors as programs read them, each with a sentence.
+
+Also the responses where no view of `/api` or `/v1` handles the error.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 
-from django.http import HttpResponse
+from django.core.exceptions import DisallowedHost
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
+from django.views import defaults
 from pydantic import BaseModel, Field
 
 MEDIA_TYPE = "application/problem+json"
-# Where the kinds are explained; the last part of a document's `type`.
+# The beginning of a document's `type`: the section of the reference that explains the kind.
 EXPLAINED = "/api/docs#problem-"
 
-# By the name that stands in `type`: the status that it comes with, and its title.
+# By kind, the last part of `type`: status and title.
 KINDS: dict[str, tuple[int, Any]] = {
-    "malformed": (400, lazy("This cannot be read")),
+    "malformed": (400, lazy("The request cannot be read")),
     "unauthorised": (401, lazy("A token is needed")),
-    "forbidden": (403, lazy("Not from here")),
-    "not-found": (404, lazy("There is no such thing")),
-    "method": (405, lazy("This address does not do that")),
-    "conflict": (409, lazy("This cannot be done now")),
-    "gone": (410, lazy("It has been deleted since")),
-    "changed": (412, lazy("It has changed meanwhile")),
-    "too-large": (413, lazy("This is too large")),
+    "forbidden": (403, lazy("Access denied")),
+    "not-found": (404, lazy("Not found")),
+    "method": (405, lazy("Method not allowed")),
+    "conflict": (409, lazy("Not possible in the present state")),
+    "gone": (410, lazy("Deleted since")),
+    "changed": (412, lazy("Changed meanwhile")),
+    "too-large": (413, lazy("The request is too large")),
     "not-json": (415, lazy("Send JSON")),
-    "invalid": (422, lazy("Something in this is not right")),
-    "key-reused": (422, lazy("This key belongs to another request")),
-    "if-match-required": (428, lazy("Say which version you mean")),
-    "broken": (500, lazy("Something went wrong here")),
+    "invalid": (422, lazy("Some values are invalid")),
+    "key-reused": (422, lazy("The Idempotency-Key belongs to another request")),
+    "if-match-required": (428, lazy("If-Match is missing")),
+    "broken": (500, lazy("Internal error")),
     "no-model": (503, lazy("No model is ready")),
-    "busy": (503, lazy("Come again in a moment")),
+    "busy": (503, lazy("Try again in a moment")),
 }
-# For what passes by itself: seconds after which it is worth while to ask again.
-COME_AGAIN = {"Retry-After": "5"}
+# For temporary problems, the seconds after which a client may try again.
+RETRY_HEADERS = {"Retry-After": "5"}
 _BY_STATUS = {status: name for name, (status, title) in reversed(KINDS.items())}
 
 
 class FieldError(BaseModel):
-    """One thing that is not right, and where: `loc` leads to it from "body", "query", "path" or "header"."""
+    """An invalid value; `loc` is its path, which begins with "body", "query", "path" or "header"."""
 
     loc: list[str | int]
     detail: str
@@ -53,13 +60,13 @@ class ProblemDocument(BaseModel):
     title: str
     status: int
     detail: str
-    errors: list[FieldError] | None = Field(default=None, description="Each thing that is not right.")
-    undo: str | None = Field(default=None, description="Where a POST takes back what stands in the way.")
-    conflicts_with: str | None = Field(default=None, description="The id of what stands in the way.")
+    errors: list[FieldError] | None = Field(default=None, description="Each invalid value.")
+    undo: str | None = Field(default=None, description="Address of a POST that undoes the deletion.")
+    conflicts_with: str | None = Field(default=None, description="The id of the conflicting object.")
 
 
 class Problem(Exception):
-    """Ends a request with a problem document; `more` are further members of it, `headers` of the answer."""
+    """Ends a request with a problem document; `more` are further members of the document."""
 
     def __init__(
         self,
@@ -75,7 +82,7 @@ class Problem(Exception):
         self.status = KINDS[kind][0]
 
     def response(self) -> HttpResponse:
-        """Return the answer to send."""
+        """Return the response to send."""
         status, title = KINDS[self.kind]
         body: dict[str, Any] = {
             "type": EXPLAINED + self.kind,
@@ -97,26 +104,70 @@ def _expected(status: int) -> dict[str, str]:
 
 
 def kind_of(status: int) -> str:
-    """Return the kind that a bare status stands for; a status without one is "broken"."""
+    """Return the kind of a status; "broken" for a status without one."""
     return _BY_STATUS.get(status, "broken")
 
 
 def not_found() -> Problem:
-    """Return the problem for what is not there, or somebody else's: the two look alike."""
-    return Problem("not-found", _("There is nothing at this address that is yours."))
+    """Return the problem of a missing object or another user's: the two look alike."""
+    return Problem("not-found", _("Nothing of yours was found at this address."))
 
 
 def busy() -> Problem:
-    """Return the problem for a database that another program has held for longer than we wait for it."""
-    return Problem("busy", _("The database is busy. Try again in a moment."), headers=COME_AGAIN)
+    """Return the problem of a database that stays locked by another process."""
+    return Problem("busy", _("The database is busy. Try again in a moment."), headers=RETRY_HEADERS)
 
 
 def method(*allowed: str) -> Problem:
-    """Return the problem for a method that an address has not; `allowed` are those that it has."""
+    """Return the problem of an unsupported method; `allowed` are the supported ones."""
     headers = {"Allow": ", ".join(sorted(allowed))}
-    return Problem("method", _("This address does not do that."), headers=headers)
+    return Problem("method", _("This address does not support this method."), headers=headers)
 
 
 def invalid(detail: str, *loc: str | int) -> Problem:
-    """Return the problem for one field that is not right."""
+    """Return the problem of one invalid field."""
     return Problem("invalid", detail, errors=[FieldError(loc=list(loc), detail=detail)])
+
+
+_OPENAI, _REST = "/v1/", "/api/"
+# These addresses below `/api/` are pages.
+_PAGES = (_REST, f"{_REST}docs")
+
+
+def is_for_programs(request: HttpRequest) -> bool:
+    """Return whether clients of this address expect problem documents instead of pages."""
+    return request.path_info.startswith((_OPENAI, _REST)) and request.path_info not in _PAGES
+
+
+def build_response(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """Return a problem in the format of the requested interface."""
+    if not request.path_info.startswith(_OPENAI):
+        return problem.response()
+    # Imported here: it imports models, which are not loaded yet when Django loads the middleware.
+    from chat.api.openai.responses import build_error_response
+
+    return build_error_response(problem)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """Django's handler of 400: requests that Django refuses before a view."""
+    if not is_for_programs(request):
+        return defaults.bad_request(request, exception)
+    sentence = _("This request cannot be read, so nothing was changed.")
+    if isinstance(exception, DisallowedHost):
+        sentence = _("This host name is not one of memoryapp's own, so nothing was changed.")
+    return build_response(request, Problem("malformed", sentence))
+
+
+def server_error(request: HttpRequest) -> HttpResponseBase:
+    """Django's handler of 500: exceptions outside of the API's own handlers; Django has logged them."""
+    if not is_for_programs(request):
+        return defaults.server_error(request)
+    return build_response(request, problem_of_error(sys.exc_info()[1]))
+
+
+def problem_of_error(error: Any) -> Problem:
+    """Return the problem of an unexpected exception; a locked database is reported as temporary."""
+    if isinstance(error, OperationalError) and "locked" in str(error):
+        return busy()
+    return Problem("broken", _("Something went wrong. The log has the details."))

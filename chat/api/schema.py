@@ -1,4 +1,4 @@
-"""What goes in and out of the Python door; imports no Django, so that it may be imported before set-up."""
+"""The messages of `MemoryManager`. Imports no Django, so that it can be imported before `set_up_django`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from chat.porting.storable import in_every_zone, storable
+from chat.porting.parts import require_local_time_everywhere
+from chat.text import clean_for_storage
 
 
 def _now() -> datetime:
@@ -16,19 +17,22 @@ def _now() -> datetime:
 
 
 def as_json(value: Any) -> Any:
-    """Return what JSON and every database hold of a value; raises ValueError where they cannot."""
+    """Return a value as JSON and every database can store it; raises ValueError where JSON cannot."""
     try:
-        return storable(json.loads(json.dumps(value, allow_nan=False)))
+        return clean_for_storage(json.loads(json.dumps(value, allow_nan=False)))
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"JSON cannot hold this: {error}") from error
 
 
-class Message(BaseModel):
-    """One message of a session (seed 001): what was said, or which tools were called and what they gave.
+class SessionMessage(BaseModel):
+    """One message of a session: text, tool calls, or the result of a tool.
 
-    `content` None becomes the empty text. A time without a zone is taken as this machine's local time. What
-    no database can hold of a text, as `surrogateescape` leaves it, becomes a mark of something lost.
+    `content` None becomes "". `created_at` without a time zone is in this machine's local time.
+    Characters that no database can store, such as lone surrogates, become replacement characters.
     """
+
+    # The public name of the class is `chat.api.Message`.
+    model_config = ConfigDict(title="Message")
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str = ""
@@ -40,12 +44,12 @@ class Message(BaseModel):
     @field_validator("content", mode="before")
     @classmethod
     def _no_content_is_empty(cls, value: Any) -> Any:
-        return "" if value is None else storable(value)
+        return "" if value is None else clean_for_storage(value)
 
     @field_validator("name", "tool_call_id", mode="before")
     @classmethod
     def _storable(cls, value: Any) -> Any:
-        return storable(value)
+        return clean_for_storage(value)
 
     @field_validator("tool_calls", mode="before")
     @classmethod
@@ -59,4 +63,4 @@ class Message(BaseModel):
             value = value.astimezone() if value.tzinfo is None else value
         except OverflowError as error:
             raise ValueError(str(error)) from error
-        return in_every_zone(value)
+        return require_local_time_everywhere(value)

@@ -1,23 +1,26 @@
-"""Makes a plain Python program ready for the rooms: settings, Django, the newest schema. Starts no engine."""
+"""Sets up Django in a plain Python program: settings, apps, and the newest schema. Starts no engine."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import django
 from django.apps import apps
 from django.conf import settings
 
-from memoryapp.locking import locked
+from memoryapp.base.locking import hold_lock
+
+if TYPE_CHECKING:
+    from chat.models import User
 
 
-def set_up(storage_path: str | Path | None) -> None:
-    """Use the data in this folder, by default memoryapp's own; does nothing where Django is set up already.
+def set_up_django(storage_path: str | Path | None) -> None:
+    """Set up Django on the data in a folder, by default memoryapp's own; does nothing where it is set up.
 
-    One process has one data folder: asking for a second one raises ValueError. A running server on the same
-    data goes on; the schema is brought up to date by one process at a time.
+    A process has one data folder: a second one raises ValueError. A server may run on the same data; a file
+    lock lets one process at a time migrate. Raises RuntimeError in another Django project's process.
     """
     folder = None if storage_path is None else Path(storage_path).expanduser().absolute()
     if folder is not None and folder.is_file():
@@ -47,12 +50,15 @@ def _migrate() -> None:
 
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        with locked(Path(settings.DATA_DIR) / "migrate.lock"):
+        with hold_lock(Path(settings.DATA_DIR) / "migrate.lock"):
             call_command("migrate", interactive=False, verbosity=0)
 
 
-def owner_of(owner: Any) -> Any:
-    """Return the user with this name, or the user itself; None is this machine's one owner."""
+def find_owner(owner: User | str | None) -> User:
+    """Return the active user with this name; None stands for the owner of a local installation.
+
+    Raises ValueError for an unknown name, and for None in server mode.
+    """
     from django.contrib.auth import get_user_model
 
     from chat.actions.owners import local_owner

@@ -1,46 +1,54 @@
-"""The pieces of one prompt put together, and counted with the model's own tokenizer."""
+"""The parts of one prompt: puts them in their order and counts them with the model's own tokenizer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from chat.llm.roles import label_turn
 from chat.llm.types import Provider, Turn
 from chat.models import Conversation, Message, Role
 
-from .strategies import Exchange
-from .trim import cut_middle
+from .budget import cut_middle
+from .exchanges import parse_tool_calls, split_into_exchanges
+from .importance import resolve_importance
+from .strategies import HistoryExchange
 
 SUMMARY_HEADER = "## Earlier in this conversation"
-# What a template puts around a message, on the safe side; the whole prompt is counted exactly in the end.
+# Upper estimate of a chat template's tokens around one message; the finished prompt is counted exactly.
 _TEMPLATE_TOKENS = 8
+# The same around one tool call or one result.
+_TOOL_TOKENS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What of a conversation stands in its prompts, the same until the next compaction."""
+class PromptShape:
+    """Which messages of a conversation its prompts contain; the same until the next compaction.
+
+    Messages are given by `seq`: all after `trimmed_through`, and of the earlier ones those in `kept`.
+    """
 
     trimmed_through: int = 0
     kept: tuple[int, ...] = ()
-    # Of these messages, by `seq`, so many characters; their middle is left out.
+    # By `seq`: how many characters of a message remain; its middle is cut out.
     cuts: Mapping[int, int] = field(default_factory=dict)
     summary: str = ""
 
     @classmethod
-    def of(cls, conversation: Conversation) -> Shape:
-        """Return the shape that the conversation's last prompt had."""
+    def from_conversation(cls, conversation: Conversation) -> PromptShape:
+        """Return the shape of the conversation's last prompt."""
         cuts = {int(seq): keep for seq, keep in conversation.cuts.items()}
         return cls(conversation.trimmed_through, tuple(conversation.kept), cuts, conversation.prompt_summary)
 
-    def holds(self, seq: int) -> bool:
-        """Return whether a message still goes to the model."""
+    def includes(self, seq: int) -> bool:
+        """Return whether a message is still part of the prompts."""
         return seq > self.trimmed_through or seq in self.kept
 
 
 @dataclass(slots=True)
 class Assembly:
-    """Persona, memory block, history, turn note and the user's message."""
+    """The parts of a prompt. Token counts block on the provider and raise ProviderError."""
 
     provider: Provider
     persona: str
@@ -48,65 +56,97 @@ class Assembly:
     history: Sequence[Message]
     note: str
     message: Message
-    shape: Shape
+    shape: PromptShape
 
-    def kept(self) -> list[Message]:
-        """Return the earlier messages that still go to the model."""
-        return [m for m in self.history if self.shape.holds(m.seq)]
+    def kept_messages(self) -> list[Message]:
+        """Return the earlier messages that are part of the prompt."""
+        return [m for m in self.history if self.shape.includes(m.seq)]
 
     def turns(self) -> list[Turn]:
-        """Return the whole prompt."""
-        return [self._system(), *map(self._turn, self.kept()), self._own()]
+        """Return the prompt. The order of its parts is decided here, in `_system_turn` and in `prepend_note`.
+
+        Persona, memory block and summary are the system turn; the earlier messages follow, each user message
+        with the note that was sent with it; the new message comes last, after its own note.
+        """
+        return [self._system_turn(), *map(self._build_turn, self.kept_messages()), self._user_turn()]
 
     def tokens(self) -> int:
-        """Return the whole prompt's length in tokens."""
+        """Return the exact length of the prompt in tokens."""
         return self.provider.count_tokens(self.turns())
 
+    def tokens_without_memory(self) -> int:
+        """Return the exact length of the prompt in tokens without the memory block and this turn's note."""
+        return replace(self, block="", note="").tokens()
+
     def fixed_tokens(self) -> int:
-        """Return what the prompt takes without any earlier message."""
-        return self.provider.count_tokens([self._system(), self._own()])
+        """Return the length in tokens of the prompt without earlier messages."""
+        return self.provider.count_tokens([self._system_turn(), self._user_turn()])
 
-    def exchanges(self) -> list[Exchange]:
-        """Return the earlier messages in exchanges, each with what it takes."""
-        found: list[list[Message]] = []
-        for m in self.history:
-            if m.role == Role.USER or not found:
-                found.append([])
-            found[-1].append(m)
-        return [_exchange(messages, map(self.size, messages)) for messages in found]
+    def exchanges(self) -> list[HistoryExchange]:
+        """Return the earlier messages as exchanges; each system message is one of its own."""
+        found = []
+        for messages in split_into_exchanges(self.history):
+            talk = [m for m in messages if m.role != Role.SYSTEM]
+            found += [self._build_exchange(talk)] if talk else []
+            found += [self._build_exchange([m]) for m in messages if m.role == Role.SYSTEM]
+        return found
 
-    def size(self, message: Message) -> int:
-        """Return what one message takes in the prompt, on the safe side."""
-        return self.provider.count_text(self._turn(message).content) + _TEMPLATE_TOKENS
+    def _build_exchange(self, messages: Sequence[Message]) -> HistoryExchange:
+        topic: Any = messages[0].topic_id
+        return HistoryExchange(
+            tuple(m.seq for m in messages),
+            sum(map(self.message_tokens, messages)),
+            flagged=any(m.flagged for m in messages),
+            topic=topic,
+            is_system=messages[0].role == Role.SYSTEM,
+            importance=max(map(importance_of, messages)),
+        )
 
-    def own_size(self) -> int:
-        """Return what the user's message takes without its note, on the safe side."""
-        return self.provider.count_text(self._shown(self.message)) + _TEMPLATE_TOKENS
+    def message_tokens(self, message: Message) -> int:
+        """Return an upper estimate of one message's tokens in the prompt, its note included."""
+        turn = self._build_turn(message)
+        tools = len(turn.calls) + (turn.role == "tool")
+        return self.provider.count_text(label_turn(turn)) + _TEMPLATE_TOKENS + _TOOL_TOKENS * tools
 
-    def _system(self) -> Turn:
+    def own_tokens(self) -> int:
+        """Return an upper estimate of the tokens of the user's message without its note."""
+        return self.provider.count_text(self._visible_text(self.message)) + _TEMPLATE_TOKENS
+
+    def _system_turn(self) -> Turn:
         summary = f"{SUMMARY_HEADER}\n\n{self.shape.summary}" if self.shape.summary else ""
         return Turn("system", "\n\n".join(part for part in (self.persona, self.block, summary) if part))
 
-    def _own(self) -> Turn:
-        return Turn("user", noted(self.note, self._shown(self.message)))
+    def _user_turn(self) -> Turn:
+        return Turn("user", prepend_note(self.note, self._visible_text(self.message)))
 
-    def _turn(self, message: Message) -> Turn:
-        content = self._shown(message)
-        if message.role == Role.ASSISTANT:
-            return Turn("assistant", content)
-        return Turn("user", noted(message.note, content))
+    def _build_turn(self, message: Message) -> Turn:
+        content = self._visible_text(message)
+        match message.role:
+            case Role.ASSISTANT:
+                return Turn("assistant", content, parse_tool_calls(message))
+            case Role.TOOL:
+                return Turn("tool", content, call_id=message.tool_call_id, name=message.name)
+            case Role.SYSTEM:
+                return Turn("system", content)
+        return Turn("user", prepend_note(message.note, content))
 
-    def _shown(self, message: Message) -> str:
+    def _visible_text(self, message: Message) -> str:
         keep = self.shape.cuts.get(message.seq)
         return message.content if keep is None else cut_middle(message.content, keep)
 
 
-def noted(note_text: str, text: str) -> str:
-    """Return a user message as the model sees it, with its note before it."""
+def prepend_note(note_text: str, text: str) -> str:
+    """Return a user message with its note before it, as the model gets it."""
     return f"{note_text}\n\n{text}" if note_text else text
 
 
-def _exchange(messages: Sequence[Message], sizes: Iterable[int]) -> Exchange:
-    topic: Any = messages[0].topic_id
-    flagged = any(m.flagged for m in messages)
-    return Exchange(tuple(m.seq for m in messages), sum(sizes), flagged, topic)
+def importance_of(message: Message) -> float:
+    """Return the importance of a message with its content, 0 to 1; only what somebody said is important."""
+    if message.role not in (Role.USER, Role.ASSISTANT) or not message.content:
+        return 0.0
+    return resolve_importance(
+        message.importance,
+        message.content,
+        flagged=message.flagged,
+        is_reply=message.role == Role.ASSISTANT,
+    )

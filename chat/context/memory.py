@@ -1,104 +1,272 @@
-"""What one turn is told of what is known: the block at the prompt's head and the note before the message."""
+"""The memory of one turn: the memory block in the system turn, and the note before the user's message.
+
+The same facts always give the same bytes: a memory block that differs would make the model evaluate the whole
+prompt again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeVar
+from uuid import UUID
 
 from django.utils import timezone
 
 from chat.llm.registry import registry
 from chat.llm.types import Provider
 from chat.memory import rank
-from chat.memory.asking import read
-from chat.memory.lines import said_by
-from chat.models import Conversation, MemoryMode, Message
+from chat.memory.app_memories import PROMPT_SECTION_START
+from chat.memory.formatting import apply_corrections, to_one_line
+from chat.memory.query_intent import analyse_message
+from chat.models import AppMemory, Conversation, MemoryMode, Message
 
-from . import block, note, rooms, said
-from .budget import APP_MEMORIES_CROWDED
-from .known import Relevant, leaving, live_for
-from .prices import pricer
+from . import turn_note
+from .budget import APP_MEMORIES_CROWDED, APP_MEMORY_TOKENS, MEMORY_IDEAL, NOTE_TOKENS, build_line_counter
+from .fact_snapshot import RelevantFacts, list_pending_deletion_lines, rank_live_facts
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Memory:
-    """What is known, what of it matters to this message, and what is on its way out."""
+class TurnMemory:
+    """The owner's facts for one message, and the lines that a pending deletion forbids.
+
+    `count_line` counts a short line and may answer from a cache. The budget for facts depends on the rest of
+    the prompt and is measured only where it is needed, because that counts the whole prompt: some methods
+    take a function that returns it in tokens.
+    """
 
     conversation: Conversation
     message: Message
-    known: Relevant
-    gone: set[str]
-    budget: int
-    count: Callable[[str], int]
-    price: Callable[[str], int]
+    relevant: RelevantFacts
+    pending_deletion: set[str]
+    count_tokens: Callable[[str], int]
+    count_line: Callable[[str], int]
     now: datetime = field(default_factory=timezone.now)
 
     @classmethod
-    def of(cls, conversation: Conversation, message: Message, provider: Provider, budget: int) -> Memory:
-        """Read it; embeds the message where there is an embedder, so call it outside any transaction."""
+    def load(cls, conversation: Conversation, message: Message, provider: Provider) -> TurnMemory:
+        """Read the facts and embed the message (about 9 ms); call it outside any transaction."""
         if conversation.memory_mode == MemoryMode.OFF:
-            known, gone = Relevant([], read(""), {}), set()
+            relevant, pending = RelevantFacts([], analyse_message(""), {}), set()
         else:
-            known = live_for(conversation.owner, message.content, registry.embedder())
-            gone = leaving(conversation.owner)
-        return cls(conversation, message, known, gone, budget, provider.count_text, pricer(provider))
+            relevant = rank_live_facts(conversation.owner, message.content, registry.embedder())
+            pending = list_pending_deletion_lines(conversation.owner)
+        return cls(
+            conversation,
+            message,
+            relevant,
+            pending,
+            provider.count_text,
+            build_line_counter(provider),
+        )
 
-    def block(self) -> tuple[str, dict[str, int]]:
-        """Return the block and its facts' versions, word for word the old one until one is forgotten."""
+    def current_block(self, measure_budget: Callable[[], int]) -> tuple[str, dict[str, int]]:
+        """Return the block's text and the versions of its facts by id.
+
+        The conversation's last block is kept unchanged until it contains a line that is being deleted: a new
+        one would make the model evaluate the whole prompt again.
+        """
+        if self.conversation.memory_mode == MemoryMode.OFF:
+            return "", {}
         old = self.conversation.memory_block
-        if old is None or self.conversation.memory_mode == MemoryMode.OFF:
-            return self.fresh_block()
-        if self.says_gone(old):
-            return self.fresh_block()
+        if old is None or self.contains_pending_deletion(old):
+            return self.build_block(measure_budget())
         return old, self.conversation.memory_block_facts
 
-    def says_gone(self, text: str) -> bool:
-        """Return whether a block says something that is on its way out."""
-        return bool(self.gone) and (not self.gone.isdisjoint(said_by([text])) or rooms.says(text, self.gone))
-
-    def fresh_block(self) -> tuple[str, dict[str, int]]:
-        """Return a block of what is known now, with its facts' versions."""
-        chosen = block.choose(
-            self.known.facts, self.known.relevance, self.budget, self.count, self.price, self.now
+    def contains_pending_deletion(self, text: str) -> bool:
+        """Return whether a block contains a line that is being deleted."""
+        return bool(self.pending_deletion) and (
+            not self.pending_deletion.isdisjoint(apply_corrections([text]))
+            or contains_app_memory(text, self.pending_deletion)
         )
-        return self._with_rooms(block.render(chosen)), {str(f.id): f.version for f in chosen}
 
-    def small_block(self) -> tuple[str, dict[str, int]]:
-        """Return a crowded prompt's block: no identity, the surer half of preferences, five app memories."""
-        chosen = rank.dearest(
-            block.choose(
-                self.known.facts, self.known.relevance, self.budget, self.count, self.price, self.now
-            )
+    def build_block(self, budget: int, *, crowded: bool = False) -> tuple[str, dict[str, int]]:
+        """Return a block of the current facts within `budget` tokens, and their versions by id.
+
+        The block of a `crowded` prompt has no identity facts, the more confident half of the preferences, and
+        five app memories. Pinned facts stay.
+        """
+        chosen = choose_block_facts(
+            self.relevant.facts,
+            self.relevant.relevance,
+            budget,
+            self.count_tokens,
+            self.count_line,
+            self.now,
         )
-        text = self._with_rooms(block.render(chosen), APP_MEMORIES_CROWDED)
+        if crowded:
+            chosen = rank.select_essential(chosen)
+        text = self._append_app_memories(render_block(chosen), APP_MEMORIES_CROWDED if crowded else None)
         return text, {str(f.id): f.version for f in chosen}
 
-    def _with_rooms(self, text: str, most: int | None = None) -> str:
-        """Return the block with what the app remembers of other conversations below it."""
+    def _append_app_memories(self, text: str, most: int | None = None) -> str:
+        """Return the text with the app's memories of other conversations below it."""
         if self.conversation.memory_mode == MemoryMode.OFF:
             return text
-        told = rooms.remembered(self.conversation)
-        app = rooms.fitting(str(self.conversation.app), told, self.price, most)
+        memories = list_app_memories(self.conversation)
+        app = render_fitting_app_memories(str(self.conversation.app), memories, self.count_line, most)
         return "\n\n".join(part for part in (text, app) if part)
 
-    def left_out(self, block_facts: Mapping[str, int], noted: Collection[str]) -> list[str]:
-        """Return the ids of facts that hold for every turn and found no room, in no order that matters."""
+    def list_omitted_facts(self, block_facts: Mapping[str, int], noted: Collection[str]) -> list[str]:
+        """Return the ids of facts that belong in every prompt and did not fit this one, in any order."""
         if self.conversation.memory_mode == MemoryMode.OFF:
             return []
-        said = {*block_facts, *noted}
-        return [str(f.id) for f in self.known.facts if rank.holds_always(f) and str(f.id) not in said]
+        included = {*block_facts, *noted}
+        lines = {to_one_line(f.text) for f in self.relevant.facts if str(f.id) in included}
+        return [
+            str(f.id)
+            for f in self.relevant.facts
+            if rank.is_always_included(f) and to_one_line(f.text) not in lines
+        ]
 
-    def note(self, block_text: str, kept: Sequence[Message]) -> tuple[str, list[str]]:
-        """Return this turn's note and its facts; `kept` are the messages before it in the prompt."""
+    def build_note(
+        self,
+        block: str,
+        kept: Sequence[Message],
+        measure_budget: Callable[[], int],
+        *,
+        cut: Collection[int] = (),
+        crowded: bool = False,
+    ) -> tuple[str, list[str]]:
+        """Return this turn's note and the ids of its facts.
+
+        `kept` are the earlier messages in the prompt, `cut` the `seq` of messages whose middle is left out:
+        what users said there may be missing. The note of a `crowded` prompt has no identity facts that are
+        not pinned. `measure_budget` is called only when users ask about themselves.
+        """
         if self.conversation.memory_mode == MemoryMode.OFF:
             return "", []
-        facts = self.known.facts
-        lines = said_by([block_text, *(m.note for m in kept)])
-        sources = {self.message.pk, *(m.pk for m in kept)}
-        corrections = said.corrections(self.conversation, facts, lines, sources)
+        facts = self.relevant.facts
+        lines = apply_corrections([block, *(m.note for m in kept)])
+        sources = {m.pk for m in (self.message, *kept) if m.seq not in cut}
+        corrections = turn_note.find_corrections(self.conversation, facts, lines, sources)
         corrected = [c.fact for c in corrections if c.fact]
-        already = said.said_already(facts, lines, sources) | {f.id for f in corrected}
+        stated = turn_note.find_stated_facts(facts, lines, sources) | {f.id for f in corrected}
         own_lines = [c.line for c in corrections]
-        chosen = note.choose(self.known, already, own_lines, self.budget, self.count, self.price, self.now)
-        return note.render(chosen, own_lines), [str(f.id) for f in dict.fromkeys([*corrected, *chosen])]
+        chosen = turn_note.choose_note_facts(
+            self.relevant,
+            stated,
+            own_lines,
+            self._measure_note_budget(block, kept, measure_budget),
+            self.count_tokens,
+            self.count_line,
+            self.now,
+            crowded=crowded,
+        )
+        return turn_note.render_note(chosen, self.relevant.relevance, own_lines), [
+            str(f.id) for f in dict.fromkeys([*corrected, *chosen])
+        ]
+
+    def _measure_note_budget(
+        self, block: str, kept: Sequence[Message], measure_budget: Callable[[], int]
+    ) -> int:
+        """Return the tokens for this turn's note: NOTE_TOKENS, or more when users ask about themselves.
+
+        Then the note takes what the block and the earlier notes leave of the budget for facts.
+        """
+        if not self.relevant.ask.about_user:
+            return NOTE_TOKENS
+        stated = [read_block_facts(block), *(turn_note.read_note_facts(m.note) for m in kept)]
+        return max(NOTE_TOKENS, measure_budget() - sum(map(self.count_tokens, stated)))
+
+
+F = TypeVar("F", bound=rank.Rankable)
+
+HEADER = "## What you know about this user"
+SECTIONS = {"project": "Current work:", "preference": "Preferences:", "identity": "About user:"}
+
+
+def render_block(facts: Iterable[rank.Rankable]) -> str:
+    """Return the text of the facts, "" without any; the same facts give the same bytes."""
+    ordered = rank.sort_for_rendering(facts)
+    if not ordered:
+        return ""
+    parts = [HEADER]
+    for category, title in SECTIONS.items():
+        if lines := [f"- {to_one_line(f.text)}" for f in ordered if f.category == category]:
+            parts.append("\n".join([title, *lines]))
+    return "\n\n".join(parts)
+
+
+def read_block_facts(block: str) -> str:
+    """Return the part of a memory block that states facts, "" without one; app memories follow it."""
+    return block.split(f"\n\n{PROMPT_SECTION_START}", 1)[0] if block.startswith(HEADER) else ""
+
+
+def choose_block_facts(
+    facts: Sequence[F],
+    relevance: Mapping[UUID, float],
+    budget: int,
+    count_tokens: Callable[[str], int],
+    count_line: Callable[[str], int],
+    now: datetime,
+) -> list[F]:
+    """Return the facts that go into the block: at most `budget` tokens less the reserve for the turn note.
+
+    Beyond MEMORY_IDEAL only facts that are pinned, say how to answer, or are relevant to the message.
+    `count_tokens` counts any text; `count_line` counts a short line and may answer from a cache.
+    """
+    budget -= NOTE_TOKENS
+    ideal = min(MEMORY_IDEAL, budget)
+
+    def budget_for(fact: F) -> int:
+        needed = fact.pinned or fact.kind in rank.ANSWER_KINDS or relevance.get(fact.id, 0.0) > 0
+        return budget if needed else ideal
+
+    # The header and the section titles count too.
+    frame = count_line("\n\n".join([HEADER, *SECTIONS.values()]))
+    return rank.select_fitting(
+        rank.drop_repeated_texts(rank.rank_for_block(facts, relevance, now)),
+        budget_for,
+        lambda fact: count_line(f"- {to_one_line(fact.text)}\n"),
+        lambda chosen: count_tokens(render_block(chosen)) if chosen else frame,
+        budget,
+    )
+
+
+_HEAD = PROMPT_SECTION_START + "{})\nThe following are memories from previous conversations with this app:"
+_FOOT = "Use these memories to provide context-aware responses."
+
+
+def list_app_memories(conversation: Conversation) -> list[AppMemory]:
+    """Return the app's memories of other conversations, the newest first; one query."""
+    of_app = AppMemory.objects.filter(app=conversation.app_id).live()
+    found = list(of_app.exclude(source_conversation=conversation))
+    ids = {"app": str(conversation.app_id), "conversation": str(conversation.pk)}
+    logger.info("app memories retrieved for a prompt", extra={**ids, "count": len(found)})
+    return found
+
+
+def render_app_memories(name: str, memories: Sequence[AppMemory]) -> str:
+    """Return the text of these app memories, "" without any; the same memories give the same bytes."""
+    if not memories:
+        return ""
+    lines = "\n".join(f"{n}. {_app_memory_line(memory)}" for n, memory in enumerate(memories, 1))
+    return "\n\n".join([_HEAD.format(to_one_line(name)), lines, _FOOT])
+
+
+def render_fitting_app_memories(
+    name: str, memories: Sequence[AppMemory], count_line: Callable[[str], int], most: int | None = None
+) -> str:
+    """Render as many of the newest memories as fit APP_MEMORY_TOKENS, at most `most` of them."""
+    left = APP_MEMORY_TOKENS - count_line(f"{_HEAD.format(to_one_line(name))}\n\n{_FOOT}")
+    chosen: list[AppMemory] = []
+    for memory in memories[:most]:
+        left -= count_line(f"10. {_app_memory_line(memory)}\n")
+        if left < 0:
+            break
+        chosen.append(memory)
+    return render_app_memories(name, chosen)
+
+
+def contains_app_memory(text: str, lines: Collection[str]) -> bool:
+    """Return whether a memory block contains one of these app memories."""
+    return any(f"] {line}" in text for line in lines)
+
+
+def _app_memory_line(memory: AppMemory) -> str:
+    return f"[Created: {memory.created_at:%Y-%m-%d}] {to_one_line(memory.content)}"

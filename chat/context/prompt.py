@@ -1,28 +1,42 @@
-"""One turn's prompt: persona, memory block, summary, history, turn note, the user's message (design §6).
+"""Builds the prompt of one turn, in this order: persona, memory block, summary, history, turn note, message.
 
-Reads models and counts tokens; writes nothing. What must be kept (block, note, shape) is in the result and is
-saved through `actions.prompts`. Calls the tokenizer, so run it in a worker thread.
+`assembly.Assembly.turns` puts the parts in this order. It is stable, and the parts change as rarely as
+possible, so that the model's cached prefix stays valid. Reads the database and counts tokens; writes nothing:
+`actions.prompts` saves the block, the note and the shape that the result holds. Blocks on the tokenizer and
+the embedder: call it from a worker thread, outside any transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from django.db.models import Q
 
 from chat.llm.types import Provider, Turn
-from chat.memory.lines import without_lines
-from chat.models import Conversation, MemoryMode, Message, Topic
-from chat.topics.contents import with_contents
+from chat.memory.formatting import remove_lines
+from chat.models import Conversation, MemoryMode, Message, Role, Topic
+from chat.models.message import MessageQuerySet
+from chat.topics.contents import load_contents
 
-from . import prepared, recollection
-from .assembly import Assembly, Shape
-from .budget import limit, memory_budget, must_compact, persona_room, reserve, summary_room
-from .compaction import Block, Frame, compact
-from .memory import Memory
-from .strategies import TOPICS, summarises
-from .trim import cut_to
+from . import compaction, recall
+from .assembly import Assembly, PromptShape, importance_of
+from .budget import (
+    cut_to_tokens,
+    max_persona_tokens,
+    max_prompt_tokens,
+    max_summary_tokens,
+    memory_budget,
+    must_compact,
+    reply_reserve,
+)
+from .compaction import CompactionStart, MemoryBlock, compact, rebuild_note
+from .exchanges import group_tool_calls
+from .importance import IMPORTANT
+from .memory import TurnMemory
+from .request_note import describe_requests
+from .strategies import HYBRID, TOPICS, uses_summary
 
 DEFAULT_PERSONA = (
     "You are a helpful assistant in a private chat that runs on the user's own computer. "
@@ -34,137 +48,193 @@ DEFAULT_PERSONA = (
 
 @dataclass(slots=True)
 class Prompt:
-    """What goes to the model for one reply, and what was decided on the way."""
+    """The input of the model for one reply, and the decisions made on the way.
+
+    Facts are given by id, as text.
+    """
 
     turns: list[Turn]
-    block: Block
+    block: MemoryBlock
     note: str
     note_facts: list[str]
-    shape: Shape
+    shape: PromptShape
     cut_messages: int
     tokens: int
     max_tokens: int
-    # How far compaction went for this very prompt: 0 not at all, 1 to 3 by its stages.
+    # The stage that this prompt's compaction reached, 1 to 3; 0 without a compaction.
     stage: int = 0
-    # The user's own message did not fit as it is.
+    # The user's own message was cut because it did not fit.
     shortened: bool = False
-    # Facts for every turn that found no room in the block.
+    # Facts that belong in every prompt and did not fit the block.
     left_out: list[str] = field(default_factory=list)
     sections: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def facts(self) -> list[str]:
-        """Return the ids of all facts that the model was given, in order."""
+        """Return the ids of all facts in the prompt, in order."""
         return list(dict.fromkeys([*self.block.facts, *self.note_facts]))
 
 
-def build(conversation: Conversation, message: Message, provider: Provider) -> Prompt:
-    """Return the prompt that answers `message`; never longer than the window minus the reply's reserve.
+def build_prompt(conversation: Conversation, message: Message, provider: Provider) -> Prompt:
+    """Return the prompt that answers `message`; never longer than the window less the reply's reserve.
 
-    Embeds the message where there is an embedder, so call it outside any transaction.
+    Embeds the message where there is an embedder (about 9 ms). Raises ProviderError.
     """
-    memory = memory_for(conversation, message, provider)
-    assembly = assemble(conversation, message, provider, memory)
-    block = Block(*memory.block())
+    memory = TurnMemory.load(conversation, message, provider)
+    assembly = assemble_prompt(conversation, message, provider, memory)
+    block = MemoryBlock(*memory.current_block(partial(measure_memory_budget, assembly)))
     assembly.block = block.text
-    assembly.note, noted = memory.note(block.text, assembly.kept())
+    noted = rebuild_note(assembly, memory, partial(measure_memory_budget, assembly))
     stage = 0
     if must_compact(assembly.tokens(), provider.context_window):
-        ready = prepared.adopt(conversation, assembly, memory)
-        if ready is None or must_compact(assembly.tokens(), provider.context_window):
-            ready = compact(assembly, memory, frame(conversation, message, provider))
-        block, stage = ready
-        assembly.note, noted = memory.note(block.text, assembly.kept())
-    # Without memory earlier notes are left out, this one with them.
+        block, noted, stage = _shorten(conversation, assembly, memory)
+    # Without memory there is no note at all, so no quotation is added to it either.
     if conversation.memory_mode != MemoryMode.OFF:
-        assembly.note = _recalling(conversation, message, assembly)
+        assembly.note = _add_recall(conversation, message, assembly)
+    assembly.note = _add_request_note(conversation, message, assembly)
     return _prompt(assembly, memory, block, noted, stage)
 
 
-def _recalling(conversation: Conversation, message: Message, assembly: Assembly) -> str:
-    """Return the note with what was said of a topic that comes back, as far as the window has room for it."""
-    said = recollection.said_before(conversation, message, assembly.shape)
-    if not said:
+def measure_memory_budget(assembly: Assembly) -> int:
+    """Return the budget for facts in tokens, a quarter of what the other parts leave of the window."""
+    return memory_budget(assembly.provider.context_window, assembly.tokens_without_memory())
+
+
+def _shorten(
+    conversation: Conversation, assembly: Assembly, memory: TurnMemory
+) -> tuple[MemoryBlock, list[str], int]:
+    """Apply the precomputed compaction, or compact now where there is none or its prompt is still too long.
+
+    Returns the memory block, the ids of the facts in the note, and the stage.
+    """
+    provider = assembly.provider
+    if ready := compaction.adopt_precomputed(conversation, assembly, memory):
+        block, stage = ready
+        noted = rebuild_note(assembly, memory, partial(measure_memory_budget, assembly), stage)
+        if not must_compact(assembly.tokens(), provider.context_window):
+            return block, noted, stage
+    return compact(assembly, memory, build_compaction_start(conversation, assembly.message, provider))
+
+
+def _add_recall(conversation: Conversation, message: Message, assembly: Assembly) -> str:
+    """Return the note, followed by quotations about a topic that comes back, as far as they fit."""
+    earlier = recall.list_earlier_quotes(conversation, message, assembly.shape)
+    if not earlier:
         return assembly.note
     window = assembly.provider.context_window
-    room = min(limit(window) - assembly.tokens(), recollection.room_for(window))
-    quoted = recollection.quoted(message.content, said, room, assembly.provider.count_text)
+    room = min(max_prompt_tokens(window) - assembly.tokens(), recall.recall_tokens(window))
+    quoted = recall.quote_sentences(message.content, earlier, room, assembly.provider.count_text)
     return "\n\n".join(part for part in (assembly.note, quoted) if part)
 
 
-def memory_for(conversation: Conversation, message: Message, provider: Provider) -> Memory:
-    """Return what is known as it matters to a message; embeds it."""
-    used = provider.count_text(_persona(conversation, provider))
-    room = memory_budget(provider.context_window, used)
-    return Memory.of(conversation, message, provider, room)
+def _add_request_note(conversation: Conversation, message: Message, assembly: Assembly) -> str:
+    """Return the note, followed by what memory does about the requests in the message, if it fits."""
+    done = describe_requests(message.content, conversation.memory_mode)
+    room = max_prompt_tokens(assembly.provider.context_window) - assembly.tokens()
+    if not done or assembly.provider.count_text(done) > room:
+        return assembly.note
+    return "\n\n".join(part for part in (assembly.note, done) if part)
 
 
-def assemble(conversation: Conversation, message: Message, provider: Provider, memory: Memory) -> Assembly:
-    """Return the prompt's pieces in the shape that the last prompt had, as yet without block and note."""
-    shape = Shape.of(conversation)
-    history = history_of(conversation, message, shape, memory.gone)
+def assemble_prompt(
+    conversation: Conversation, message: Message, provider: Provider, memory: TurnMemory
+) -> Assembly:
+    """Return the prompt's parts in the shape of the last prompt, still without memory block and note."""
+    shape = PromptShape.from_conversation(conversation)
+    history = list_history(conversation, message, shape, memory.pending_deletion)
     return Assembly(provider, _persona(conversation, provider), "", history, "", message, shape)
 
 
-def frame(conversation: Conversation, message: Message, provider: Provider) -> Frame:
-    """Return what a compaction of this conversation starts from."""
-    strategy = conversation.manner
+def build_compaction_start(
+    conversation: Conversation, message: Message, provider: Provider
+) -> CompactionStart:
+    """Return the input for a compaction of this conversation."""
+    strategy = conversation.effective_strategy
     if strategy == TOPICS:
-        return Frame(strategy, _other_topics(conversation, message, provider), message.topic_id)
-    return Frame(strategy, conversation.summary if summarises(strategy) else "", message.topic_id)
+        room = max_summary_tokens(provider.context_window)
+        others = describe_other_topics(conversation, message.topic_id, room, provider.count_text)
+        return CompactionStart(strategy, others, message.topic_id)
+    return CompactionStart(strategy, conversation.summary if uses_summary(strategy) else "", message.topic_id)
 
 
-def _other_topics(conversation: Conversation, message: Message, provider: Provider) -> str:
-    """Return a line on each topic but the one now talked about, the last active first, as many as fit."""
-    left = summary_room(provider.context_window)
+def describe_other_topics(
+    conversation: Conversation, topic_id: object, room: int, count: Callable[[str], int]
+) -> str:
+    """Return a line for each current topic but this one, the last active first, within `room` tokens."""
     lines = []
-    for topic in Topic.objects.filter(conversation=conversation).current().seen_in(conversation):
-        if topic.pk == message.topic_id:
+    for topic in Topic.objects.filter(conversation=conversation).current().begun_after_clear(conversation):
+        if topic.pk == topic_id:
             continue
         line = f"- {topic.title}: {topic.summary}" if topic.summary else f"- {topic.title}"
-        left -= provider.count_text(line)
-        if left < 0:
+        room -= count(line)
+        if room < 0:
             break
         lines.append(line)
     return "\n".join(lines)
 
 
 def persona_of(conversation: Conversation) -> str:
-    """Return what the assistant is told about itself in this conversation."""
+    """Return the persona of the assistant in this conversation: its own, its app's or the default."""
     return conversation.system_prompt or conversation.app.persona or DEFAULT_PERSONA
 
 
 def _persona(conversation: Conversation, provider: Provider) -> str:
-    """Return the persona as it stands in prompts: a program may send one that is longer than any window."""
-    return cut_to(persona_room(provider.context_window), persona_of(conversation), provider.count_text)
+    """Return the persona cut to its budget: a program may send one that is longer than any window."""
+    return cut_to_tokens(
+        max_persona_tokens(provider.context_window), persona_of(conversation), provider.count_text
+    )
 
 
-def history_of(conversation: Conversation, message: Message, shape: Shape, gone: set[str]) -> list[Message]:
-    """Return the earlier messages that may stand in a prompt, their notes without what is forgotten.
+def list_history(
+    conversation: Conversation, message: Message, shape: PromptShape, pending_deletion: set[str]
+) -> list[Message]:
+    """Return the earlier messages that a prompt may contain; lines that are being deleted are removed from
+    notes.
 
-    That is what stands there now, what was marked since and, where the strategy goes by topics, what was said
-    of this one before; these rows are not to be saved.
+    These are the messages of the last prompt, those flagged since, with the strategy `topics` those of the
+    message's topic, and with `hybrid` all system messages; each tool call with its results. Do not save these
+    rows: their notes are changed.
     """
     wanted = Q(seq__gt=shape.trimmed_through) | Q(seq__in=shape.kept) | Q(flagged=True)
-    if conversation.manner == TOPICS and message.topic_id is not None:
+    strategy = conversation.effective_strategy
+    if strategy == TOPICS and message.topic_id is not None:
         wanted |= Q(topic=message.topic_id)
-    earlier = Message.objects.filter(wanted, conversation=conversation).seen_before(message)
-    # A failed reply without text says nothing; a stopped one is what the user saw, so it stays.
-    history = [m for m in with_contents(earlier) if m.content]
+    if strategy == HYBRID:
+        wanted |= Q(role=Role.SYSTEM)
+    earlier = Message.objects.filter(conversation=conversation).visible_before(message)
+    rows = list(earlier.filter(wanted))
+    # Skip failed replies without text; keep stopped ones, since the user saw them.
+    history = [m for m in load_contents(_complete_tool_calls(rows, earlier, shape)) if not m.is_empty]
     for m in history:
         if conversation.memory_mode == MemoryMode.OFF:
             m.note = ""
-        elif gone:
-            m.note = without_lines(m.note, gone)
+        elif pending_deletion:
+            m.note = remove_lines(m.note, pending_deletion)
     return history
 
 
-def _prompt(assembly: Assembly, memory: Memory, block: Block, noted: list[str], stage: int) -> Prompt:
+def _complete_tool_calls(rows: list[Message], earlier: MessageQuerySet, shape: PromptShape) -> list[Message]:
+    """Return messages that a prompt may contain, with the rest of each tool call of which they have a part.
+
+    All were sent together with what they answer, except those that the last prompt left out.
+    """
+    returning = {m.seq for m in rows if not shape.includes(m.seq) and (m.tool_calls or m.role == Role.TOOL)}
+    if not returning:
+        return rows
+    of_tools = list(earlier.filter(Q(role=Role.TOOL) | Q(tool_calls__isnull=False)))
+    groups = [group for group in group_tool_calls(of_tools) if returning & {m.seq for m in group}]
+    by_seq = {m.seq: m for group in groups for m in group} | {m.seq: m for m in rows}
+    return [by_seq[seq] for seq in sorted(by_seq)]
+
+
+def _prompt(
+    assembly: Assembly, memory: TurnMemory, block: MemoryBlock, noted: list[str], stage: int
+) -> Prompt:
     provider, message = assembly.provider, assembly.message
     window = provider.context_window
     turns = assembly.turns()
     tokens = provider.count_tokens(turns)
-    whole = Message.objects.filter(conversation=message.conversation_id).seen_before(message)
+    whole = Message.objects.filter(conversation=message.conversation_id).visible_before(message)
     return Prompt(
         turns=turns,
         block=block,
@@ -173,13 +243,13 @@ def _prompt(assembly: Assembly, memory: Memory, block: Block, noted: list[str], 
         shape=assembly.shape,
         cut_messages=max(
             0,
-            whole.exclude(content="", archive__isnull=True).count() + 2 - len(turns),
+            whole.not_empty().count() + 2 - len(turns),
         ),
         tokens=tokens,
-        max_tokens=max(16, min(reserve(window), window - tokens)),
+        max_tokens=max(16, min(reply_reserve(window), window - tokens)),
         stage=stage,
         shortened=message.seq in assembly.shape.cuts,
-        left_out=memory.left_out(block.facts, noted),
+        left_out=memory.list_omitted_facts(block.facts, noted),
         sections=_sections(assembly, tokens),
     )
 
@@ -191,10 +261,14 @@ def _sections(assembly: Assembly, total: int) -> dict[str, int]:
         "memory": count(assembly.block),
         "summary": count(assembly.shape.summary),
         "note": count(assembly.note),
-        "message": assembly.own_size(),
+        "message": assembly.own_tokens(),
     }
-    # What is left are earlier messages and the template around them all; without any it is the template's.
+    # The rest are earlier messages and the chat template; without earlier messages only the template.
     rest = max(0, total - sum(parts.values()))
-    if not assembly.kept():
+    kept = assembly.kept_messages()
+    if not kept:
         return {**parts, "persona": parts["persona"] + rest, "history": 0}
-    return {**parts, "history": rest}
+    # Messages that a compaction kept because they are important.
+    important = [m for m in kept if m.seq in assembly.shape.kept and importance_of(m) >= IMPORTANT]
+    tokens = min(rest, sum(map(assembly.message_tokens, important)))
+    return {**parts, "important": tokens, "history": rest - tokens}

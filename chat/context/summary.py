@@ -1,8 +1,8 @@
-"""Sums up what a prompt leaves out, bit by bit, in the conversation's own language (seed 001; design §6).
+"""The rolling summary of the messages that a prompt leaves out, in the conversation's own language.
 
-A small model that is to rewrite the whole account copies its beginning and has no room for what came last. So
-it is asked for a sentence or two on each portion alone; these are put behind what is there, and what is told
-of long ago thins out.
+A small model that rewrites a whole summary copies its beginning and has no tokens left for the newest
+messages. So the model writes one or two sentences about each portion of messages; they are appended to the
+summary, and older sentences are thinned out.
 """
 
 from __future__ import annotations
@@ -10,19 +10,27 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from chat.llm.types import FormNotKept, Lane, Provider, ProviderError, StopFlag, Turn
-from chat.memory.secrets import redact
-from chat.memory.telling import beginning_for, borne_out, sentences, thinned
+from chat.errors import FormatNotKept, UnusableOutput
+from chat.llm.types import GenerationOptions, Lane, Provider, StopFlag, Turn
+from chat.memory.kept_out import leave_out_kept
+from chat.memory.secrets import redact_secrets
+from chat.memory.summary_sentences import (
+    choose_language_and_beginning,
+    is_supported,
+    split_sentences,
+    thin_sentences,
+)
 from chat.models import Message, Role
 
-from .budget import summary_room
+from .budget import max_summary_tokens
+from .exchanges import parse_tool_calls, split_into_exchanges
 
 SLOT = "summary"
-# What the model reads at once: few enough tokens to be told in two sentences.
-READ_AT_ONCE = 300
-_LONGEST = 250  # tokens of one message; what is longer says in its beginning and its end what it is about
-_SHORTEST = 20  # characters
-_COPIED = re.compile(r"\b(?:User|Assistant): ")
+# Tokens of one portion: few enough for two sentences to cover.
+PORTION_TOKENS = 300
+_MAX_MESSAGE_TOKENS = 250  # of a longer message only the beginning and the end are used
+_MIN_CHARACTERS = 20  # a shorter answer is no summary
+_COPIED = re.compile(r"\b(?:User|Assistant|System|Tool(?: \S+)?): ")
 _SENTENCES, _NEW_TOKENS = 2, 120
 _SENTENCE = r"([^.!?。\n\r] | [.] [0-9])+ [.!?。]+"
 SYSTEM = (
@@ -62,10 +70,6 @@ _EXAMPLES = (
 )
 
 
-class SummaryFailed(ProviderError):
-    """The model gave nothing that can stand as a summary."""
-
-
 def summarise(
     provider: Provider,
     before: str,
@@ -75,44 +79,47 @@ def summarise(
     lane: Lane = Lane.BACKGROUND,
     stop: StopFlag | None = None,
 ) -> str:
-    """Return the summary `before` continued over these messages.
+    """Return the summary `before`, continued with sentences about these messages.
 
-    Without `redacting` secrets are kept as anything else: the owner's own choice.
+    With `redacting`, secrets such as passwords are replaced; the owner can switch that off.
     Blocks while the model writes: call it from a worker thread, outside any transaction. Raises
-    `SummaryFailed` when nothing usable came, and lets `ProviderError` through.
+    `UnusableOutput` when nothing usable came, and lets `ProviderError` through.
     """
-    room = summary_room(provider.context_window)
-    told = sentences(before)
-    said = "\n".join(_line(provider, m) for m in messages)
-    theirs = " ".join(m.content for m in messages if m.role == Role.USER)
-    language, beginning = beginning_for(theirs)
-    asked = f"{said}\n\nMinutes in {language}:"
+    max_tokens = max_summary_tokens(provider.context_window)
+    messages = leave_out_kept(messages)
+    earlier = split_sentences(before)
+    transcript = "\n".join(_line(provider, m) for m in messages)
+    user_text = " ".join(m.content for m in messages if m.role == Role.USER)
+    language, beginning = choose_language_and_beginning(user_text)
+    request = f"{transcript}\n\nMinutes in {language}:"
     try:
         completion = provider.complete(
-            [*prefix(), Turn("user", asked)],
-            slot=SLOT,
-            lane=lane,
-            max_tokens=min(room, _NEW_TOKENS),
-            grammar=_grammar(beginning),
-            stop=stop,
+            [*build_prefix(), Turn("user", request)],
+            GenerationOptions(
+                slot=SLOT,
+                lane=lane,
+                max_tokens=min(max_tokens, _NEW_TOKENS),
+                grammar=_grammar(beginning),
+                stop=stop,
+            ),
         )
-    except FormNotKept as formless:
-        raise SummaryFailed("The model gave no summary.") from formless
+    except FormatNotKept as error:
+        raise UnusableOutput("no-summary") from error
     text = " ".join(completion.text.split())
-    text = redact(text) if redacting else text
-    if len(text) < _SHORTEST or _COPIED.search(text):
-        raise SummaryFailed("The model gave no summary.")
+    text = redact_secrets(text) if redacting else text
+    if len(text) < _MIN_CHARACTERS or _COPIED.search(text):
+        raise UnusableOutput("no-summary")
     if completion.finish == "length":
-        # Half a sentence says something else than the whole.
+        # Drop the unfinished last sentence: it could change the meaning.
         text = text[: max(text.rfind(end) for end in (". ", "! ", "? ", "。")) + 1]
-    new = [one for one in sentences(text) if one not in told and borne_out(one, said)]
+    new = [one for one in split_sentences(text) if one not in earlier and is_supported(one, transcript)]
     if not new:
-        raise SummaryFailed("The model told something else than what was said.")
-    return " ".join(thinned([*told, *new], room, provider.count_text))
+        raise UnusableOutput("summary-unfaithful")
+    return " ".join(thin_sentences([*earlier, *new], max_tokens, provider.count_text))
 
 
-def prefix() -> list[Turn]:
-    """Return what every request for a summary begins with."""
+def build_prefix() -> list[Turn]:
+    """Return the turns that every request for a summary begins with; the engine caches them."""
     turns = [Turn("system", SYSTEM)]
     for said, minutes in _EXAMPLES:
         turns += [Turn("user", said), Turn("assistant", minutes)]
@@ -120,38 +127,38 @@ def prefix() -> list[Turn]:
 
 
 def _grammar(beginning: str) -> str:
-    """Return the grammar of a few whole sentences that begin so; a full stop within a number ends none."""
+    """Return the GBNF grammar of one or two sentences with this beginning.
+
+    A decimal point ends no sentence.
+    """
     more = f'(" " sentence){{0,{_SENTENCES - 1}}}'
     return f'root ::= "{beginning}" sentence {more}\nsentence ::= {_SENTENCE}'
 
 
-def portions(provider: Provider, messages: Sequence[Message]) -> list[list[Message]]:
-    """Return messages in portions that two sentences can tell, in order; no reply without its question."""
+def split_into_portions(provider: Provider, messages: Sequence[Message]) -> list[list[Message]]:
+    """Return the messages in portions of about PORTION_TOKENS, in order; exchanges are not split."""
     found: list[list[Message]] = []
     left = 0
-    for exchange in _exchanges(messages):
-        size = sum(min(_LONGEST, provider.count_text(m.content)) for m in exchange)
+    for exchange in split_into_exchanges(messages):
+        size = sum(min(_MAX_MESSAGE_TOKENS, provider.count_text(_format_text(m))) for m in exchange)
         if not found or size > left:
             found.append([])
-            left = READ_AT_ONCE
+            left = PORTION_TOKENS
         found[-1].extend(exchange)
         left -= size
     return found
 
 
-def _exchanges(messages: Sequence[Message]) -> list[list[Message]]:
-    found: list[list[Message]] = []
-    for message in messages:
-        if message.role == Role.USER or not found:
-            found.append([])
-        found[-1].append(message)
-    return found
-
-
 def _line(provider: Provider, message: Message) -> str:
-    text = message.content
-    if (size := provider.count_text(text)) > _LONGEST:
-        keep = len(text) * _LONGEST // size // 2
+    text = _format_text(message)
+    if (size := provider.count_text(text)) > _MAX_MESSAGE_TOKENS:
+        keep = len(text) * _MAX_MESSAGE_TOKENS // size // 2
         text = f"{text[:keep]} […] {text[-keep:]}"
-    who = "User" if message.role == Role.USER else "Assistant"
+    who = f"Tool {message.name}".rstrip() if message.role == Role.TOOL else message.role.capitalize()
     return f"{who}: {' '.join(text.split())}"
+
+
+def _format_text(message: Message) -> str:
+    """Return the text of a message and the tools that it calls."""
+    calls = [f"[calls {call.name} {call.arguments}]" for call in parse_tool_calls(message)]
+    return " ".join([message.content, *calls])

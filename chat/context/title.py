@@ -1,19 +1,21 @@
-"""Finds a title for a conversation from its first words, in its own language (ui.md, "Sidebar")."""
+"""Generates the title of a conversation from its first messages, in the conversation's language."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chat.llm.types import FormNotKept, Lane, Provider, ProviderError, Turn
-from chat.memory.language import detect
+from chat.errors import FormatNotKept, UnusableOutput
+from chat.llm.types import GenerationOptions, Lane, Provider, Turn
+from chat.memory.kept_out import leave_out_kept
+from chat.memory.language import detect_language
 from chat.models import Message, Role
 
 SLOT = "title"
-LONGEST = 60  # characters, as the first words that stand there until then
-_MOST_WORDS = 6
-_MAX_TOKENS = 32  # six words of a language that the tokenizer knows badly
-# Characters that are read of what the user said and of a reply: it says early what it is about.
-_READ_OF = {Role.USER: 400, Role.ASSISTANT: 200}
+MAX_CHARACTERS = 60  # as long as the first words of the chat, which are the title until then
+_MAX_WORDS = 6
+_MAX_TOKENS = 32  # six words in a language that the tokenizer splits into many tokens
+# How many characters of a message are used; a reply says at its beginning what it is about.
+_USED_CHARACTERS = {Role.USER: 400, Role.ASSISTANT: 200}
 _LANGUAGES = {
     "en": "English",
     "de": "German",
@@ -23,8 +25,10 @@ _LANGUAGES = {
     "pt": "Portuguese",
     "zh": "Chinese",
 }
-# What small models answer when they have nothing to say.
-_NOTHING = frozenset({"none", "title", "untitled", "new chat", "chat", "conversation", "user", "assistant"})
+# What small models write when they find no title.
+_PLACEHOLDERS = frozenset(
+    {"none", "title", "untitled", "new chat", "chat", "conversation", "user", "assistant"}
+)
 SYSTEM = (
     "You give chats their titles. A title names in two to six words what the chat is about, in the language "
     "of the chat. It is no sentence and no question."
@@ -61,67 +65,61 @@ _EXAMPLES = (
         "KeyError in a Flask view",
     ),
 )
-# Words without what quotes, marks up or introduces something; one word may be a whole title in Chinese.
+# Words without quotation marks, Markdown and colons. In Chinese one "word" may be a whole title.
 _GRAMMAR = (
-    f'root ::= word (" " word){{0,{_MOST_WORDS - 1}}}\n'
+    f'root ::= word (" " word){{0,{_MAX_WORDS - 1}}}\n'
     r'word ::= [^ \t\n\r"“”„«»*#:;<>|`_\[\]]{1,24}'
 )
 
 
-class TitleFailed(ProviderError):
-    """The model gave nothing that can stand as a title."""
-
-
-def find_title(provider: Provider, messages: Sequence[Message]) -> str:
+def generate_title(provider: Provider, messages: Sequence[Message]) -> str:
     """Return a title of at most six words for a conversation that begins with these.
 
-    Blocks while the model writes: call it from a worker thread, outside any transaction. Raises `TitleFailed`
-    when nothing usable came, and lets `ProviderError` through.
+    Blocks while the model writes: call it from a worker thread, outside any transaction. Raises
+    `UnusableOutput` when nothing usable came, and lets `ProviderError` through.
     """
-    theirs = " ".join(m.content for m in messages if m.role == Role.USER)
-    language = _LANGUAGES.get(detect(theirs), "the language of the user")
-    said = "\n".join(_line(m) for m in messages)
+    messages = leave_out_kept(messages)
+    user_text = " ".join(m.content for m in messages if m.role == Role.USER)
+    language = _LANGUAGES.get(detect_language(user_text), "the language of the user")
+    transcript = "\n".join(_line(m) for m in messages)
     try:
         completion = provider.complete(
-            [*prefix(), Turn("user", f"{said}\n\nTitle in {language}:")],
-            slot=SLOT,
-            lane=Lane.BACKGROUND,
-            max_tokens=_MAX_TOKENS,
-            grammar=_GRAMMAR,
+            [*build_prefix(), Turn("user", f"{transcript}\n\nTitle in {language}:")],
+            GenerationOptions(slot=SLOT, lane=Lane.BACKGROUND, max_tokens=_MAX_TOKENS, grammar=_GRAMMAR),
         )
-    except FormNotKept as formless:
-        raise TitleFailed("The model gave no title.") from formless
+    except FormatNotKept as error:
+        raise UnusableOutput("no-title") from error
     words = completion.text.split()
     if completion.finish == "length":
-        # The last word may be half of one.
+        # Drop the last word, which may be cut off.
         words = words[:-1]
-    return _checked(words, theirs)
+    return _check_title(words, user_text)
 
 
-def prefix() -> list[Turn]:
-    """Return what every request for a title begins with."""
+def build_prefix() -> list[Turn]:
+    """Return the turns that every request for a title begins with; the engine caches them."""
     turns = [Turn("system", SYSTEM)]
     for said, title in _EXAMPLES:
         turns += [Turn("user", said), Turn("assistant", title)]
     return turns
 
 
-def _checked(words: list[str], theirs: str) -> str:
+def _check_title(words: list[str], user_text: str) -> str:
     title = " ".join(words).strip(" .,;:!…'\"-–—")
-    copied = " ".join(theirs.split()).casefold().startswith(title.casefold())
+    copied = " ".join(user_text.split()).casefold().startswith(title.casefold())
     if (
         not any(letter.isalpha() for letter in title)
-        or len(title) > LONGEST
-        or len(words) > _MOST_WORDS
-        or title.casefold() in _NOTHING
+        or len(title) > MAX_CHARACTERS
+        or len(words) > _MAX_WORDS
+        or title.casefold() in _PLACEHOLDERS
         or set(title) & set('"“”„«»:\n')
-        # The first words stand there already, and more of them.
-        or (copied and len(theirs.split()) > len(words))
+        # A copy of the first words is no better than the title so far, which is longer.
+        or (copied and len(user_text.split()) > len(words))
     ):
-        raise TitleFailed("The model gave no title.")
+        raise UnusableOutput("no-title")
     return title[0].upper() + title[1:]
 
 
 def _line(message: Message) -> str:
     who = "User" if message.role == Role.USER else "Assistant"
-    return f"{who}: {' '.join(message.content.split())[: _READ_OF[Role(message.role)]]}"
+    return f"{who}: {' '.join(message.content.split())[: _USED_CHARACTERS[Role(message.role)]]}"

@@ -1,7 +1,8 @@
-"""Fans a reply out to the sockets that watch its conversation: a snapshot, then numbered frames (design §8).
+"""Delivers replies while they are written: to sockets as numbered frames, to programs as text.
 
-Replies are published from worker threads; each watcher is served in its own event loop. The channel layer
-is not used for text: it drops messages past a hundred (traps C4).
+Threads that write replies publish to the hub; each watcher receives in its own event loop. A new watcher gets
+a snapshot of the reply first. The channel layer is not used for text: it drops messages beyond its capacity
+of 100.
 """
 
 from __future__ import annotations
@@ -9,8 +10,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import defaultdict
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .reply_run import ReplyRun
 
 QUEUE_LENGTH = 64
 
@@ -18,24 +23,29 @@ Frame = dict[str, Any]
 
 
 class Watcher:
-    """One socket's bounded queue; when it falls behind it gets a snapshot instead of a backlog."""
+    """The bounded queue of one socket, or of one HTTP request that follows a reply.
+
+    When the reader falls behind and the queue is full, the waiting frames are replaced by the frame "behind",
+    and the socket's consumer sends `Hub.snapshot` instead of them. Independently of that, a page that finds a
+    gap in the sequence numbers sends "resync", which `Hub.resend` answers. The reply itself never waits.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self.frames: asyncio.Queue[Frame] = asyncio.Queue(QUEUE_LENGTH)
 
     def put(self, frame: Frame) -> None:
-        """Hand over a frame from any thread."""
+        """Add a frame; callable from any thread."""
         try:
             self._loop.call_soon_threadsafe(self._put, frame)
-        except RuntimeError:  # the loop has closed: nobody is watching any more
+        except RuntimeError:  # the loop has been closed, and the socket with it
             return
 
     def _put(self, frame: Frame) -> None:
         if self.frames.full():
             waiting = [self.frames.get_nowait() for _ in range(self.frames.qsize())]
             self.frames.put_nowait({"type": "behind"})
-            # A snapshot stands for all the text, but says nothing of a reply that has ended.
+            # A snapshot replaces all frames with text, but not those that say that a reply has ended.
             for ended in [f for f in waiting if f["type"] == "done"][1 - QUEUE_LENGTH // 2 :]:
                 self.frames.put_nowait(ended)
         self.frames.put_nowait(frame)
@@ -43,7 +53,7 @@ class Watcher:
 
 @dataclass
 class LiveReply:
-    """A reply that is being written: all blocks so far and the number of the last frame."""
+    """A reply that is being written: its blocks of HTML so far and the number of the last frame."""
 
     reply: str
     conversation: str
@@ -51,12 +61,12 @@ class LiveReply:
     blocks: list[str] = field(default_factory=list)
 
     def snapshot(self) -> Frame:
-        """Return everything so far as one frame."""
+        """Return all blocks so far as one frame."""
         return {"type": "snapshot", "reply": self.reply, "seq": self.seq, "blocks": list(self.blocks)}
 
 
 class Hub:
-    """The replies being written in this process and who watches; all methods are safe from any thread."""
+    """The replies that this process is writing, and their watchers; callable from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -64,14 +74,17 @@ class Hub:
         self._watchers: defaultdict[str, set[Watcher]] = defaultdict(set)
 
     def watch(self, conversation: str, watcher: Watcher) -> None:
-        """Subscribe to a conversation; a reply in the making arrives as a snapshot first."""
+        """Subscribe to a conversation; a reply that is being written is sent as a snapshot first."""
         with self._lock:
             self._watchers[conversation].add(watcher)
             if live := self._live.get(conversation):
                 watcher.put(live.snapshot())
 
     def resend(self, conversation: str, watcher: Watcher) -> str | None:
-        """Send a watcher everything so far once more; returns which reply is in the making, if any."""
+        """Send a watcher a snapshot again.
+
+        Returns the id of the reply that is being written, None without one.
+        """
         with self._lock:
             if (live := self._live.get(conversation)) is None:
                 return None
@@ -86,24 +99,24 @@ class Hub:
                 del self._watchers[conversation]
 
     def is_watched(self, conversation: str) -> bool:
-        """Return whether a page of this conversation is open."""
+        """Return whether anybody watches this conversation."""
         with self._lock:
             return conversation in self._watchers
 
     def snapshot(self, conversation: str) -> Frame | None:
-        """Return the reply in the making of a conversation, None when there is none."""
+        """Return a snapshot of the reply that is being written in a conversation, None without one."""
         with self._lock:
             live = self._live.get(conversation)
             return live.snapshot() if live else None
 
-    def open(self, conversation: str, reply: str) -> None:
-        """Announce a reply that begins."""
+    def begin_reply(self, conversation: str, reply: str) -> None:
+        """Announce that a reply begins."""
         with self._lock:
             self._live[conversation] = live = LiveReply(reply, conversation)
             self._send(conversation, live.snapshot())
 
-    def publish(self, conversation: str, first: int, blocks: list[str]) -> None:
-        """Send the blocks of the running reply from index `first` on."""
+    def publish_blocks(self, conversation: str, first: int, blocks: list[str]) -> None:
+        """Replace the reply's blocks from index `first` on, and send them."""
         with self._lock:
             live = self._live.get(conversation)
             if live is None:
@@ -113,13 +126,19 @@ class Hub:
             frame = {"type": "blocks", "reply": live.reply, "seq": live.seq, "from": first, "html": blocks}
             self._send(conversation, frame)
 
-    def close(self, conversation: str, reply: str) -> None:
-        """Announce a reply's end; its final text is in the database by now."""
+    def end_reply(self, conversation: str, reply: str) -> None:
+        """Announce that a reply has ended; its final text must be in the database by now."""
         with self._lock:
-            # Its row was final a moment ago, so the next reply may have begun already.
+            # The row became final before this call, so the next reply may have begun already.
             if (live := self._live.get(conversation)) and live.reply == reply:
                 del self._live[conversation]
             self._send(conversation, {"type": "done", "reply": reply})
+
+    def clear(self) -> None:
+        """Drop all replies and all subscriptions without telling anybody; tests begin with an empty hub."""
+        with self._lock:
+            self._live.clear()
+            self._watchers.clear()
 
     def _send(self, conversation: str, frame: Frame) -> None:
         for watcher in self._watchers.get(conversation, ()):
@@ -127,3 +146,57 @@ class Hub:
 
 
 hub = Hub()
+
+
+async def follow_reply(run: ReplyRun, interval: float, grace: float = 0.0) -> AsyncIterator[str]:
+    """Yield the new text of a reply until it ends, and "" after every `interval` seconds without new text.
+
+    Several requests may follow one reply. When the last one goes away, the reply is stopped: at once, or
+    after `grace` seconds in which the program may send its request again. Call it in an event loop.
+    """
+    loop = asyncio.get_running_loop()
+    watcher = Watcher(loop)
+    hub.watch(run.conversation, watcher)
+    run.followers += 1
+    sent = 0
+    try:
+        while not run.is_over:
+            try:
+                # Not asyncio.wait_for: before Python 3.12 a frame that arrives together with the cancellation
+                # makes it return the frame and drop the cancellation. The reply would never be stopped.
+                async with asyncio.timeout(interval):
+                    await watcher.frames.get()
+            except TimeoutError:
+                yield ""
+            text = run.text()
+            if len(text) > sent:
+                yield text[sent:]
+                sent = len(text)
+        if rest := run.text()[sent:]:
+            yield rest
+    finally:
+        run.followers -= 1
+        run.departures += 1
+        hub.unwatch(run.conversation, watcher)
+        if grace:
+            loop.call_later(grace, _stop_if_abandoned, run, run.departures)
+        else:
+            _stop_if_abandoned(run, run.departures)
+
+
+def expect_follower(run: ReplyRun, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+    """Stop the reply unless a request follows it within `seconds`; callable from any thread.
+
+    A program may close its connection before its request reaches `follow_reply`, which then never runs.
+    """
+    loop.call_soon_threadsafe(loop.call_later, seconds, _stop_if_abandoned, run, run.departures)
+
+
+def _stop_if_abandoned(run: ReplyRun, departures: int) -> None:
+    """Stop a reply that no request follows.
+
+    Do nothing if one has followed it since `departures` was counted.
+    """
+    if not run.is_over and not run.followers and run.departures == departures:
+        run.abandoned = True
+        run.stop.set()

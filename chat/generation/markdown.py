@@ -1,4 +1,4 @@
-"""Markdown to safe HTML: parsed with raw HTML off, highlighted, and cleaned with an allow-list (traps B2)."""
+"""Markdown to safe HTML: parsed without raw HTML, code highlighted, and cleaned with an allow-list."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 _FORMATTER = HtmlFormatter(nowrap=True)
-_LONGEST_HIGHLIGHT = 20_000  # characters; beyond it colouring costs more than it gives
-_LONGEST_REMEMBERED = 8_000
-# What CommonMark calls a line ending. str.splitlines() also breaks at form feeds and U+2028.
+_MAX_HIGHLIGHTED = 20_000  # characters; highlighting longer code takes too long
+_MAX_CACHED = 8_000  # characters of a message whose HTML is cached
+# A line as CommonMark defines it. str.splitlines() also splits at form feeds and U+2028.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)")
 _TAGS = {
     *(
@@ -52,9 +52,9 @@ _ATTRIBUTES = {
 }
 
 
-@lru_cache(maxsize=32)  # while a reply streams, its last code block is rendered again with each piece
+@lru_cache(maxsize=32)  # while a reply is written, its last code block is rendered again with each piece
 def _highlight(code: str, language: str, _attributes: str) -> str:
-    if not language or len(code) > _LONGEST_HIGHLIGHT:
+    if not language or len(code) > _MAX_HIGHLIGHTED:
         return html.escape(code)
     try:
         lexer = get_lexer_by_name(language, stripnl=False)
@@ -63,7 +63,7 @@ def _highlight(code: str, language: str, _attributes: str) -> str:
     return str(pygments_highlight(code, lexer, _FORMATTER))
 
 
-# js-default escapes raw HTML; commonmark and gfm-like would pass it through (traps B2, ran).
+# "js-default" escapes raw HTML; "commonmark" and "gfm-like" would pass it through.
 _PARSER = MarkdownIt(
     "js-default", {"highlight": _highlight, "linkify": False, "breaks": True, "typographer": False}
 )
@@ -84,10 +84,10 @@ def _render_tokens(tokens: Sequence[Token]) -> str:
     rendered = _PARSER.renderer.render(tokens, _PARSER.options, {})
     rendered = rendered.replace("<pre>", '<div class="highlight"><pre>').replace("</pre>", "</pre></div>")
     rendered = rendered.replace("<table>", '<div class="table"><table>').replace("</table>", "</table></div>")
-    return _clean(_aligned(rendered))
+    return _clean(_convert_alignment(rendered))
 
 
-def _aligned(rendered: str) -> str:
+def _convert_alignment(rendered: str) -> str:
     """Turn the inline alignment of table cells into classes: the page allows no inline style."""
     for side in ("left", "right", "center"):
         rendered = rendered.replace(f' style="text-align:{side}"', f' class="{side}"')
@@ -96,31 +96,31 @@ def _aligned(rendered: str) -> str:
 
 def to_html(text: str) -> str:
     """Return a whole text as safe HTML."""
-    return "\n".join(block for block in blocks(text))
+    return "\n".join(block for block in render_blocks(text))
 
 
-def blocks(text: str) -> list[str]:
+def render_blocks(text: str) -> list[str]:
     """Return each top-level block of a text as safe HTML of its own."""
     return [rendered for rendered, _ in _split(text)]
 
 
-def rendered(text: str) -> list[str]:
-    """Return `blocks` of a message that does not grow any more; those of the last pages are at hand."""
-    return list(_remembered(text)) if len(text) <= _LONGEST_REMEMBERED else blocks(text)
+def render_blocks_cached(text: str) -> list[str]:
+    """Return the HTML blocks of a finished message; recently rendered messages come from a cache."""
+    return list(_render_cached(text)) if len(text) <= _MAX_CACHED else render_blocks(text)
 
 
-# Some ten pages of messages, at most some 20 MB.
+# About ten pages of messages, at most about 20 MB.
 @lru_cache(maxsize=600)
-def _remembered(text: str) -> tuple[str, ...]:
-    return tuple(blocks(text))
+def _render_cached(text: str) -> tuple[str, ...]:
+    return tuple(render_blocks(text))
 
 
 def _split(text: str, environment: dict[str, object] | None = None) -> list[tuple[str, int]]:
     """Return (HTML, first line) of each top-level block."""
-    return [(_render_tokens(run), _first_line(run)) for run in _runs(text, environment)]
+    return [(_render_tokens(run), _first_line(run)) for run in _parse_blocks(text, environment)]
 
 
-def _runs(text: str, environment: dict[str, object] | None = None) -> list[list[Token]]:
+def _parse_blocks(text: str, environment: dict[str, object] | None = None) -> list[list[Token]]:
     """Return the tokens of each top-level block."""
     result: list[list[Token]] = []
     run: list[Token] = []
@@ -136,33 +136,36 @@ def _first_line(run: Sequence[Token]) -> int:
     return run[0].map[0] if run[0].map else 0
 
 
-_END_OF_A_PIECE = re.compile(r"</(?:p|li|h[1-6]|pre|blockquote|t[dhr])>|<br|<hr")
+_BLOCK_END = re.compile(r"</(?:p|li|h[1-6]|pre|blockquote|t[dhr])>|<br|<hr")
 
 
-def plain(text: str) -> str:
-    """Return a text as a reader sees it: its words without Markdown, each piece on a line of its own."""
-    apart = _END_OF_A_PIECE.sub(lambda m: f"\n{m[0]}", to_html(text))
+def to_plain_text(text: str) -> str:
+    """Return the visible words of a text without Markdown, each block and table cell on a line of its own."""
+    apart = _BLOCK_END.sub(lambda m: f"\n{m[0]}", to_html(text))
     return html.unescape(nh3.clean(apart, tags=set()))
 
 
 class BlockStream:
-    """A text that grows, as the blocks that `blocks` gives; settled ones are not rendered again."""
+    """A growing text as the blocks of `render_blocks`.
+
+    Blocks that can no longer change are not rendered again.
+    """
 
     def __init__(self) -> None:
         self.text = ""
         self.blocks: list[str] = []
-        self._settled = 0  # blocks that cannot change any more
-        self._offset = 0  # where the text of the first unsettled block begins
-        self._refers = False
+        self._settled = 0  # how many first blocks can no longer change
+        self._offset = 0  # the index of the first character of the first unsettled block
+        self._has_references = False
 
     def feed(self, piece: str) -> int | None:
-        """Take the next piece and return the index of the first block that changed, None when none did."""
+        """Append a piece and return the index of the first block that changed, None when none did."""
         self.text += piece
         environment: dict[str, object] = {}
         parts = _split(self.text[self._offset :], environment)
-        if environment.get("references") and not self._refers:
-            # "[a]: address" gives links to the whole text, before and after it: nothing settles any more.
-            self._refers, self._settled, self._offset = True, 0, 0
+        if environment.get("references") and not self._has_references:
+            # A link definition ("[a]: address") affects the whole text, so no block is settled any more.
+            self._has_references, self._settled, self._offset = True, 0, 0
             parts = _split(self.text)
         fresh = [rendered for rendered, _ in parts]
         old = self.blocks[self._settled :]
@@ -171,14 +174,14 @@ class BlockStream:
         )
         first = self._settled + changed if changed < max(len(old), len(fresh)) else None
         self.blocks[self._settled :] = fresh
-        if not self._refers and ("\n" in piece or "\r" in piece):
+        if not self._has_references and ("\n" in piece or "\r" in piece):
             self._settle()
         return first
 
     def _settle(self) -> None:
-        """Let go of the blocks that another one follows, in whole lines: "#" may yet become "#tag"."""
+        """Settle the blocks before the last one, judged by whole lines: "#" may still become "#tag"."""
         lines = _LINE.findall(self.text[self._offset :])
-        runs = _runs("".join(lines))
+        runs = _parse_blocks("".join(lines))
         if len(runs) > 1:
             self._offset += sum(map(len, lines[: _first_line(runs[-1])]))
             self._settled += len(runs) - 1

@@ -1,4 +1,4 @@
-"""What a program may ask of one reply besides its words."""
+"""Options that a program may set for one reply, and the filter that applies its stop texts."""
 
 from __future__ import annotations
 
@@ -7,36 +7,39 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How a reply is to be written; None is as on the page. `stop` are texts before which it ends."""
+class ReplyOptions:
+    """Options of one reply; None is the default of the page.
+
+    The reply ends before the first of the texts `stop`.
+    """
 
     max_tokens: int | None = None
     temperature: float | None = None
     stop: tuple[str, ...] = ()
 
 
-AS_USUAL = Options()
+DEFAULT_OPTIONS = ReplyOptions()
 
 
-class UntilStop:
-    """Pieces of text up to the first of some texts, which is left out itself.
+class StopTextFilter:
+    """Yields pieces of text up to the first stop text, which is left out.
 
-    What may be the beginning of one is held back until it is known not to be. `met` says afterwards whether
-    one was there; whoever writes the pieces has to be told to stop.
+    The beginning of a possible stop text is held back until the next pieces decide. `stop_found` tells
+    afterwards whether one was found; the caller then has to stop the model.
     """
 
     def __init__(self, pieces: Iterable[str], stop: tuple[str, ...]) -> None:
         self._pieces = pieces
         self._stop = tuple(text for text in stop if text)
-        self.met = False
+        self.stop_found = False
 
     def __iter__(self) -> Iterator[str]:
         held = ""
         for piece in self._pieces:
             held += piece
-            if places := [place for text in self._stop if (place := held.find(text)) >= 0]:
-                self.met = True
-                held = held[: min(places)]
+            if positions := [position for text in self._stop if (position := held.find(text)) >= 0]:
+                self.stop_found = True
+                held = held[: min(positions)]
                 break
             keep = max((_overlap(held, text) for text in self._stop), default=0)
             if len(held) > keep:
@@ -47,6 +50,6 @@ class UntilStop:
 
 
 def _overlap(text: str, stop: str) -> int:
-    """Return how many characters at the end of a text may be the beginning of a stop."""
+    """Return how many characters at the end of a text may be the beginning of a stop text."""
     longest = min(len(text), len(stop) - 1)
     return next((size for size in range(longest, 0, -1) if text.endswith(stop[:size])), 0)

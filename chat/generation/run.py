@@ -1,4 +1,7 @@
-"""The replies that this process is writing: begun, looked for, stopped and waited for (design §8)."""
+"""The replies that this process is writing: start, find, stop and await them. Callable from any thread.
+
+`reply_id` and `conversation_id` are UUIDs or their text. A `timeout` is in seconds.
+"""
 
 from __future__ import annotations
 
@@ -9,108 +12,113 @@ from typing import Any
 from chat.models import Message, MessageState
 
 from .hub import hub
-from .options import AS_USUAL, Options
-from .writing import End, Run, saved
+from .options import DEFAULT_OPTIONS, ReplyOptions
+from .reply_run import ReplyEnd, ReplyRun, save_reply_end
 
-_A_MOMENT = 0.02  # seconds
+_POLL_SECONDS = 0.02
 
 _lock = threading.Lock()
-_running: dict[str, Run] = {}
-_unsaved: dict[str, End] = {}
+_running: dict[str, ReplyRun] = {}
+_unsaved: dict[str, ReplyEnd] = {}
 
 
-def start(reply: Message, options: Options = AS_USUAL) -> Run:
-    """Begin to write a reply; returns at once. Call it after the transaction that made the row."""
-    run = Run(str(reply.pk), str(reply.conversation_id), options, _ended)
+def start(reply: Message, options: ReplyOptions = DEFAULT_OPTIONS) -> ReplyRun:
+    """Start a thread that writes a reply, and return at once; a reply that is being written is not started
+    again.
+
+    Call it after the transaction that created the row has been committed.
+    """
+    run = ReplyRun(str(reply.pk), str(reply.conversation_id), options, _handle_end)
     with _lock:
         if (begun := _running.get(run.reply)) is not None:
             return begun
-        hub.open(run.conversation, run.reply)
+        hub.begin_reply(run.conversation, run.reply)
         run.thread = threading.Thread(target=run.main, name=f"reply-{run.reply[:8]}", daemon=True)
-        # Under the lock: whoever finds it here may wait for its thread, which must have begun.
+        # Under the lock: a caller that finds the run may join its thread, so the thread must have been
+        # started.
         run.thread.start()
         _running[run.reply] = run
     return run
 
 
-def stop(reply_id: Any, patience: float = 0.0) -> bool:
-    """End a reply at once, keeping its text; False when it is not being written in this process.
+def stop(reply_id: Any, timeout: float = 0.0) -> bool:
+    """Stop a reply and keep its text; False when this process is not writing it.
 
-    Waits up to `patience` seconds until the text is saved and the conversation free for the next message.
+    Waits up to `timeout` until the text is saved and the conversation is free for the next message.
     """
-    if (run := writing(reply_id)) is None:
+    if (run := find_run(reply_id)) is None:
         return False
     run.stop.set()
-    if patience and run.thread is not None:
-        run.thread.join(patience)
+    if timeout and run.thread is not None:
+        run.thread.join(timeout)
     return True
 
 
-def writing(reply_id: Any) -> Run | None:
-    """Return the reply as this process is writing it, None when it does not."""
+def find_run(reply_id: Any) -> ReplyRun | None:
+    """Return the run of a reply, None when this process is not writing it."""
     with _lock:
         return _running.get(str(reply_id))
 
 
-def await_begin(reply: Message, patience: float = 1.0) -> Run | None:
-    """Return a reply as this process is writing it; None when it does not.
+def await_begin(reply: Message, timeout: float = 1.0) -> ReplyRun | None:
+    """Return the run of a reply; None when this process is not writing it.
 
-    Of one that another request has just made, and begins in a moment, the beginning is waited for.
+    Waits up to `timeout` for a reply whose row another request has created and whose run has not started yet.
     """
-    until = time.monotonic() + patience
-    while (run := writing(reply.pk)) is None and reply.state == MessageState.STREAMING:
-        if time.monotonic() > until:
+    deadline = time.monotonic() + timeout
+    while (run := find_run(reply.pk)) is None and reply.state == MessageState.STREAMING:
+        if time.monotonic() > deadline:
             return None
-        time.sleep(_A_MOMENT)
+        time.sleep(_POLL_SECONDS)
     return run
 
 
-def await_end(reply_id: Any, patience: float) -> None:
-    """Wait until a reply that this process writes has come to its end, but no longer than so many seconds."""
-    run = writing(reply_id)
+def await_end(reply_id: Any, timeout: float) -> None:
+    """Wait up to `timeout` until this process has written a reply to its end."""
+    run = find_run(reply_id)
     if run is not None and run.thread is not None:
-        run.thread.join(patience)
+        run.thread.join(timeout)
 
 
-def settle() -> None:
-    """Save the ends of replies that the database would not take when they came; whenever somebody looks.
+def save_unsaved_ends() -> None:
+    """Save the ends of replies that could not be saved when they ended, because the database was locked.
 
-    Until then such a reply counts as being written, and its conversation takes no other message.
+    Until then such a reply counts as being written, and its conversation accepts no other message.
     """
     with _lock:
         waiting = list(_unsaved.items())
     for key, end in waiting:
-        if saved(end):
+        if save_reply_end(end):
             with _lock:
                 _unsaved.pop(key, None)
 
 
-def stop_in(conversation_id: Any, patience: float = 0.0) -> None:
-    """End the reply that this process is writing in a conversation, as `stop` does."""
+def stop_in_conversation(conversation_id: Any, timeout: float = 0.0) -> None:
+    """Stop the reply that this process is writing in a conversation, as `stop` does."""
     with _lock:
         replies = [run.reply for run in _running.values() if run.conversation == str(conversation_id)]
     for reply in replies:
-        stop(reply, patience)
+        stop(reply, timeout)
 
 
-def running() -> int:
-    """Return how many replies are being written."""
+def count_running() -> int:
+    """Return how many replies this process is writing."""
     with _lock:
         return len(_running)
 
 
-def drain(timeout: float = 10.0) -> None:
-    """Stop all replies and wait until their text is saved; for the end of the process."""
+def stop_all(timeout: float = 10.0) -> None:
+    """Stop all replies and wait until their text is saved; called when the process ends."""
     with _lock:
         runs = list(_running.values())
     for run in runs:
-        run.closing = True
+        run.process_ends = True
         run.stop.set()
-    wait(timeout)
+    wait_all(timeout)
 
 
-def wait(timeout: float = 10.0) -> None:
-    """Wait until all replies that are being written have come to their end."""
+def wait_all(timeout: float = 10.0) -> None:
+    """Wait until all replies have ended; up to `timeout` for each."""
     with _lock:
         runs = list(_running.values())
     for run in runs:
@@ -118,10 +126,10 @@ def wait(timeout: float = 10.0) -> None:
             run.thread.join(timeout)
 
 
-def _ended(run: Run, unsaved: End | None) -> None:
+def _handle_end(run: ReplyRun, unsaved: ReplyEnd | None) -> None:
     with _lock:
         if unsaved is not None:
             _unsaved[run.reply] = unsaved
-        # Whoever sees that it is over finds its end, saved or here.
-        run.over = True
+        # Set last: a reader that sees `is_over` finds the end in the database or in `_unsaved`.
+        run.is_over = True
         _running.pop(run.reply, None)

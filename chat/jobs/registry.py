@@ -1,4 +1,4 @@
-"""Kinds of work and who does them."""
+"""Registers the handlers of job kinds, and the rules of when each kind runs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from django.utils import timezone
+
+from chat.actions import energy
+
 
 class Postpone(Exception):
-    """The job cannot begin yet: run it again at `until`; that is no failure."""
+    """Raised by a handler that cannot run now: the job runs again at `until` (aware wall clock).
+
+    It does not count as a failure.
+    """
 
     def __init__(self, until: datetime) -> None:
         super().__init__(f"postponed until {until.isoformat()}")
@@ -17,15 +24,16 @@ class Postpone(Exception):
 
 Handler = Callable[[dict[str, Any]], None]
 HANDLERS: dict[str, Handler] = {}
-# Work that may take a model's time has a thread of its own, so that a deadline never waits for it.
+# Kinds that never call a model: their thread is never blocked by a model call, so deadlines are met.
 QUICK: set[str] = set()
-# Work that may take it for a minute has another, so that a look at a message does not wait for it.
+# Kinds that may use the model for a minute: they have a thread of their own, so that extraction does not wait
+# for them.
 SLOW: set[str] = set()
-# Work that does not begin before the model is there.
+# Kinds that need a loaded model.
 MODEL: set[str] = set()
 
 
-# When work that comes again and again is next due; its rows have their kind as key.
+# Kinds that repeat, with the function that returns their next time. Their dedupe key is their kind.
 PERIODIC: dict[str, Callable[[datetime], datetime]] = {}
 
 
@@ -37,10 +45,11 @@ def handles(
     model: bool = True,
     again: Callable[[datetime], datetime] | None = None,
 ) -> Callable[[Handler], Handler]:
-    """Register a function as the handler of a kind of job; `quick` ones never call a model.
+    """Register a function as the handler of a kind of job.
 
-    Others wait until it is there, unless they say with `model` that they do not need it. With `again` the
-    work is periodic: it says when it is due next, given when it was done.
+    `quick`: it never calls a model and runs in a thread of its own. `slow`: it may take a minute.
+    `model=False`: it can run before a model is loaded. `again`: the kind is periodic; given the time of the
+    last run it returns the time of the next.
     """
 
     def register(handler: Handler) -> Handler:
@@ -56,3 +65,14 @@ def handles(
         return handler
 
     return register
+
+
+def wait_for_energy(unless: Callable[[], bool] = lambda: False) -> None:
+    """Raise Postpone while energy is low. Call it right before a model call at background priority.
+
+    `unless` is called only when energy is low; where it returns True, a user waits for the work and it runs
+    anyway.
+    """
+    until = energy.find_low_until(timezone.now())
+    if until is not None and not unless():
+        raise Postpone(until)

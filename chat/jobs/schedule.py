@@ -1,7 +1,7 @@
-"""Work that comes again by itself: every night at 03:00 local, and the sweeps of each half an hour.
+"""Periodic work: nightly work at 03:00 local time, and sweeps every 30 minutes. Also recovery after a crash.
 
-One row a kind, which stays while the work is done and is moved on to its next time after that: what downtime
-missed is caught up once, however often it was missed.
+Each periodic kind has one row, which stays while the job runs and then gets its next time. So what was missed
+while the program was not running is run once.
 """
 
 from __future__ import annotations
@@ -16,94 +16,119 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from chat.actions import archive, fading, idempotency, jobs, keeping
-from chat.actions.owners import settings_of, zone_in
-from chat.models import Fact, OwnerSettings
+from chat.actions import (
+    archive,
+    clock_repair,
+    conversation_deletion,
+    decay,
+    deletions,
+    idempotency,
+    importing,
+    jobs,
+    messages,
+)
+from chat.actions.owners import settings_of, time_zone_from
+from chat.models import Fact, OwnerSettings, User
 
 from .registry import PERIODIC
 
 logger = logging.getLogger(__name__)
 
-KIND = "nightly"
-HOUR = time(3)  # seed 000, "Daily 3am"
-EVERY = timedelta(minutes=30)  # seed 000, "Background Workflows"
+NIGHTLY = "nightly"
+HOUR = time(3)  # local time
+EVERY = timedelta(minutes=30)  # between two sweeps
 
 
 def next_night(now: datetime, zone: ZoneInfo) -> datetime:
-    """Return the next 03:00 of that zone after `now`; where the clocks leave it out, the moment they do.
+    """Return the next 03:00 in that zone after `now`.
 
-    Of an hour that comes twice it is the first.
+    Where a clock change skips 03:00, the moment of the change; where 03:00 happens twice, the first.
     """
     local = timezone.localtime(now, zone)
     days = 0 if local.time() < HOUR else 1
     return datetime.combine(local.date() + timedelta(days), HOUR, tzinfo=zone)
 
 
-def next_of_all(now: datetime) -> datetime:
-    """Return when it is 03:00 next for anybody: the zones of all owners, and UTC where there are none."""
-    chosen = OwnerSettings.objects.filter(owner__in=owners())
-    zones = {zone_in(settings) for settings in chosen} or {ZoneInfo("UTC")}
+def next_night_of_any_owner(now: datetime) -> datetime:
+    """Return the next 03:00 in the time zone of any owner, or in UTC where there is no owner."""
+    chosen = OwnerSettings.objects.filter(owner__in=find_owners())
+    zones = {time_zone_from(settings) for settings in chosen} or {ZoneInfo("UTC")}
     return min(next_night(now, zone) for zone in zones).astimezone(ZoneInfo("UTC"))
 
 
-def half_an_hour_later(now: datetime) -> datetime:
-    """Return when a sweep is due that was made now."""
+def next_sweep(now: datetime) -> datetime:
+    """Return when a sweep that ran now runs again."""
     return now + EVERY
 
 
-def plan(now: datetime) -> None:
-    """Ask for all of it, at once: what downtime missed is caught up and the rest finds nothing to do.
+def enqueue_all(now: datetime) -> None:
+    """Enqueue all periodic kinds at once: missed work is caught up, and the other kinds find nothing to do.
 
-    The rows are made again at each start, so that neither a crash nor a cancellation loses one for good.
+    Called at each start, so that a lost row is created again.
     """
     with transaction.atomic():
         for kind in PERIODIC:
             jobs.enqueue(kind, {}, key=kind, run_after=now)
 
 
-def ensure(now: datetime) -> None:
-    """Make the rows that are missing; those that are there keep their time."""
+def enqueue_missing(now: datetime) -> None:
+    """Enqueue the periodic kinds that have no row; existing rows keep their time."""
     with transaction.atomic():
-        there = jobs.known_keys(PERIODIC)
+        there = jobs.find_open_keys(PERIODIC)
         for kind in PERIODIC.keys() - there:
             jobs.enqueue(kind, {}, key=kind, run_after=now)
 
 
-def tonight(now: datetime) -> None:
-    """Do the night's work for each owner; what was done on this day of theirs already is not done again.
+def run_nightly(now: datetime) -> None:
+    """Run the nightly work of each owner. Work that was done for the owner's local day is not repeated.
 
-    One owner's failure keeps no other from theirs; it is raised at the end, so that the job is tried again.
+    The failure of one owner's work does not stop the others; it is raised at the end, so that the job is
+    tried again.
     """
-    idempotency.sweep(now)
+    idempotency.delete_expired(now)
     failure: Exception | None = None
-    for owner in owners():
+    for owner in find_owners():
         chosen = settings_of(owner.pk)
         try:
-            work(owner, now, zone_in(chosen))
-            prune(owner, now, chosen.prune_after)
+            decay_and_purge(owner, now, time_zone_from(chosen))
+            prune_conversations(owner, now, chosen.prune_after)
         except Exception as error:
-            logger.exception("the night's work failed", extra={"owner": owner.pk})
+            logger.exception("the nightly work failed", extra={"owner": owner.pk})
             failure = error
     if failure is not None:
         raise failure
 
 
-def work(owner: Any, now: datetime, zone: ZoneInfo) -> tuple[fading.Faded, int]:
-    """Fade one owner's facts and empty their archive; returns what faded and how many were removed."""
-    faded = fading.fade(owner, timezone.localtime(now, zone).date())
-    return faded, archive.purge(owner, now)
+def decay_and_purge(owner: User, now: datetime, zone: ZoneInfo) -> tuple[decay.DecayResult, int]:
+    """Run one owner's decay and empty their archive; return the decay and the number of removed facts."""
+    faded = decay.apply_decay(owner, timezone.localtime(now, zone).date())
+    return faded, archive.purge_archive(owner, now)
 
 
-def prune(owner: Any, now: datetime, days: int) -> int:
-    """Delete the conversations in which the owner wrote nothing for so many days; 0 keeps them all.
+def prune_conversations(owner: User, now: datetime, days: int) -> int:
+    """Delete conversations without a message of the owner for so many days; return their number. 0 days keeps
+    all.
 
-    Returns how many. Pinned ones stay, and those with a flagged message.
+    Pinned conversations and those with a flagged message are kept.
     """
-    return keeping.prune(owner, now - timedelta(days=days)) if days else 0
+    return conversation_deletion.prune_conversations(owner, now - timedelta(days=days)) if days else 0
 
 
-def owners() -> Any:
-    """Return everybody for whom there may be something to do at night."""
+def find_owners() -> Any:
+    """Return the owners for whom there may be nightly work."""
     known = Fact.objects.order_by().values("owner").distinct()
     pruning = OwnerSettings.objects.filter(prune_after__gt=0).values("owner")
     return get_user_model().objects.filter(Q(pk__in=known) | Q(pk__in=pruning))
+
+
+def recover(now: datetime) -> None:
+    """Repair what a killed process left: unfinished replies and imports, leases of jobs, deadlines that have
+    passed.
+
+    Only the process that holds the engine's lock may call it.
+    """
+    messages.stop_stale_replies()
+    jobs.release_leases(now)
+    clock_repair.repair_timestamps(now)
+    deletions.finish_overdue_deletions(now)
+    importing.remove_abandoned_imports()

@@ -1,4 +1,13 @@
-"""One thread that owns the llama.cpp context; everybody else queues in lanes (design §4)."""
+"""The engine: one thread that owns the llama.cpp contexts and serves requests by the priority of their lane.
+
+llama.cpp aborts the process when two threads use one context, so every other thread queues a request here.
+The conversations and the background prompts have a context each, and still share this thread: two contexts
+that compute at once would compete for the same cores and slow each other down. (The `threads` of `llm.native`
+are those with which llama.cpp computes one batch.)
+
+A request of a higher lane pre-empts the running one at its next token, or inside a batch through the abort
+flag; the pre-empted request goes on later with all that it has generated.
+"""
 
 from __future__ import annotations
 
@@ -10,49 +19,55 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from chat.errors import ModelNotReady, PromptTooLong, ProviderError, reason_of
+
 from . import meter
-from .cache import PrefixCache
+from .fixed_prompt_store import FixedPromptStore
 from .native import Native
-from .parking import ParkingLot
-from .sampler import Sampler, Sampling
-from .slots import Slot
-from .types import Finish, Lane, ModelNotReady, PromptTooLong, ProviderError, StopFlag, Usage
+from .prefix_cache import PrefixCache, Slot
+from .sampler import Sampler
+from .state_cache import StateCache
+from .types import Finish, GenerationOptions, Lane, StopFlag, Usage
 
 logger = logging.getLogger(__name__)
 
-# Extraction, consolidation, summaries and app memories each keep a prefix of their own.
+# Extraction, consolidation, summaries and app memories each keep a cached prefix of their own.
 BACKGROUND_SEQUENCES = 4
 _ticket = itertools.count()
 
 
 @dataclass(eq=False)
-class Request:
-    """One call on its way through the engine; survives pre-emption with all it has generated."""
+class EngineRequest:
+    """One call in the engine. Iterate over it for the bytes of each token; ends with the finish set.
+
+    `background` selects the context of background prompts. A `fixed` request evaluates the beginning of all
+    prompts of one kind: its state is read from the store where that has it and written there otherwise, and
+    its work does not count against the background budget. `submitted_monotonic` is in seconds of the
+    monotonic clock.
+    """
 
     tokens: list[int]
-    slot: str
-    lane: Lane
-    max_tokens: int
-    sampling: Sampling
-    grammar: str | None = None
-    stop: StopFlag = field(default_factory=StopFlag)
+    options: GenerationOptions
     background: bool = False
-    # Takes no energy.
-    free: bool = False
+    fixed: bool = False
+    stop: StopFlag = field(init=False)
     pieces: queue.SimpleQueue[bytes | Exception | None] = field(default_factory=queue.SimpleQueue)
     generated: list[int] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     finish: Finish = "stop"
     ticket: int = field(default_factory=lambda: next(_ticket))
-    submitted: float = field(default_factory=time.monotonic)
+    submitted_monotonic: float = field(default_factory=time.monotonic)
     sampler: Sampler | None = None
 
+    def __post_init__(self) -> None:
+        self.stop = self.options.stop or StopFlag()
+
     def sequence(self) -> list[int]:
-        """Return all that must be in the cache before the next token can be drawn."""
+        """Return all tokens that must be evaluated before the next one can be sampled."""
         return self.tokens + self.generated
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the bytes of each token as it comes; raises what went wrong in the engine."""
+        """Yield the bytes of each token as it comes; raises ProviderError."""
         while (item := self.pieces.get()) is not None:
             if isinstance(item, Exception):
                 raise item
@@ -60,54 +75,59 @@ class Request:
 
 
 class Interrupted(Exception):
-    """The running request must give way, or was stopped."""
+    """The running request must yield to a higher lane, or was stopped."""
 
 
 class Engine:
-    """Runs one request at a time; a higher lane takes over at the next token or inside a prompt."""
+    """Serves one request at a time. Methods without a leading underscore are callable from any thread.
+
+    `build` loads the model in the engine's thread. `on_error` is called there when that fails.
+    """
 
     def __init__(
         self,
         build: Callable[[], Native],
         *,
         background_cells: int,
-        lot: ParkingLot,
+        state_cache: StateCache,
         on_error: Callable[[Exception], None],
+        fixed_prompts: FixedPromptStore | None = None,
     ) -> None:
         self._build = build
-        self._lot = lot
+        self._state_cache = state_cache
+        self._fixed_prompts = fixed_prompts
         self._background_cells = background_cells
         self._on_error = on_error
         self._wake = threading.Condition()
-        self._waiting: list[Request] = []
+        self._waiting: list[EngineRequest] = []
         self._to_forget: set[str] = set()
         self._keep: Mapping[str, Sequence[int]] | None = None
-        self._running: Request | None = None
+        self._running: EngineRequest | None = None
         self._closed = False
         self.native: Native | None = None
         self._caches: dict[bool, PrefixCache] = {}
         self.ready = threading.Event()
-        self.idle_since = time.monotonic()
+        self.idle_since_monotonic = time.monotonic()
         self._thread = threading.Thread(target=self._main, name="engine", daemon=True)
 
     def start(self) -> None:
-        """Begin to load the model in the engine's own thread."""
+        """Start the engine's thread, which loads the model."""
         self._thread.start()
 
-    def submit(self, request: Request) -> Request:
-        """Queue a request from any thread; a lower lane that is running gives way at once."""
+    def submit(self, request: EngineRequest) -> EngineRequest:
+        """Queue a request; a running one of a lower lane is aborted. Raises ModelNotReady after `close`."""
         with self._wake:
             if self._closed:
-                raise ModelNotReady("The model has been shut down.")
+                raise ModelNotReady("model-closed")
             self._waiting.append(request)
             running = self._running
-            if running and request.lane < running.lane and self.native:
+            if running and request.options.lane < running.options.lane and self.native:
                 self.native.set_abort(True)
             self._wake.notify()
         return request
 
-    def stop(self, request: Request) -> None:
-        """Make a request look at its stop flag at the next graph node; it keeps what it has written."""
+    def stop(self, request: EngineRequest) -> None:
+        """Make a request check its stop flag at the next graph node; its text so far is kept."""
         with self._wake:
             if self._running is request and self.native:
                 self.native.set_abort(True)
@@ -119,9 +139,9 @@ class Engine:
             self._end(request, None)
 
     def forget(self, slots: Collection[str], keep: Mapping[str, Sequence[int]]) -> None:
-        """Have these slots dropped, and all background slots cut back to the tokens in `keep`; any thread.
+        """Delete these slots' prefixes, and truncate all background slots to the tokens in `keep`.
 
-        It happens between two requests; a slot whose request waits to go on is dropped after that.
+        Done between two requests; a slot with a waiting request is deleted after that request.
         """
         with self._wake:
             self._to_forget.update(slots)
@@ -129,13 +149,13 @@ class Engine:
             self._wake.notify()
 
     def idle_seconds(self) -> float:
-        """Return for how long the engine has had nothing to do; 0 while it works."""
+        """Return how many seconds the engine has been idle; 0 while it works."""
         with self._wake:
             busy = self._running is not None or bool(self._waiting)
-        return 0.0 if busy else time.monotonic() - self.idle_since
+        return 0.0 if busy else time.monotonic() - self.idle_since_monotonic
 
     def close(self) -> None:
-        """Finish the token at hand, fail what waits and free the model."""
+        """Finish the current token, fail the waiting requests and free the model; waits up to 10 s."""
         with self._wake:
             self._closed = True
             if self.native:
@@ -145,7 +165,7 @@ class Engine:
 
     def _loaded(self) -> Native:
         if self.native is None:
-            raise ModelNotReady("The model is still loading.")
+            raise ModelNotReady("model-still-loading")
         return self.native
 
     # -- the engine thread ----------------------------------------------------------------------------------
@@ -153,64 +173,64 @@ class Engine:
     def _main(self) -> None:
         try:
             self.native = self._build()
-            # Attention runs over all used cells of a context, whoever's they are: the long prefixes of
-            # background prompts beside a conversation made its tokens up to a fifth slower (measured).
-            apart = self.native.sibling(self._background_cells, sequences=BACKGROUND_SEQUENCES)
-            self._caches = {False: PrefixCache(self.native, self._lot), True: PrefixCache(apart)}
-        except Exception as error:  # the state of the model is shown to the user, whatever went wrong
+            # A context of its own for background prompts: attention runs over all used cells of a context,
+            # and their long prefixes made the tokens of a conversation up to 20 % slower (measured).
+            background = self.native.sibling(self._background_cells, sequences=BACKGROUND_SEQUENCES)
+            self._caches = {False: PrefixCache(self.native, self._state_cache), True: PrefixCache(background)}
+        except Exception as error:  # whatever the error, the user must see that the model failed to load
             logger.exception("the model could not be loaded")
             with self._wake:
                 self._closed = True
                 failed, self._waiting = self._waiting, []
             self._on_error(error)
             for request in failed:
-                self._end(request, ModelNotReady(str(error)))
+                self._end(request, ModelNotReady(reason_of(error)))
             return
         self.ready.set()
         while (current := self._next()) is not None:
             self._serve(current)
         for request in self._waiting:
-            self._end(request, ModelNotReady("The model has been shut down."))
-        self._lot.close()
+            self._end(request, ModelNotReady("model-closed"))
+        self._state_cache.close()
         for cache in reversed(self._caches.values()):
             cache.native.close()
 
-    def _next(self) -> Request | None:
+    def _next(self) -> EngineRequest | None:
         with self._wake:
-            self._drop_forgotten()
-        # Without the lock, at which whoever submits or stops something would wait for the disk.
-        self._lot.settle(self._is_wanted)
+            self._delete_forgotten()
+        # Outside the lock: `submit` and `stop` must not wait for the disk.
+        self._state_cache.shrink_to_budget(self._has_work)
         with self._wake:
-            self._drop_forgotten()
+            self._delete_forgotten()
             while not self._waiting and not self._closed:
                 self._wake.wait()
-                self._drop_forgotten()
+                self._delete_forgotten()
             if self._closed:
                 return None
-            request = min(self._waiting, key=lambda r: (r.lane, r.ticket))
+            request = min(self._waiting, key=lambda r: (r.options.lane, r.ticket))
             self._waiting.remove(request)
             self._running = request
             self._loaded().set_abort(request.stop.is_set())
             return request
 
-    def _is_wanted(self) -> bool:
+    def _has_work(self) -> bool:
         with self._wake:
             return self._closed or bool(self._waiting)
 
-    def _drop_forgotten(self) -> None:
-        """Drop the prefixes that are to be forgotten, but for those that a waiting request goes on with."""
-        busy = {request.slot for request in self._waiting}
+    def _delete_forgotten(self) -> None:
+        """Delete the prefixes that `forget` named, except those of waiting requests. Needs the lock."""
+        busy = {request.options.slot for request in self._waiting}
         for name in self._to_forget - busy:
             self._caches[False].forget(name)
         self._to_forget &= busy
         if self._keep is not None:
-            apart = self._caches[True]
-            names = {slot.name for slot in apart.table if slot.name is not None}
+            background = self._caches[True]
+            names = {slot.name for slot in background.table if slot.name is not None}
             for name in names - busy:
-                apart.forget(name, self._keep.get(name, ()))
+                background.forget(name, self._keep.get(name, ()))
             self._keep = self._keep if names & busy else None
 
-    def _serve(self, request: Request) -> None:
+    def _serve(self, request: EngineRequest) -> None:
         error: Exception | None = None
         done = True
         began = time.monotonic()
@@ -221,65 +241,73 @@ class Engine:
             request.finish = "cancelled"
         except ProviderError as problem:
             error = problem
-        except Exception as problem:  # a bug must fail one request, not the thread that everybody needs
+        except Exception as problem:  # a bug must fail one request, not the engine's thread
             logger.exception("a request failed in the engine")
-            error = ProviderError(f"The model's engine failed ({type(problem).__name__}).")
-        # A try that had to give way has taken its time too.
-        _account(request, time.monotonic() - began)
+            error = ProviderError("engine-failed", what=type(problem).__name__)
+        # Pre-empted work counts too.
+        _record_work(request, time.monotonic() - began)
         with self._wake:
             self._running = None
-            self.idle_since = time.monotonic()
+            self.idle_since_monotonic = time.monotonic()
             if not done:
                 self._waiting.append(request)
         if done:
             self._end(request, error)
 
-    def _end(self, request: Request, error: Exception | None) -> None:
+    def _end(self, request: EngineRequest, error: Exception | None) -> None:
         if request.sampler:
             request.sampler.close()
-        request.usage.seconds = time.monotonic() - request.submitted
+        request.usage.seconds = time.monotonic() - request.submitted_monotonic
         request.pieces.put(error)
 
-    def _must_yield(self, request: Request) -> bool:
+    def _must_yield(self, request: EngineRequest) -> bool:
         with self._wake:
-            return request.stop.is_set() or self._closed or any(r.lane < request.lane for r in self._waiting)
+            return (
+                request.stop.is_set()
+                or self._closed
+                or any(r.options.lane < request.options.lane for r in self._waiting)
+            )
 
-    def _work(self, request: Request) -> None:
+    def _work(self, request: EngineRequest) -> None:
         cache = self._caches[request.background]
-        native = cache.native
+        native, options = cache.native, request.options
         request.finish = "stop"
-        if len(request.tokens) + request.max_tokens > native.cells or not request.tokens:
-            raise PromptTooLong("This conversation is longer than the model's window.")
-        request.sampler = request.sampler or Sampler(native, request.sampling, request.grammar)
-        slot = cache.acquire(request.slot, request.sequence())
+        if len(request.tokens) + options.max_tokens > native.cells or not request.tokens:
+            raise PromptTooLong("conversation-too-long")
+        request.sampler = request.sampler or Sampler(native, options.temperature, options.grammar)
+        slot = cache.acquire(options.slot, request.sequence())
+        store = self._fixed_prompts if request.fixed else None
+        restored = store is not None and cache.restore_fixed(slot, request.tokens, store)
         if request.usage.prompt_tokens == 0:
             request.usage.prompt_tokens = len(request.tokens)
             request.usage.cached_tokens = min(len(slot.tokens), len(request.tokens))
-        self._fill(request, cache, slot)
-        while len(request.generated) < request.max_tokens:
+        self._evaluate(request, cache, slot)
+        if store is not None and not restored:
+            store.save(slot.tokens, native.save(slot.sequence))
+        while len(request.generated) < options.max_tokens:
             token = request.sampler.sample()
             if native.is_end(token):
                 return
             request.generated.append(token)
             request.usage.completion_tokens += 1
             if request.usage.first_token_seconds is None:
-                request.usage.first_token_seconds = time.monotonic() - request.submitted
+                request.usage.first_token_seconds = time.monotonic() - request.submitted_monotonic
             request.pieces.put(native.piece(token))
-            self._fill(request, cache, slot)
+            self._evaluate(request, cache, slot)
         request.finish = "length"
 
-    def _fill(self, request: Request, cache: PrefixCache, slot: Slot) -> None:
-        """Evaluate what the slot lacks; raises Interrupted between batches, at tokens and inside a batch."""
+    def _evaluate(self, request: EngineRequest, cache: PrefixCache, slot: Slot) -> None:
+        """Evaluate the tokens that the slot lacks; raises Interrupted between batches and inside a batch."""
         wanted = request.sequence()
         while len(slot.tokens) < len(wanted):
             if self._must_yield(request):
                 raise Interrupted
-            cache.read_more(slot, wanted)
+            cache.evaluate_batch(slot, wanted)
         if self._must_yield(request):
             raise Interrupted
 
 
-def _account(request: Request, seconds: float) -> None:
-    request.usage.worked += seconds
-    if request.lane is Lane.BACKGROUND and not request.free:
+def _record_work(request: EngineRequest, seconds: float) -> None:
+    request.usage.worked_seconds += seconds
+    if request.options.lane is Lane.BACKGROUND and not request.fixed:
         meter.background.add(seconds)

@@ -1,4 +1,4 @@
-"""The default provider: llama.cpp in this process, behind the one engine thread."""
+"""The default provider: llama.cpp in this process, used through the engine's thread."""
 
 from __future__ import annotations
 
@@ -10,33 +10,24 @@ from pathlib import Path
 
 import psutil
 
-from .engine import Engine, Request
-from .native import Native
-from .parking import ParkingLot
-from .sampler import Sampling
-from .template import ChatTemplate
-from .types import (
-    Completion,
-    Finish,
-    Lane,
-    ModelNotReady,
-    PromptTooLong,
-    ProviderError,
-    StopFlag,
-    Turn,
-    Unfinished,
-    Usage,
-)
+from chat.errors import ModelNotReady, PromptTooLong, ProviderError, Unfinished
 
-# Seats in the chat's context: the conversation that is being written and what is prepared beside it.
+from .engine import Engine, EngineRequest
+from .fixed_prompt_store import FixedPromptStore
+from .native import LIBRARY_VERSION, Native
+from .state_cache import StateCache
+from .template import ChatTemplate
+from .types import Completion, Finish, GenerationOptions, Turn, Usage
+
+# Sequences in the context of conversations: the one that is being written, and prompts evaluated in advance.
 SEQUENCES = 4
-# Cells beside two windows of conversation, for the background prompts (design §4).
+# Cells of the context of background prompts; the context of conversations has two windows.
 BACKGROUND_CELLS = 4096
 _GIB = 1024**3
 
 
 def default_window() -> int:
-    """Return the window in tokens: 8,192, or 4,096 on machines under 8 GiB (design §4)."""
+    """Return the window in tokens: 8,192, or 4,096 on machines with less than 7.5 GiB of memory."""
     return 8192 if psutil.virtual_memory().total >= 7.5 * _GIB else 4096
 
 
@@ -47,15 +38,15 @@ def default_threads() -> int:
 
 
 class LlamaStream:
-    """Text of one reply as it is written, a whole character at a time."""
+    """The text of one reply, in whole characters. Its token ids are remembered at the end."""
 
-    def __init__(self, request: Request, remember: Callable[[str, list[int]], None]) -> None:
+    def __init__(self, request: EngineRequest, remember: Callable[[str, list[int]], None]) -> None:
         self._request = request
         self._remember = remember
 
     @property
     def usage(self) -> Usage:
-        """Return what the reply has cost so far."""
+        """Return the cost of the reply so far."""
         return self._request.usage
 
     @property
@@ -74,10 +65,11 @@ class LlamaStream:
 
 
 class LlamaProvider:
-    """A GGUF model on this machine. Methods block; call them from worker threads.
+    """A GGUF model on this machine. `window` is in tokens.
 
-    `first` is called with the model's file in the engine's thread before it is loaded; what it raises is why
-    the model cannot be.
+    `before_load` is called with the model's file in the engine's thread before the file is loaded; an
+    exception that it raises is passed to `on_error` as the reason why there is no model. States of fixed
+    prompts are stored in `fixed_prompts_folder`; without a folder they are not.
     """
 
     remote = False
@@ -90,28 +82,36 @@ class LlamaProvider:
         window: int,
         threads: int,
         on_error: Callable[[Exception], None],
-        lot: ParkingLot | None = None,
-        first: Callable[[Path], None] | None = None,
+        state_cache: StateCache | None = None,
+        before_load: Callable[[Path], None] | None = None,
+        fixed_prompts_folder: Path | None = None,
     ) -> None:
         self.name = name
         self.source = path, window
         self.context_window = self._longest = window
         self._native: Native | None = None
         self._template: ChatTemplate | None = None
-        build = partial(self._build, path, window, threads, first)
+        build = partial(self._build, path, window, threads, before_load)
         self.engine = Engine(
             build,
             background_cells=BACKGROUND_CELLS,
-            lot=lot or ParkingLot(0),
+            state_cache=state_cache or StateCache(0),
             on_error=on_error,
+            fixed_prompts=(
+                FixedPromptStore(fixed_prompts_folder, path, LIBRARY_VERSION)
+                if fixed_prompts_folder is not None
+                else None
+            ),
         )
 
-    def _build(self, path: Path, window: int, threads: int, first: Callable[[Path], None] | None) -> Native:
-        if first is not None:
-            first(path)
+    def _build(
+        self, path: Path, window: int, threads: int, before_load: Callable[[Path], None] | None
+    ) -> Native:
+        if before_load is not None:
+            before_load(path)
         native = Native(path, cells=2 * window, sequences=SEQUENCES, threads=threads)
         self.context_window = min(window, native.trained_context)
-        # A background prompt may be longer than a small window, none longer than the model was trained on.
+        # A background prompt may exceed a small window, but not the context that the model was trained with.
         self._longest = min(max(window, BACKGROUND_CELLS), native.trained_context)
         self._template = ChatTemplate(native)
         self._native = native
@@ -119,95 +119,81 @@ class LlamaProvider:
 
     def _loaded(self) -> tuple[Native, ChatTemplate]:
         if self._native is None or self._template is None:
-            raise ModelNotReady("The model is still loading.")
+            raise ModelNotReady("model-still-loading")
         return self._native, self._template
 
     def count_tokens(self, turns: Sequence[Turn]) -> int:
-        """Return the prompt's length in tokens, by the model's own tokenizer and template."""
+        """Return the length of a prompt in tokens, counted with the model's tokenizer and chat template."""
         return len(self._loaded()[1].tokens(turns))
 
     def count_text(self, text: str) -> int:
         """Return the length of a piece of text in tokens."""
         return self._loaded()[0].count(text)
 
-    def stream(
-        self,
-        turns: Sequence[Turn],
-        *,
-        slot: str,
-        lane: Lane = Lane.CHAT,
-        max_tokens: int = 1024,
-        temperature: float = 0.7,
-        stop: StopFlag | None = None,
-    ) -> LlamaStream:
-        """Begin an answer that continues the slot's cached prefix."""
-        request = self._submit(turns, slot, lane, max_tokens, Sampling(temperature), None, stop)
+    def stream(self, turns: Sequence[Turn], options: GenerationOptions) -> LlamaStream:
+        """Begin a reply that continues the slot's cached prefix."""
+        request = self._submit(turns, options)
         return LlamaStream(request, self._loaded()[1].remember_reply)
 
-    def complete(
-        self,
-        turns: Sequence[Turn],
-        *,
-        slot: str,
-        lane: Lane = Lane.BACKGROUND,
-        max_tokens: int = 256,
-        grammar: str | None = None,
-        stop: StopFlag | None = None,
-    ) -> Completion:
-        """Return a whole answer at temperature 0; among the background prompts. Raises Unfinished."""
-        request = self._submit(turns, slot, lane, max_tokens, Sampling(), grammar, stop, background=True)
-        text = _read(request).decode(errors="replace")
+    def complete(self, turns: Sequence[Turn], options: GenerationOptions) -> Completion:
+        """Return a whole answer, generated in the context of background prompts; raises Unfinished."""
+        request = self._submit(turns, options, background=True)
+        text = _read_all(request).decode(errors="replace")
         return Completion(text, request.finish, request.usage)
 
-    def warm(
-        self, turns: Sequence[Turn], *, slot: str, background: bool = False, starting: bool = False
-    ) -> Usage:
-        """Read a prompt into its slot while nothing else is wanted, wait for it and return what it cost.
+    def prefill(self, turns: Sequence[Turn], *, slot: str) -> Usage:
+        """Evaluate a prompt into a slot in the background lane, wait for it, and return its cost."""
+        request = self._submit(turns, GenerationOptions(slot=slot, max_tokens=0))
+        _read_all(request)
+        return request.usage
 
-        What is read as part of `starting` takes no energy.
+    def prefill_fixed(self, turns: Sequence[Turn], *, slot: str, background: bool = False) -> Usage:
+        """Evaluate the beginning that all prompts of one kind share, or load its saved state from the store.
+
+        It must contain nothing that a user wrote, because the store keeps it. `background` selects the
+        context of background prompts. The work does not count against the background budget. Waits for the
+        end and returns the cost.
         """
-        request = self._submit(
-            turns, slot, Lane.BACKGROUND, 0, Sampling(), None, None, background=background, free=starting
-        )
-        _read(request)
+        options = GenerationOptions(slot=slot, max_tokens=0)
+        request = self._submit(turns, options, background=background, fixed=True)
+        _read_all(request)
         return request.usage
 
     def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
-        """Drop what is cached of these slots and, but for the prompts in `keep`, of all background slots."""
+        """Delete the cached prefixes of these slots, and of all background slots except the prompts in
+        `keep`.
+        """
         template = self._loaded()[1]
-        template.forget()
+        template.forget_prompts()
         self.engine.forget(slots, {slot: template.tokens(turns) for slot, turns in keep.items()})
 
     def _submit(
         self,
         turns: Sequence[Turn],
-        slot: str,
-        lane: Lane,
-        max_tokens: int,
-        sampling: Sampling,
-        grammar: str | None,
-        stop: StopFlag | None,
+        options: GenerationOptions,
         *,
         background: bool = False,
-        free: bool = False,
-    ) -> Request:
+        fixed: bool = False,
+    ) -> EngineRequest:
         tokens = self._loaded()[1].tokens(turns)
-        if len(tokens) + max_tokens > self._longest:
-            raise PromptTooLong("This conversation is longer than the model's window.")
-        request = Request(tokens, slot, lane, max_tokens, sampling, grammar, background=background, free=free)
-        request.stop = stop if stop is not None else request.stop
+        if len(tokens) + options.max_tokens > self._longest:
+            raise PromptTooLong("conversation-too-long")
+        request = EngineRequest(tokens, options, background=background, fixed=fixed)
         request.stop.on_set(partial(self.engine.stop, request))
         return self.engine.submit(request)
 
     def close(self) -> None:
-        """Stop the engine and free the model; who asks for it from now on is told that it is not there."""
-        # First: a tokenizer that is used after its model was freed takes the process with it.
+        """Stop the engine and free the model; later calls raise ModelNotReady."""
+        # First: using the tokenizer after the model was freed would crash the process.
         self._native = self._template = None
         self.engine.close()
 
 
-def _read(request: Request) -> bytes:
-    """Return all bytes of an answer, and raise Unfinished for half of one; failures carry what was spent."""
+def _read_all(request: EngineRequest) -> bytes:
+    """Return all bytes of an answer.
+
+    Raises Unfinished for a partial one; a ProviderError carries the usage.
+    """
     try:
         answer = b"".join(request)
     except ProviderError as problem:

@@ -1,7 +1,7 @@
-"""A model and one context with many sequences; `sampler` and this are all that touches llama.cpp.
+"""A loaded model and a context with several sequences. Only this module and `sampler` call llama.cpp.
 
-Everything on `Native` that touches the context belongs to the engine thread; `tokenize`, `piece` and the
-other vocabulary reads are safe from any thread.
+Methods that use the context belong to the engine thread; those that read the vocabulary, such as `tokenize`
+and `piece`, are callable from any thread.
 """
 
 from __future__ import annotations
@@ -16,23 +16,27 @@ from typing import Any
 
 import numpy as np
 
-# Measured on two cores: by OpenMP's default, threads spin for milliseconds at each of some 800 barriers a
-# token, so that any other busy program (a browser, say) slows writing up to twentyfold. A short spin keeps
-# half the speed then and costs nothing when idle. libgomp reads this once, when it is loaded.
+# With OpenMP's default, threads spin for milliseconds at each of about 800 barriers a token, so that another
+# busy program, such as a browser, slows generation down up to twentyfold (measured on two cores). With this
+# short spin half the speed remains, at no cost on an idle machine. libgomp reads the variable once, when it
+# is loaded.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 import llama_cpp as lib
 
-from .types import ProviderError
+from chat.errors import ProviderError
 
-# `lib` is taken from here and nowhere else: it must be loaded after the line above.
-__all__ = ["ABORTED", "BATCH", "NO_CELLS", "Native", "lib"]
+# Import `lib` from here only: llama_cpp must be loaded after the variable is set.
+__all__ = ["ABORTED", "BATCH", "LIBRARY_VERSION", "NO_CELLS", "Native", "lib"]
+
+# Saved states are valid for the llama.cpp of this version only.
+LIBRARY_VERSION: str = lib.__version__
 
 logger = logging.getLogger(__name__)
 
 ABORTED = 2
 NO_CELLS = 1
-# Tokens evaluated at once. A pre-empted prompt loses at most this many (design §4).
+# Tokens evaluated at once. A pre-empted request loses the work on at most this many.
 BATCH = 128
 _LOG_ERROR = 4
 
@@ -40,7 +44,7 @@ _LOG_ERROR = 4
 @lib.llama_log_callback  # type: ignore[untyped-decorator]
 def _log(level: int, text: bytes, _: Any) -> None:
     if level == _LOG_ERROR and b"ret = 2" not in text and b"status: 1" not in text and b"error 1" not in text:
-        # An abort is our own doing and reported as an error three times.
+        # The engine's own aborts are reported as three errors, which are not logged.
         logger.warning("llama.cpp: %s", text.decode(errors="replace").strip())
 
 
@@ -49,7 +53,10 @@ def _bytes_of(array: np.ndarray) -> Any:
 
 
 class Native:
-    """A loaded model and one context over it, of `cells` shared by `sequences` sequences."""
+    """A loaded model and one context with `cells` cells (one a token), shared by `sequences` sequences.
+
+    Raises ProviderError when the file cannot be loaded or memory is short. `vocab_only` loads no weights.
+    """
 
     def __init__(
         self, path: Path, *, cells: int, sequences: int, threads: int, vocab_only: bool = False
@@ -60,7 +67,7 @@ class Native:
         params.vocab_only = vocab_only
         self.model = lib.llama_model_load_from_file(str(path).encode(), params)
         if not self.model:
-            raise ProviderError("The model file could not be loaded. `manage.py weights verify` checks it.")
+            raise ProviderError("model-file-broken")
         self.vocab = lib.llama_model_get_vocab(self.model)
         self.trained_context = int(lib.llama_model_n_ctx_train(self.model))
         self.context: Any = None
@@ -70,7 +77,10 @@ class Native:
             self._open_context(cells, sequences, threads)
 
     def sibling(self, cells: int, *, sequences: int) -> Native:
-        """Return a second context over the same weights; one abort flag serves both. Close it first."""
+        """Return a second context over the same weights, with the same abort flag.
+
+        Close it before this one.
+        """
         other = copy.copy(self)
         other._owns_model = False
         other._open_context(cells, sequences, self.threads)
@@ -78,8 +88,8 @@ class Native:
 
     def _open_context(self, cells: int, sequences: int, threads: int) -> None:
         self.cells, self.sequences, self.threads = cells, sequences, threads
-        # llama.cpp asks this C function with this argument at every node of a graph whether to stop. A
-        # Python callback would fight for the GIL hundreds of times a token; strlen of a flag does not.
+        # llama.cpp calls this function at every node of the graph to ask whether to stop. strlen of the flag
+        # is C; a Python callback would wait for the GIL hundreds of times a token.
         strlen = ctypes.cast(ctypes.CDLL(None).strlen, lib.ggml_abort_callback)
         self._abort_callback = strlen
         params = lib.llama_context_default_params()
@@ -94,9 +104,7 @@ class Native:
         params.abort_callback_data = ctypes.addressof(self._abort_flag)
         self.context = lib.llama_init_from_model(self.model, params)
         if not self.context:
-            raise ProviderError(
-                "There is not enough memory for the model's window. Close something or set WINDOW lower."
-            )
+            raise ProviderError("window-needs-memory")
         self.memory = lib.llama_get_memory(self.context)
         self._batch = lib.llama_batch_init(BATCH, 0, 1)
         self.n_vocab = int(lib.llama_vocab_n_tokens(self.vocab))
@@ -115,23 +123,23 @@ class Native:
         return raw.decode() if raw else None
 
     def tokenize(self, text: str, *, special: bool = True) -> list[int]:
-        """Return token ids; `special` lets control-token texts become control tokens."""
+        """Return token ids; with `special`, texts such as "<|im_end|>" become control tokens."""
         raw = text.encode()
         size = len(raw) + 8
         buffer = (lib.llama_token * size)()
         count = lib.llama_tokenize(self.vocab, raw, len(raw), buffer, size, False, special)
         if count < 0:
-            raise ProviderError("A text could not be tokenised.")
+            raise ProviderError("text-not-tokenised")
         return list(buffer[:count])
 
     def count(self, text: str) -> int:
-        """Return how many tokens a text has, its control-token texts as plain text."""
+        """Return the number of tokens of a text; control tokens in it count as plain text."""
         raw = text.encode()
-        # Without room llama.cpp answers with the size it would need, negated.
+        # Without a buffer llama.cpp returns the needed size, negated.
         return -int(lib.llama_tokenize(self.vocab, raw, len(raw), None, 0, False, False))
 
     def piece(self, token: int) -> bytes:
-        """Return the bytes of one token; may be part of a character."""
+        """Return the UTF-8 bytes of one token, which may be a part of a character."""
         size = 64
         while True:
             buffer = ctypes.create_string_buffer(size)
@@ -145,7 +153,7 @@ class Native:
         return bool(lib.llama_vocab_is_eog(self.vocab, token))
 
     def special_tokens(self) -> tuple[str, str]:
-        """Return the texts of the tokens that begin and end a text, as templates want them."""
+        """Return the texts of the tokens that begin and end a text (BOS and EOS), for chat templates."""
         return self.token_text(lib.llama_vocab_bos(self.vocab)), self.token_text(
             lib.llama_vocab_eos(self.vocab)
         )
@@ -157,7 +165,7 @@ class Native:
 
     @cached_property
     def control_tokens(self) -> tuple[str, ...]:
-        """Return the texts that would become control tokens when user text contained them."""
+        """Return the texts of all control tokens, the longest first; they must be broken in users' text."""
         attributes = lib.LLAMA_TOKEN_ATTR_CONTROL | lib.LLAMA_TOKEN_ATTR_UNKNOWN
         count = int(lib.llama_vocab_n_tokens(self.vocab))
         marked = (t for t in range(count) if lib.llama_vocab_get_attr(self.vocab, t) & attributes)
@@ -168,7 +176,7 @@ class Native:
     # -- context: engine thread only ----------------------------------------------------------------------
 
     def decode(self, tokens: list[int], sequence: int, position: int) -> int:
-        """Evaluate up to `BATCH` tokens of one sequence; returns 0, NO_CELLS or ABORTED."""
+        """Evaluate up to BATCH tokens of one sequence from `position` on; returns 0, NO_CELLS or ABORTED."""
         batch = self._batch
         batch.n_tokens = len(tokens)
         for i, token in enumerate(tokens):
@@ -180,42 +188,44 @@ class Native:
         batch.logits[len(tokens) - 1] = True
         status = int(lib.llama_decode(self.context, batch))
         if status not in (0, NO_CELLS, ABORTED):
-            raise ProviderError("The model's engine failed while reading. The message is saved; try again.")
+            raise ProviderError("engine-failed-reading")
         return status
 
     def last_logits(self) -> np.ndarray:
-        """Return the logits of the last evaluated token, a view that the next decode overwrites."""
+        """Return the logits of the last token: float32, shape (n_vocab,), a view that the next decode
+        overwrites.
+        """
         pointer = lib.llama_get_logits_ith(self.context, -1)
         return np.ctypeslib.as_array(pointer, shape=(self.n_vocab,))
 
     def length(self, sequence: int) -> int:
-        """Return how many tokens of a sequence are really in the cache."""
+        """Return how many tokens of a sequence have cells."""
         return int(lib.llama_memory_seq_pos_max(self.memory, sequence)) + 1
 
     def truncate(self, sequence: int, length: int) -> bool:
-        """Forget a sequence from a position on; False where the model cannot do so in part."""
+        """Drop a sequence's cells from position `length` on; False where the model can only drop all."""
         return bool(lib.llama_memory_seq_rm(self.memory, sequence, length, -1))
 
     def copy_prefix(self, source: int, target: int, length: int) -> None:
-        """Let one sequence share the first tokens of another; costs no cells."""
+        """Let one sequence share the cells of another's first `length` tokens; needs no new cells."""
         lib.llama_memory_seq_cp(self.memory, source, target, 0, length)
 
     def save(self, sequence: int) -> np.ndarray:
-        """Return a copy of all that a sequence has in the cache; 28 KiB a token with the default model."""
+        """Return the state of a sequence: a flat array of uint8, 28 KiB a token with the default model."""
         state = np.empty(lib.llama_state_seq_get_size(self.context, sequence), np.uint8)
         written = lib.llama_state_seq_get_data(self.context, _bytes_of(state), state.nbytes, sequence)
         return state[:written]
 
     def restore(self, sequence: int, state: np.ndarray) -> bool:
-        """Put a saved sequence back in place of what the sequence holds; False when there is no room."""
+        """Replace a sequence by a saved state; False when there are not enough cells."""
         return bool(lib.llama_state_seq_set_data(self.context, _bytes_of(state), state.nbytes, sequence))
 
     def set_abort(self, on: bool) -> None:
-        """Stop the running decode at its next graph node; callable from any thread."""
+        """Set the abort flag: the running decode stops at its next graph node. Callable from any thread."""
         self._abort_flag[0] = b"\x01" if on else b"\x00"
 
     def close(self) -> None:
-        """Free everything, in the thread that owned the context."""
+        """Free the context and the model."""
         if self.context:
             lib.llama_batch_free(self._batch)
             lib.llama_free(self.context)

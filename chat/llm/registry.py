@@ -1,4 +1,4 @@
-"""The process's one model and one embedder: loaded on request, shown with a state, swapped at run time."""
+"""The process's one language model and one embedder: loaded on request and replaceable at run time."""
 
 from __future__ import annotations
 
@@ -11,221 +11,225 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chat.errors import ModelNotReady, ProviderError, Reason, ServerAway, reason_of
+
 from . import weights
-from .lending import Closable, Lending
-from .state import ModelState, Status, short_name, short_title
-from .types import ModelNotReady, Provider, ProviderError
+from .refcount import Closable, ProviderRefcounts
+from .types import ModelState, ModelStatus, Provider, shorten_model_name, shorten_title
 
 if TYPE_CHECKING:
+    from chat.llm.remote.health import HealthMonitor
+
     from .embedder import Embedder
     from .llama import LlamaProvider
     from .remote.provider import RemoteProvider
-    from .remote.watch import Watch
 
 logger = logging.getLogger(__name__)
 _MIB = 1024**2
-_UNREACHED = "The model's server cannot be reached. You can write already; it is tried again and again."
-_AWAY = "Couldn't reach the model. Your message is saved."
+_RETRYING = Reason("server-retrying")
 
 
 class Registry:
-    """Holds what is loaded; every method may be called from any thread."""
+    """Holds the model, its status and the embedder. Callable from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._provider: Provider | None = None
         self._loading: LlamaProvider | None = None
-        self._watch: Watch | None = None
-        self._lending = Lending()
+        self._monitor: HealthMonitor | None = None
+        self._refcounts = ProviderRefcounts()
         self._embedder: Embedder | None = None
-        self._status = Status(ModelState.MISSING, sentence="No model is loaded in this process.")
-        self._listeners: list[Callable[[Status], None]] = []
+        self._status = ModelStatus(ModelState.MISSING, reason=Reason("no-model"))
+        self._listeners: list[Callable[[ModelStatus], None]] = []
 
-    def status(self) -> Status:
-        """Return the model's state."""
+    def status(self) -> ModelStatus:
+        """Return the status of the model."""
         return self._status
 
-    def on_change(self, listener: Callable[[Status], None]) -> None:
-        """Call the listener with each new state, from the thread that caused it."""
+    def add_listener(self, listener: Callable[[ModelStatus], None]) -> None:
+        """Call the listener with each new status, in the thread that caused it."""
         self._listeners.append(listener)
 
-    def off_change(self, listener: Callable[[Status], None]) -> None:
-        """Call the listener no more."""
+    def remove_listener(self, listener: Callable[[ModelStatus], None]) -> None:
+        """Stop calling the listener."""
         self._listeners.remove(listener)
 
     def provider(self) -> Provider:
-        """Return the loaded model; raises ModelNotReady with the reason in words."""
+        """Return the loaded model; raises ModelNotReady with the reason."""
         with self._lock:
-            return self._ready()
+            return self._require_ready()
 
     @contextmanager
-    def lend(self) -> Iterator[Provider]:
-        """Give the loaded model until the block ends, also where another is chosen meanwhile.
+    def hold_provider(self) -> Iterator[Provider]:
+        """Yield the loaded model, which stays open until the block ends even if another model is chosen.
 
-        For what somebody reads while it is written. Work in the background takes `provider`: it gives way to
-        the new choice, as Unfinished, and is done again. Raises ModelNotReady as `provider` does.
+        Used for replies. Background work calls `provider` instead: a new choice ends it with Unfinished, and
+        the job runs again. Raises ModelNotReady.
         """
         with self._lock:
-            provider = self._ready()
-            self._lending.take(provider)
+            provider = self._require_ready()
+            self._refcounts.acquire(provider)
         try:
             yield provider
         finally:
-            self._lending.give_back(provider)
+            self._refcounts.release(provider)
 
-    def nudge(self) -> None:
-        """Try to reach the model's server now, where it is away: somebody waits for it."""
-        if (watch := self._watch) is not None and self._status.state is ModelState.AWAY:
-            watch.nudge()
+    def retry_connection(self) -> None:
+        """Attempt to connect to an unreachable model server now instead of at the next scheduled attempt."""
+        if (monitor := self._monitor) is not None and self._status.state is ModelState.AWAY:
+            monitor.retry_now()
 
     def wait_ready(self, timeout: float) -> bool:
-        """Wait while the model loads; False when the time is over or it will not come."""
+        """Wait up to `timeout` seconds while the model loads; return whether it is ready."""
         with self._changed:
             self._changed.wait_for(lambda: self._status.state is not ModelState.LOADING, timeout)
             return self._status.state is ModelState.READY
 
     def embedder(self) -> Embedder | None:
-        """Return the embedder, None where it is not installed: memory works without one."""
+        """Return the embedder, None where its weights are not installed."""
         return self._embedder
 
     def connect(self, provider: RemoteProvider, *, label: str = "") -> None:
-        """Use a model on a server from now on, keep in touch with it, and return at once.
+        """Use a model on a server from now on, monitor the server, and return at once.
 
-        What was used before ends what it has begun, and is closed then.
+        The previous model is closed when its current replies have ended.
         """
-        from .remote import troubles
-        from .remote.watch import Watch
+        from chat.llm.remote.health import HealthMonitor
 
         self._retire()
         self._load_embedder()
         host = provider.address.host
 
-        def say(state: ModelState, sentence: str = "") -> None:
-            # Which of its models it is may have to be asked first.
-            named = label or short_name(provider.name) or "Model"
-            # Another one may have been chosen while this one was asked.
-            self._set(Status(state, provider.name, named, sentence, remote=True, host=host), watch)
+        def set_state(state: ModelState, reason: Reason | None = None) -> None:
+            # Without a configured model, its name is known after the first probe only.
+            shown = label or shorten_model_name(provider.name) or "Model"
+            self.set_status(ModelStatus(state, provider.name, shown, reason, remote=True, host=host), monitor)
 
-        def ready() -> None:
-            say(ModelState.READY)
+        def handle_ready() -> None:
+            set_state(ModelState.READY)
 
-        def away(problem: ProviderError) -> None:
-            lost = isinstance(problem, troubles.ServerAway)
-            say(ModelState.AWAY, _UNREACHED if lost else str(problem))
+        def handle_away(problem: ProviderError) -> None:
+            is_retried = isinstance(problem, ServerAway)
+            set_state(ModelState.AWAY, _RETRYING if is_retried else problem.reason)
 
-        watch = Watch(provider, ready, away)
+        monitor = HealthMonitor(provider, handle_ready, handle_away)
         with self._lock:
-            self._watch, self._provider = watch, provider
-        say(ModelState.LOADING, "Connecting to the model's server. You can write already.")
-        watch.start()
+            self._monitor, self._provider = monitor, provider
+        set_state(ModelState.LOADING, Reason("server-connecting"))
+        monitor.start()
 
     def use(self, provider: Provider, *, label: str = "", embedder: Embedder | None = None) -> None:
-        """Make this the process's model at once."""
+        """Use a provider that is ready; for tests and programs that bring their own."""
         with self._lock:
             self._provider, self._embedder = provider, embedder
-        self._set(Status(ModelState.READY, provider.name, label or provider.name, remote=provider.remote))
+        self.set_status(
+            ModelStatus(ModelState.READY, provider.name, label or provider.name, remote=provider.remote)
+        )
 
     def load(
         self,
         *,
         window: int = 0,
-        parking_mib: int = 0,
-        folder: Path | None = None,
-        folder_mib: int = 0,
-        prove: Callable[[Path], None] | None = None,
+        state_memory_mib: int = 0,
+        state_folder: Path | None = None,
+        state_disk_mib: int = 0,
+        fixed_prompts_folder: Path | None = None,
+        run_selftest: Callable[[Path], None] | None = None,
     ) -> None:
-        """Begin to load the chosen model and the embedder, and return at once.
+        """Start to load the model that the environment chooses, and the embedder; return at once.
 
-        Prompt caches that wait their turn take up to `parking_mib` of memory and `folder_mib` in `folder`.
-        `prove` is called with the model's file before this process loads it, in the engine's thread, and
-        raises ProviderError where it must not. The same model that still ends a reply is taken back as it is:
-        two of them at once would need the memory twice.
+        Saved prompt states take up to `state_memory_mib` of memory, and `state_disk_mib` of disk in
+        `state_folder`. States of fixed prompts stay in `fixed_prompts_folder` between starts. `run_selftest`
+        is called with the model's file in the engine's thread before the file is loaded, and raises
+        ProviderError where it must not be. If the same model still finishes a reply, it is reused: loading it
+        again would need the memory twice.
         """
-        from .garage import Garage
         from .llama import LlamaProvider, default_threads, default_window
-        from .parking import ParkingLot
+        from .state_cache import DiskCache, StateCache
 
         self._retire()
         self._load_embedder()
         try:
             entry = weights.choose_model(os.environ)
-            name, label = entry.name, short_title(entry.title)
+            name, label = entry.name, shorten_title(entry.title)
             path = weights.require(entry)
         except weights.WeightsError as error:
-            self._set(Status(ModelState.MISSING, sentence=error.sentence, command=error.command))
+            self.set_status(ModelStatus(ModelState.MISSING, reason=error.reason, command=error.command))
             return
         window = window or default_window()
-        if self._take_back(path, window, label):
+        if self._reuse_retired(path, window, label):
             return
-        self._set(Status(ModelState.LOADING, name, label, "The model is loading. You can write already."))
+        self.set_status(ModelStatus(ModelState.LOADING, name, label, Reason("model-loading")))
+        disk = DiskCache(state_folder, state_disk_mib * _MIB)
         self._loading = provider = LlamaProvider(
             name,
             path,
             window=window,
             threads=default_threads(),
-            first=partial(self._before_loading, prove),
-            on_error=lambda error: self._failed(provider, error),
-            lot=ParkingLot(parking_mib * _MIB, Garage(folder, folder_mib * _MIB)),
+            before_load=partial(self._before_load, run_selftest),
+            on_error=lambda error: self._handle_load_error(provider, error),
+            state_cache=StateCache(state_memory_mib * _MIB, disk),
+            fixed_prompts_folder=fixed_prompts_folder,
         )
         provider.engine.start()
         threading.Thread(
-            target=self._when_ready, args=(provider, label), name="model-loading", daemon=True
+            target=self._await_engine, args=(provider, label), name="model-loading", daemon=True
         ).start()
 
-    def fail(self, sentence: str) -> None:
-        """Say why no model can be used, until another choice is made."""
+    def set_failed(self, reason: Reason) -> None:
+        """Set the reason why no model can be used, until another one is chosen."""
         self._retire()
         self._load_embedder()
-        self._set(Status(ModelState.FAILED, sentence=sentence))
+        self.set_status(ModelStatus(ModelState.FAILED, reason=reason))
 
     def close(self) -> None:
-        """Stop the engine, where there is one, also one that is still loading, and what was used before."""
-        if (watch := self._watch) is not None:
-            watch.stop()
+        """Close the model, also one that is still loading, and all retired models; waits for them."""
+        if (monitor := self._monitor) is not None:
+            monitor.stop()
         current: object = self._provider or self._loading
         if isinstance(current, Closable):
             current.close()
-        self._lending.close()
+        self._refcounts.close()
 
-    def _ready(self) -> Provider:
+    def _require_ready(self) -> Provider:
         if self._provider is None or self._status.state is not ModelState.READY:
-            away = self._status.sentence == _UNREACHED
-            raise ModelNotReady(_AWAY if away else self._status.sentence)
+            reason = self._status.reason or Reason("no-model")
+            raise ModelNotReady("server-unreachable" if reason == _RETRYING else reason)
         return self._provider
 
     def _retire(self) -> None:
-        """Take the model that was used so far out of use; replies begun with it come to their end."""
+        """Stop using the current model; it is closed when its current replies have ended."""
         with self._lock:
             old = self._provider or self._loading
-            watch, self._watch = self._watch, None
+            monitor, self._monitor = self._monitor, None
             self._provider = self._loading = None
-        if watch is not None:
-            watch.stop()
+        if monitor is not None:
+            monitor.stop()
         if old is not None:
-            self._lending.retire(old)
+            self._refcounts.retire(old)
 
-    def _before_loading(self, prove: Callable[[Path], None] | None, path: Path) -> None:
-        # What is about to go needs its memory, and the processor, until it has gone.
-        self._lending.wait()
-        if prove is not None:
-            prove(path)
+    def _before_load(self, run_selftest: Callable[[Path], None] | None, path: Path) -> None:
+        # A model that is being closed still uses memory and the processor.
+        self._refcounts.wait()
+        if run_selftest is not None:
+            run_selftest(path)
 
-    def _take_back(self, path: Path, window: int, label: str) -> bool:
+    def _reuse_retired(self, path: Path, window: int, label: str) -> bool:
         from .llama import LlamaProvider
 
         def is_same(one: object) -> bool:
             return isinstance(one, LlamaProvider) and one.source == (path, window)
 
-        provider = self._lending.reclaim(is_same)
+        provider = self._refcounts.reclaim(is_same)
         if not isinstance(provider, LlamaProvider):
             return False
         with self._lock:
             self._provider = provider
-        self._set(Status(ModelState.READY, provider.name, label))
+        self.set_status(ModelStatus(ModelState.READY, provider.name, label))
         return True
 
-    def _when_ready(self, provider: LlamaProvider, label: str) -> None:
+    def _await_engine(self, provider: LlamaProvider, label: str) -> None:
         while not provider.engine.ready.wait(0.5):
             if self._loading is not provider or self._status.state is ModelState.FAILED:
                 return
@@ -233,14 +237,16 @@ class Registry:
             if self._loading is not provider:
                 return
             self._provider = provider
-        self._set(Status(ModelState.READY, provider.name, label))
+        self.set_status(ModelStatus(ModelState.READY, provider.name, label))
 
-    def _failed(self, provider: LlamaProvider, error: Exception) -> None:
+    def _handle_load_error(self, provider: LlamaProvider, error: Exception) -> None:
         if self._loading is not provider:
             return
         status = self._status
-        sentence = f"The model could not be loaded. {error}"
-        self._set(Status(ModelState.FAILED, status.name, status.label, sentence, "python3 manage.py doctor"))
+        reason = Reason("model-not-loaded", {"why": reason_of(error)})
+        self.set_status(
+            ModelStatus(ModelState.FAILED, status.name, status.label, reason, "python3 manage.py doctor")
+        )
 
     def _load_embedder(self) -> None:
         from .embedder import Embedder
@@ -250,18 +256,21 @@ class Registry:
             paths = {path.suffix: path for path in (weights.path_of(entry, file) for file in entry.files)}
             self._embedder = Embedder(paths[".onnx"], paths[".json"])
 
-    def _set(self, status: Status, watch: Watch | None = None) -> None:
-        """Tell a state, one that a watch found only while it is the chosen one's."""
+    def set_status(self, status: ModelStatus, monitor: HealthMonitor | None = None) -> None:
+        """Set the status of the model and call the listeners in this thread.
+
+        A status that a monitor found is ignored when another model has been chosen since.
+        """
         with self._changed:
-            if watch is not None and watch is not self._watch:
+            if monitor is not None and monitor is not self._monitor:
                 return
             self._status = status
             self._changed.notify_all()
         for listener in tuple(self._listeners):
             try:
                 listener(status)
-            except Exception:  # whoever tells it must go on: a watch that ended would never connect again
-                logger.exception("a new state of the model was not passed on")
+            except Exception:  # a bug in a listener must not end the thread that monitors the server
+                logger.exception("a listener failed on a new status of the model")
 
 
 registry = Registry()

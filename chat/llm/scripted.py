@@ -1,4 +1,4 @@
-"""A provider for tests: a queue of replies and a history of prompts."""
+"""A provider for tests: it answers from queues of texts and records the prompts."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from chat.errors import PromptTooLong, ProviderError, Unfinished
+
 from . import meter
-from .types import Completion, Finish, Lane, PromptTooLong, ProviderError, StopFlag, Turn, Unfinished, Usage
+from .roles import label_turn
+from .types import Completion, Finish, GenerationOptions, Lane, StopFlag, Turn, Usage
 
 Reply = str | Exception | Callable[[Sequence[Turn]], str]
 
 
 @dataclass(frozen=True)
 class Call:
-    """One prompt that was asked, with what constrained it."""
+    """One recorded call."""
 
     turns: tuple[Turn, ...]
     slot: str
@@ -27,7 +30,7 @@ class Call:
 
 @dataclass
 class ScriptedStream:
-    """Words of a scripted reply; `gate` holds each piece back until a test lets it go."""
+    """The words of a scripted reply; with a `gate` each piece waits until the test releases the semaphore."""
 
     pieces: list[str]
     usage: Usage
@@ -53,11 +56,11 @@ class ScriptedStream:
 
 @dataclass
 class ScriptedProvider:
-    """Answers from `replies` for chats and from `completions` for constrained calls, in order."""
+    """Answers `stream` from `replies` and `complete` from `completions`, in order; Exceptions are raised."""
 
     replies: deque[Reply] = field(default_factory=deque)
     completions: deque[Reply] = field(default_factory=deque)
-    # These come when they please, so they take nothing from the other calls.
+    # Queues by slot: these calls come at any time and must not take answers meant for others.
     titles: deque[Reply] = field(default_factory=deque)
     app_memories: deque[Reply] = field(default_factory=deque)
     app_choices: deque[Reply] = field(default_factory=deque)
@@ -67,61 +70,42 @@ class ScriptedProvider:
     remote: bool = False
     context_window: int = 8192
     gate: threading.Semaphore | None = None
-    # How long a constrained call takes: a test may move its clock on there.
+    # Returns how many seconds a call of `complete` takes; a test may advance its clock in it.
     seconds: Callable[[Call], float] | None = None
     calls: list[Call] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
 
     def count_text(self, text: str) -> int:
-        """Count four characters a token: this provider has no tokenizer and says so here."""
+        """Return an estimate of four characters per token; there is no tokenizer."""
         return -(-len(text) // 4)
 
     def count_tokens(self, turns: Sequence[Turn]) -> int:
-        """Count the text and four tokens of template a message."""
-        return sum(self.count_text(t.content) + 4 for t in turns) + 4
+        """Return the estimate for the texts, and four tokens of chat template per message."""
+        return sum(self.count_text(label_turn(t)) + 4 for t in turns) + 4
 
-    def stream(
-        self,
-        turns: Sequence[Turn],
-        *,
-        slot: str,
-        lane: Lane = Lane.CHAT,
-        max_tokens: int = 1024,
-        temperature: float = 0.7,
-        stop: StopFlag | None = None,
-    ) -> ScriptedStream:
-        """Give the next scripted reply word by word."""
-        self._refuse_what_is_too_long(turns, max_tokens)
-        self.calls.append(Call(tuple(turns), slot, lane, max_tokens, None))
+    def stream(self, turns: Sequence[Turn], options: GenerationOptions) -> ScriptedStream:
+        """Return the next scripted reply, word by word."""
+        self._record_call(turns, options)
         text = self._next(self.replies, self.default, turns)
         words = text.split(" ")
         pieces = [w + " " for w in words[:-1]] + words[-1:]
-        return ScriptedStream(pieces, Usage(prompt_tokens=self.count_tokens(turns)), stop, self.gate)
+        usage = Usage(prompt_tokens=self.count_tokens(turns))
+        return ScriptedStream(pieces, usage, options.stop, self.gate)
 
-    def complete(
-        self,
-        turns: Sequence[Turn],
-        *,
-        slot: str,
-        lane: Lane = Lane.BACKGROUND,
-        max_tokens: int = 256,
-        grammar: str | None = None,
-        stop: StopFlag | None = None,
-    ) -> Completion:
-        """Give the next scripted completion whole."""
-        self._refuse_what_is_too_long(turns, max_tokens)
-        self.calls.append(Call(tuple(turns), slot, lane, max_tokens, grammar))
-        if stop is not None and stop.is_set():
+    def complete(self, turns: Sequence[Turn], options: GenerationOptions) -> Completion:
+        """Return the next scripted completion of the slot's queue."""
+        self._record_call(turns, options)
+        if options.stop is not None and options.stop.is_set():
             raise Unfinished(Usage(prompt_tokens=self.count_tokens(turns)))
-        own = {"title": self.titles, "app_memory": self.app_memories, "app_choice": self.app_choices}
-        default = "none" if slot in own else self.default_completion
+        queues = {"title": self.titles, "app_memory": self.app_memories, "app_choice": self.app_choices}
+        default = "none" if options.slot in queues else self.default_completion
         usage = Usage(prompt_tokens=self.count_tokens(turns))
         if self.seconds is not None:
-            usage.worked = usage.seconds = self.seconds(self.calls[-1])
-            if lane is Lane.BACKGROUND:
-                meter.background.add(usage.worked)
+            usage.worked_seconds = usage.seconds = self.seconds(self.calls[-1])
+            if options.lane is Lane.BACKGROUND:
+                meter.background.add(usage.worked_seconds)
         try:
-            text = self._next(own.get(slot, self.completions), default, turns)
+            text = self._next(queues.get(options.slot, self.completions), default, turns)
         except ProviderError as problem:
             problem.usage = problem.usage or usage
             raise
@@ -129,16 +113,20 @@ class ScriptedProvider:
         return Completion(text, usage=usage)
 
     def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
-        """Write down what was to be dropped: nothing is cached here."""
+        """Record the slots; nothing is cached."""
         self.forgotten.extend(slots)
 
-    def _refuse_what_is_too_long(self, turns: Sequence[Turn], max_tokens: int) -> None:
-        if self.count_tokens(turns) + max_tokens > self.context_window:
-            raise PromptTooLong("This conversation is longer than the model's window.")
+    def _record_call(self, turns: Sequence[Turn], options: GenerationOptions) -> None:
+        if self.count_tokens(turns) + options.max_tokens > self.context_window:
+            raise PromptTooLong("conversation-too-long")
+        call = Call(tuple(turns), options.slot, options.lane, options.max_tokens, options.grammar)
+        self.calls.append(call)
 
     @staticmethod
     def _next(queue: deque[Reply], default: Reply, turns: Sequence[Turn]) -> str:
         reply = queue.popleft() if queue else default
         if isinstance(reply, Exception):
-            raise reply if isinstance(reply, ProviderError) else ProviderError(str(reply))
+            raise (
+                reply if isinstance(reply, ProviderError) else ProviderError("verbatim", sentence=str(reply))
+            )
         return reply(turns) if callable(reply) else reply

@@ -1,58 +1,67 @@
-"""From turns to token ids: the model's own template, harmless user text, replies as they were written."""
+"""Turns to token ids: the model's chat template, broken control tokens in texts, original ids of replies."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from jinja2 import TemplateError
-from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+from chat.errors import ProviderError, TemplateMissing
 
 from .native import Native
-from .sanitize import break_control_tokens
-from .types import ProviderError, Turn
+from .role_probe import probe_roles
+from .roles import RoleSupport, adapt_turns, build_message
+from .types import Turn
 
-# A private-use character around an index stands for a reply while the template is rendered.
+# While the template is rendered, an index between two of these private-use characters stands for a reply.
 _MARK = "\ue0f0"
-_REMEMBERED_REPLIES = 2000
-_REMEMBERED_PROMPTS = 4
-
-
-class TemplateMissing(ProviderError):
-    """The model file carries no chat template; guessing one would garble every answer (design §4)."""
+_MAX_REPLIES = 2000
+_MAX_PROMPTS = 4
 
 
 class ChatTemplate:
-    """Renders and tokenises conversations for one model; safe from any thread."""
+    """Renders and tokenises conversations for one model. Callable from any thread.
+
+    Raises TemplateMissing for a model file without a chat template, since a guessed one would garble every
+    answer, and ProviderError for a template that refuses every prompt.
+    """
 
     def __init__(self, native: Native) -> None:
+        # Imported here: `break_control_tokens` is also used without llama.cpp.
+        from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+
         self._native = native
         source = native.chat_template()
         if not source:
-            raise TemplateMissing("This model file has no chat template, so it cannot be used for chatting.")
+            raise TemplateMissing("model-without-template")
         lib_vocab = native.special_tokens()
         self._format = Jinja2ChatFormatter(template=source, bos_token=lib_vocab[0], eos_token=lib_vocab[1])
         self._replies: OrderedDict[str, list[int]] = OrderedDict()
         self._prompts: OrderedDict[tuple[Turn, ...], list[int]] = OrderedDict()
         self._lock = threading.Lock()
-        self._merges_system = not self._accepts_system()
+        self.roles = probe_roles(self._render)
+        # A template that refuses the shortest prompt, as those that need a list of tools, is of no use.
+        self._tokenize([Turn("system", "a"), Turn("user", "b")])
 
     def remember_reply(self, text: str, tokens: list[int]) -> None:
-        """Keep the ids a reply was generated with: re-tokenised text can differ and lose the cache."""
+        """Remember the token ids of a generated reply.
+
+        Tokenising its text again can give other ids, and then the cached prefix could not be used.
+        """
         with self._lock:
-            # What was tokenised without these ids must not be taken for the next prompt.
+            # Cached prompts were tokenised without these ids.
             self._prompts.clear()
             self._replies[text] = tokens
             self._replies.move_to_end(text)
-            while len(self._replies) > _REMEMBERED_REPLIES:
+            while len(self._replies) > _MAX_REPLIES:
                 self._replies.popitem(last=False)
 
     def tokens(self, turns: Sequence[Turn]) -> list[int]:
-        """Return the prompt as token ids, ending where the assistant is to speak.
+        """Return the prompt as token ids, ending where the assistant's reply begins; raises ProviderError.
 
-        The last few are remembered: a prompt is counted more than once before it is read, and 3,000 tokens
-        take a tokenizer 9 ms.
+        The last few prompts are cached: a prompt is counted several times before it is evaluated, and
+        tokenising 3,000 tokens takes 9 ms.
         """
         key = tuple(turns)
         with self._lock:
@@ -62,55 +71,76 @@ class ChatTemplate:
         tokens = self._tokenize(turns)
         with self._lock:
             self._prompts[key] = tokens
-            while len(self._prompts) > _REMEMBERED_PROMPTS:
+            while len(self._prompts) > _MAX_PROMPTS:
                 self._prompts.popitem(last=False)
         return list(tokens)
 
-    def forget(self) -> None:
-        """Drop the prompts that are remembered, for words in them are to be forgotten."""
+    def forget_prompts(self) -> None:
+        """Clear the cache of prompts, because their text is being deleted."""
         with self._lock:
             self._prompts.clear()
 
     def _tokenize(self, turns: Sequence[Turn]) -> list[int]:
         known: list[list[int]] = []
-        messages = []
-        for turn in self._adapted(turns):
-            ids = self._replies.get(turn.content) if turn.role == "assistant" else None
-            if ids is not None:
-                content = f"{_MARK}{len(known)}{_MARK}"
-                known.append(ids)
-            else:
-                content = break_control_tokens(turn.content.replace(_MARK, ""), self._native.control_tokens)
-            messages.append({"role": turn.role, "content": content})
-        pieces = self._render(messages).split(_MARK)
+        try:
+            prompt = self._render(self._build_messages(turns, self.roles, known))
+        except ProviderError:
+            # An order of roles that was not probed. Text with labels is refused less often.
+            known.clear()
+            prompt = self._render(self._build_messages(turns, self.roles.without_optional_roles(), known))
         result: list[int] = []
-        # Every odd piece is the index of a reply between two marks.
-        for i, piece in enumerate(pieces):
+        # Every odd piece is the index of a reply.
+        for i, piece in enumerate(prompt.split(_MARK)):
             result.extend(known[int(piece)] if i % 2 else self._native.tokenize(piece) if piece else [])
         return result
 
-    def _render(self, messages: list[dict[str, str]]) -> str:
+    def _build_messages(
+        self, turns: Sequence[Turn], roles: RoleSupport, known: list[list[int]]
+    ) -> list[dict[str, Any]]:
+        """Return the messages for the template; appends the ids of remembered replies to `known`."""
+        messages = []
+        for turn in adapt_turns(turns, roles):
+            ids = self._replies.get(turn.content) if turn.role == "assistant" else None
+            content = self._clean(turn.content)
+            if ids is not None:
+                content = f"{_MARK}{len(known)}{_MARK}"
+                known.append(ids)
+            messages.append(build_message(turn, content, roles, self._clean))
+        return messages
+
+    def _clean(self, text: str) -> str:
+        return break_control_tokens(text.replace(_MARK, ""), self._native.control_tokens)
+
+    def _render(self, messages: list[dict[str, Any]]) -> str:
         try:
             return str(self._format(messages=messages).prompt)  # type: ignore[arg-type]
-        except (TemplateError, ValueError) as error:
-            raise ProviderError(f"The model's chat template refused this conversation ({error}).") from error
+        except Exception as error:  # a template is a program from the model file and may raise anything
+            raise ProviderError("model-template-refused", what=str(error)) from error
 
-    def _accepts_system(self) -> bool:
-        # Some templates raise, others leave the system text out in silence.
-        probe = [{"role": "system", "content": _MARK}, {"role": "user", "content": "b"}]
-        try:
-            return _MARK in self._render(probe)
-        except ProviderError:
-            return False
 
-    def _adapted(self, turns: Sequence[Turn]) -> list[Turn]:
-        """Merge neighbours of one role, and the system text into the first user turn where it must be."""
-        merged: list[Turn] = []
-        for turn in turns:
-            if merged and merged[-1].role == turn.role:
-                merged[-1] = Turn(turn.role, f"{merged[-1].content}\n\n{turn.content}")
-            else:
-                merged.append(turn)
-        if self._merges_system and len(merged) > 1 and merged[0].role == "system":
-            merged[:2] = [Turn(merged[1].role, f"{merged[0].content}\n\n{merged[1].content}")]
-        return merged
+# WORD JOINER: invisible and without width, so that the text looks unchanged to people and models.
+_BREAK = "\u2060"
+
+
+def break_control_tokens(text: str, control_tokens: Iterable[str]) -> str:
+    """Return the text with an invisible character inside each control token, so that it stays plain text.
+
+    A chat template would turn "<|im_end|>" in a user's text into the real control token. Repeats until
+    nothing changes, so that no token can arise from pieces of another. A token of one character is removed.
+    """
+    tokens = sorted({token for token in control_tokens if token}, key=len, reverse=True)
+    while True:
+        broken = text
+        for token in tokens:
+            if token in broken:
+                broken = broken.replace(token, _break_token(token))
+        if broken == text:
+            return text
+        text = broken
+
+
+def _break_token(token: str) -> str:
+    # A token that contains the word joiner itself cannot be broken by adding one.
+    if len(token) == 1 or _BREAK in token:
+        return ""
+    return token[0] + _BREAK + token[1:]

@@ -1,19 +1,29 @@
-"""The contract of every provider: what goes in, what comes out, and how it is stopped."""
+"""The contract of every provider of a language model, and the state of the model that the pages show.
+
+No Django and no llama.cpp in this module.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
-from typing import Literal, Protocol, runtime_checkable
+from enum import IntEnum, StrEnum
+from typing import Any, Literal, Protocol, runtime_checkable
 
-RoleName = Literal["system", "user", "assistant"]
+from chat.errors import Reason
+
+# The slot of a conversation's next prompt, which is evaluated in advance, is named by the conversation's slot
+# and this suffix. The conversation takes its prefix over and frees it.
+NEXT_PROMPT_SUFFIX = ":next"
+
+RoleName = Literal["system", "user", "assistant", "tool"]
 Finish = Literal["stop", "length", "cancelled"]
 
 
 class Lane(IntEnum):
-    """Who goes first: a lower number pre-empts a higher one (design §4)."""
+    """The priority of a call: a lower number pre-empts a higher one."""
 
     CHAT = 0
     INTERACTIVE = 1
@@ -21,88 +31,122 @@ class Lane(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool; `arguments` is usually a JSON object, as text."""
+
+    id: str
+    name: str
+    arguments: str
+
+    @classmethod
+    def from_json(cls, call: Any) -> ToolCall:
+        """Return a call in OpenAI's form; an imported one may have any shape, so parts of it may be empty."""
+        outer = call if isinstance(call, dict) else {}
+        inner = outer.get("function", outer)
+        inner = inner if isinstance(inner, dict) else {}
+        arguments = inner.get("arguments", "")
+        arguments = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        return cls(str(outer.get("id") or ""), str(inner.get("name") or ""), arguments)
+
+    def parse_arguments(self) -> dict[str, Any] | None:
+        """Return the arguments as an object, {} without any; None where they are no JSON object."""
+        try:
+            value = json.loads(self.arguments or "{}")
+        except (ValueError, RecursionError):
+            return None
+        return value if isinstance(value, dict) else None
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
-    """One message as a model sees it."""
+    """One message as the model gets it: a text, tool calls of the assistant, or the result of a tool.
+
+    A result has the id of its call in `call_id` and the tool's name in `name`.
+    """
 
     role: RoleName
     content: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    name: str = ""
 
 
 @dataclass(slots=True)
 class Usage:
-    """What a call cost: tokens, seconds from submission, and those in which the model worked for it."""
+    """The cost of one call.
+
+    `seconds` and `first_token_seconds` count from submission, waiting included; `worked_seconds` are those in
+    which the model worked on the call. `cached_tokens` are prompt tokens that need not be evaluated.
+    """
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
     first_token_seconds: float | None = None
     seconds: float = 0.0
-    worked: float = 0.0
+    worked_seconds: float = 0.0
 
 
 class StopFlag:
-    """Set by whoever wants a call to end; a provider may ask to be told at once."""
+    """Asks a call to stop; all methods are callable from any thread. A provider registers one listener."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
         self._listener: Callable[[], None] | None = None
 
     def is_set(self) -> bool:
-        """Return whether the call is to end."""
+        """Return whether the call must stop."""
         return self._event.is_set()
 
     def set(self) -> None:
-        """Ask for the end, from any thread."""
+        """Ask the call to stop."""
         self._event.set()
         if self._listener:
             self._listener()
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long at most; return whether the call is to end."""
+        """Wait up to `seconds`; return whether the call must stop."""
         return self._event.wait(seconds)
 
     def on_set(self, listener: Callable[[], None]) -> None:
-        """Register what wakes the provider, also when the flag is set already."""
+        """Register the listener that `set` calls; it is called at once if the flag is set already."""
         self._listener = listener
         if self._event.is_set():
             listener()
 
 
-class ProviderError(Exception):
-    """A call that failed; its text is a plain sentence for the user, `usage` what it cost until then."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationOptions:
+    """How a model generates one text. The defaults are those of a short background answer.
 
-    usage: Usage | None = None
+    `slot` names the cached prefix that the call continues, `temperature` 0 chooses the likeliest token, and
+    `grammar` is a GBNF grammar (llama.cpp's notation) that the text must match; only `complete` supports it.
+    """
 
+    slot: str
+    lane: Lane = Lane.BACKGROUND
+    max_tokens: int = 256
+    temperature: float = 0.0
+    grammar: str | None = None
+    stop: StopFlag | None = None
 
-class ModelNotReady(ProviderError):
-    """The model is missing, loading or failed to load."""
-
-
-class FormNotKept(ProviderError):
-    """A provider that cannot be bound by a grammar did not keep to it, asked twice."""
-
-    def __init__(self, usage: Usage) -> None:
-        super().__init__("The model did not keep to the form that was asked for, twice.")
-        self.usage = usage
-
-
-class PromptTooLong(ProviderError):
-    """The prompt leaves no room for an answer in the window."""
-
-
-class Unfinished(ProviderError):
-    """A whole answer that was stopped before its end, by its own flag or because the model is shut down."""
-
-    usage: Usage
-
-    def __init__(self, usage: Usage) -> None:
-        super().__init__("The model was stopped before it had finished.")
-        self.usage = usage
+    @classmethod
+    def for_reply(
+        cls,
+        slot: str,
+        *,
+        lane: Lane = Lane.CHAT,
+        max_tokens: int = 1024,
+        temperature: float = 0.7,
+        stop: StopFlag | None = None,
+    ) -> GenerationOptions:
+        """Return options with the defaults of a reply in a conversation."""
+        return cls(slot=slot, lane=lane, max_tokens=max_tokens, temperature=temperature, stop=stop)
 
 
 @dataclass(slots=True)
 class Completion:
-    """A whole answer; `finish` is why it ended."""
+    """A whole answer; `finish` says why it ended."""
 
     text: str
     finish: Finish = "stop"
@@ -110,11 +154,11 @@ class Completion:
 
 
 class Stream(Protocol):
-    """Pieces of text as they come; `usage` and `finish` are final once the iteration has ended."""
+    """The text of a reply, piece by piece; `usage` and `finish` are final once the iteration has ended."""
 
     @property
     def usage(self) -> Usage:
-        """Return what the call cost so far."""
+        """Return the cost of the call so far."""
         ...
 
     @property
@@ -126,61 +170,93 @@ class Stream(Protocol):
 
 
 class Provider(Protocol):
-    """A model behind one door. All methods block: call them from a worker thread, never from the loop."""
+    """A language model, local or remote.
+
+    Methods block and raise ProviderError: call them from a worker thread, never from an event loop.
+    `context_window` is in tokens.
+    """
 
     name: str
     remote: bool
     context_window: int
 
     def count_tokens(self, turns: Sequence[Turn]) -> int:
-        """Return the prompt's length in tokens, template included."""
+        """Return the length of a prompt in tokens, chat template included."""
         ...
 
     def count_text(self, text: str) -> int:
         """Return the length of a piece of text in tokens."""
         ...
 
-    def stream(
-        self,
-        turns: Sequence[Turn],
-        *,
-        slot: str,
-        lane: Lane = Lane.CHAT,
-        max_tokens: int = 1024,
-        temperature: float = 0.7,
-        stop: StopFlag | None = None,
-    ) -> Stream:
-        """Begin an answer; `slot` names the cached prefix that the call continues."""
+    def stream(self, turns: Sequence[Turn], options: GenerationOptions) -> Stream:
+        """Begin a reply and return its stream; a stopped reply ends with the finish "cancelled".
+
+        Errors are raised here or by the iteration.
+        """
         ...
 
-    def complete(
-        self,
-        turns: Sequence[Turn],
-        *,
-        slot: str,
-        lane: Lane = Lane.BACKGROUND,
-        max_tokens: int = 256,
-        grammar: str | None = None,
-        stop: StopFlag | None = None,
-    ) -> Completion:
-        """Return a whole answer at temperature 0, constrained by a GBNF grammar when one is given.
+    def complete(self, turns: Sequence[Turn], options: GenerationOptions) -> Completion:
+        """Return a whole answer, constrained by `options.grammar`.
 
-        Raises Unfinished where it was stopped: half an answer can never be taken for a whole one.
+        Raises Unfinished where the call was stopped, so that no partial answer is taken for a whole one.
         """
         ...
 
     def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
-        """Drop what is cached of these slots and, but for the prompts in `keep`, of all background slots.
+        """Delete the cached prefixes of these slots, and of all background slots except the prompts in
+        `keep`.
 
-        Returns at once; a provider that caches nothing here does nothing.
+        Returns at once. A provider without a cache does nothing.
         """
         ...
 
 
 @runtime_checkable
-class ReadsAhead(Protocol):
-    """A provider that can read a prompt before anybody needs it."""
+class SupportsPrefill(Protocol):
+    """A provider that can evaluate a prompt before it is needed."""
 
-    def warm(self, turns: Sequence[Turn], *, slot: str) -> Usage:
-        """Read a prompt into its slot while nothing else is wanted, and return what that cost."""
+    def prefill(self, turns: Sequence[Turn], *, slot: str) -> Usage:
+        """Evaluate a prompt into a slot in the background lane, wait for it, and return its cost."""
         ...
+
+
+class ModelState(StrEnum):
+    """The state of the model as the pages show it."""
+
+    MISSING = "missing"
+    LOADING = "loading"
+    READY = "ready"
+    FAILED = "failed"
+    AWAY = "away"  # on a server that cannot be reached now
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """The state of the model, its names, the reason for the state, and the command that repairs it (""
+    without).
+
+    `host` is where a remote model runs, with the port; "" for a model on this machine.
+    """
+
+    state: ModelState
+    name: str = ""
+    label: str = ""
+    reason: Reason | None = None
+    command: str = ""
+    remote: bool = False
+    host: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Return the reason in English, "" without one."""
+        return "" if self.reason is None else str(self.reason)
+
+
+def shorten_title(title: str) -> str:
+    """Return a model's title short enough for a page header: without its tuning and quantisation."""
+    return title.partition(",")[0].removesuffix(" Instruct")
+
+
+def shorten_model_name(name: str) -> str:
+    """Return a server's name of a model short enough for a page header: at most 60 characters, no folders."""
+    return name.replace("\\", "/").rstrip("/").rpartition("/")[2].removesuffix(".gguf")[:60]

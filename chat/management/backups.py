@@ -1,7 +1,7 @@
-"""The whole data of a machine in one file and back: the database, and the key that its hashes were made with.
+"""Backs up and restores the data of a machine in one file.
 
-A zip archive with `memoryapp.sqlite3`, `secret_key` and `manifest.json`. Weights and parked prompts are not
-in it: the first are fetched again, the others read again.
+A zip archive with `memoryapp.sqlite3`, `secret_key` (stored hashes depend on it) and `manifest.json`. Weights
+and cached prompts are not in it: both can be fetched or computed again.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
-from .outputs import whole_file
+from .arguments import write_atomically
 
 _DATABASE, _KEY, _MANIFEST = "memoryapp.sqlite3", "secret_key", "manifest.json"
 _FORMAT, _VERSION = "memoryapp-backup", 1
-# What SQLite keeps beside a database; without the database they say nothing.
+# Files that SQLite keeps beside a database; they are useless without it.
 _BESIDE = ("-wal", "-shm")
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError)
 
 
 def database_file() -> Path:
-    """Return where the database lies; raises CommandError where it is no file."""
+    """Return the path of the SQLite database. Raises CommandError for another database."""
     if connection.vendor != "sqlite":
         raise CommandError("This database is a server of its own. Use its tools, such as pg_dump.")
     return Path(connection.settings_dict["NAME"])
 
 
 def back_up(target: Path) -> None:
-    """Write everything into one file for its owner's eyes, while others go on reading and writing.
+    """Write a backup readable by its owner only. Other processes can use the database meanwhile.
 
-    Raises CommandError where it cannot be written; an earlier file of that name stays then.
+    Raises CommandError where it cannot be written; an existing file of that name stays then.
     """
     source = database_file()
     if not source.exists():
         raise CommandError(f"There is nothing to back up: {source} is not there.")
-    with whole_file(target) as half, TemporaryDirectory(dir=settings.DATA_DIR) as folder:
+    with write_atomically(target) as half, TemporaryDirectory(dir=settings.DATA_DIR) as folder:
         copy = Path(folder) / _DATABASE
         _copy(source, copy)
         _check(copy)
@@ -60,14 +60,14 @@ def back_up(target: Path) -> None:
 
 
 def restore(source: Path, now: datetime) -> list[Path]:
-    """Put a backup in the place of what is here, and return where that was moved to.
+    """Replace this machine's data by a backup; return where the old files were moved to.
 
-    The caller holds the engine's lock. All is checked first: raises CommandError where it is no whole backup,
-    or one of a newer version, and nothing has changed then.
+    The caller holds the engine's lock. The backup is checked first: raises CommandError where it is damaged
+    or of a newer version, and nothing is changed then.
     """
     database = database_file()
     data = Path(settings.DATA_DIR)
-    with _opened(source) as archive, TemporaryDirectory(dir=data) as folder:
+    with _open_backup(source) as archive, TemporaryDirectory(dir=data) as folder:
         unpacked = Path(folder) / _DATABASE
         _unpack(archive, _DATABASE, unpacked)
         _check(unpacked)
@@ -83,16 +83,17 @@ def restore(source: Path, now: datetime) -> list[Path]:
             fresh.touch(mode=0o600)
             fresh.write_bytes(key)
             fresh.replace(data / _KEY)
-    # They hold prompts of the chats that were here.
+    # They contain prompts of the replaced conversations.
     shutil.rmtree(data / "parked", ignore_errors=True)
     return aside
 
 
 def _copy(source: Path, target: Path) -> None:
     with closing(sqlite3.connect(source)) as here, closing(sqlite3.connect(target)) as there:
-        # In one step: between two it would begin anew whenever somebody wrote, and readers hold up no writer.
+        # In one step: a stepwise backup starts again at every write, and in WAL mode a reader blocks no
+        # writer.
         here.backup(there)
-        # In one file: what goes into the archive is this one alone.
+        # Leave WAL mode, so that all data is in this one file.
         there.execute("PRAGMA journal_mode=DELETE")
     target.chmod(0o600)
 
@@ -118,7 +119,7 @@ def _check_version(database: Path) -> None:
         )
 
 
-def _opened(source: Path) -> zipfile.ZipFile:
+def _open_backup(source: Path) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(source)
         about = json.loads(archive.read(_MANIFEST))
@@ -147,7 +148,10 @@ def _unpack(archive: zipfile.ZipFile, name: str, target: Path) -> None:
 
 
 def _put_aside(path: Path, stamp: str) -> list[Path]:
-    """Move a file away with what lies beside it; that alone too, or the next file would go on with it."""
+    """Move a file and the files beside it away.
+
+    Left-over -wal files are moved even without the database, or the next database would use them.
+    """
     aside = path.with_name(f"{path.stem}-before-{stamp}{path.suffix}")
     ends = [end for end in ("", *_BESIDE) if path.with_name(path.name + end).exists()]
     moved = [path.with_name(path.name + end).replace(aside.with_name(aside.name + end)) for end in ends]

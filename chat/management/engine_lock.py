@@ -1,4 +1,4 @@
-"""One engine a machine (design §3): who comes second is told who came first."""
+"""The lock of the engine: one process for each data folder may run it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from typing import IO
 
 from django.core.management.base import CommandError
 
-from memoryapp.env import engine_lock_path
+from memoryapp.base.env import engine_lock_path
 
 
 class EngineTaken(CommandError):
-    """Another process has the engine; `holder` is the server's address, or which command it is."""
+    """Another process holds the engine's lock.
+
+    `holder` is the server's address, or the name of the command.
+    """
 
     def __init__(self, sentence: str, holder: str) -> None:
         super().__init__(sentence)
@@ -22,14 +25,14 @@ class EngineTaken(CommandError):
 
     @property
     def is_server(self) -> bool:
-        """Whether it is the server, which does everything that others could want to do."""
+        """Whether the holder is the server, which does all background work itself."""
         return self.holder.startswith("http")
 
 
 def lock_engine(folder: Path, command: str) -> IO[str]:
-    """Take the lock that one engine a machine holds; the system frees it when the process dies.
+    """Take the engine's lock without waiting; the operating system releases it when the process ends.
 
-    Raises EngineTaken with a sentence that says who has it.
+    Raises EngineTaken with a sentence that names the holder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     handle = engine_lock_path(folder).open("a+")
@@ -44,12 +47,12 @@ def lock_engine(folder: Path, command: str) -> IO[str]:
         raise EngineTaken(
             f"memoryapp is running already ({holder}). Use that one, or stop it first.", holder
         ) from error
-    sign(handle, f"{command}, process {os.getpid()}")
+    sign_lock(handle, f"{command}, process {os.getpid()}")
     return handle
 
 
-def sign(handle: IO[str], holder: str) -> None:
-    """Write into the lock who holds it."""
+def sign_lock(handle: IO[str], holder: str) -> None:
+    """Write into the lock file who holds the lock."""
     handle.truncate(0)
     handle.write(holder)
     handle.flush()

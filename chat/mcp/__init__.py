@@ -1,1 +1,4 @@
-"""The door for other assistants (MCP): memory as tools, over the running server's REST API."""
+"""The MCP server: memory as tools for other assistants.
+
+Each tool calls the REST API of the running server.
+"""

@@ -1,12 +1,12 @@
-"""Where the running server is, and with which token to ask it."""
+"""Finds the running server and the API token for it."""
 
 from __future__ import annotations
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from memoryapp import env
-from memoryapp.locking import holder
+from memoryapp.base import env
+from memoryapp.base.locking import read_lock_holder
 
 NOT_RUNNING = (
     "memoryapp is not running, so its memories cannot be reached. "
@@ -20,20 +20,21 @@ LOGIN = (
     "This memoryapp asks everybody to log in, so it wants a token. Ask the user to make one under “Programs” "
     "in its settings, and to give it to this tool as MEMORYAPP_TOKEN."
 )
-_SHUT = "memoryapp's data folder {} cannot be read: {}. Ask the user to look at it."
-# What the shared token is called in the settings.
+_UNREADABLE = "memoryapp's data folder {} cannot be read: {}. Ask the user to look at it."
+# Name of the created token on the settings page.
 NAME = "MCP"
 
 
 class NoAccess(Exception):
-    """There is no way to the memories now; the message is a sentence for the assistant and its user."""
+    """The memories cannot be reached now; the message is a sentence for the assistant and its user."""
 
 
 class Access:
-    """An address and a token: those that were given, else what this machine says itself.
+    """The server's address and token: those that were given, else what this machine provides.
 
-    In local mode whoever can read the data folder is its owner (design §10), and the database lies there. So
-    a token is made in it rather than asked for; the settings show it, and revoking it there is respected.
+    In local mode whoever can read the data folder is the owner, and the database is in that folder. So a
+    token is created in the database instead of asking the user for one. The settings page shows it, and a
+    revoked one is not created again.
     """
 
     def __init__(self, url: str, token: str) -> None:
@@ -43,12 +44,12 @@ class Access:
 
     @property
     def has_token(self) -> bool:
-        """Whether `token` has nothing to make."""
+        """Whether `token` returns without creating one."""
         return bool(self._given or self._made)
 
     @property
-    def elsewhere(self) -> bool:
-        """Whether the server is on another machine than this."""
+    def is_remote(self) -> bool:
+        """Whether the server is on another machine."""
         host = urlsplit(self._url).hostname or "localhost"
         try:
             return not ip_address(host).is_loopback
@@ -56,57 +57,59 @@ class Access:
             return host != "localhost"
 
     def address(self) -> str:
-        """Return where the server is now, without a slash at its end; it may be another place each time.
+        """Return the server's address without a trailing slash; it can be different after a restart.
 
-        Reads a file. Raises NoAccess where no server runs, or nobody can say.
+        Reads a file. Raises NoAccess where no server runs or the file cannot be read.
         """
         if self._url:
             return self._url
-        found = _running()
+        found = _find_server()
         if found is None:
             raise NoAccess(NOT_RUNNING)
         return found.rstrip("/")
 
     def token(self) -> str:
-        """Return the token; the first call without a given one loads Django and writes to the database.
+        """Return the token. Without a given token, the first call loads Django and writes to the database, so
+        call it in a worker thread.
 
-        Raises NoAccess where the token that this machine made was revoked. Call it in a thread.
+        Raises NoAccess where this machine's token was revoked.
         """
         if self._given or self._made:
             return self._given or self._made
-        self._made = _own_token()
+        self._made = _create_token()
         return self._made
 
-    def refused(self) -> bool:
-        """Take note that the server did not accept the token; returns whether another try may help.
+    def drop_refused_token(self) -> bool:
+        """Drop the token after the server refused it; return whether a retry may help.
 
-        That is with a token that this machine made: the next try makes it again, or says that it was revoked.
+        A retry may help for a token that this machine created: it is created again, or NoAccess says that it
+        was revoked.
         """
         made, self._made = self._made, ""
         return bool(made) and not self._given
 
 
-def _running() -> str | None:
-    """Return the address of the server that holds this machine's engine."""
+def _find_server() -> str | None:
+    """Return the address of the server that holds this machine's engine lock, None where there is none."""
     path = env.engine_lock_path()
     try:
-        found = holder(path)
+        found = read_lock_holder(path)
     except OSError as error:
-        raise NoAccess(_SHUT.format(path.parent, error.strerror)) from error
+        raise NoAccess(_UNREADABLE.format(path.parent, error.strerror)) from error
     return found if found.startswith("http") else None
 
 
-def _own_token() -> str:
+def _create_token() -> str:
     import django
     from django.db import DatabaseError, connection
 
     django.setup()
-    from chat.actions.messages import Refused
+    from chat.actions.api_tokens import ensure_shared_token
     from chat.actions.owners import local_owner
-    from chat.actions.tokens import own_token
+    from chat.errors import Refused
 
     try:
-        return own_token(local_owner(), NAME)
+        return ensure_shared_token(local_owner(), NAME)
     except Refused as reason:
         raise NoAccess(f"{reason} {REVOKED}") from reason
     except DatabaseError as error:

@@ -1,6 +1,7 @@
-"""`manage.py mcp`: an assistant starts it and speaks with it over standard input and output.
+"""`manage.py mcp`: an assistant starts this command and exchanges MCP messages over standard input and
+output.
 
-Standard output belongs to the protocol, so whatever else there is to say goes to standard error.
+Standard output belongs to the protocol; errors are written to standard error.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from memoryapp import env
+from memoryapp.base import env
 
 from .access import Access
 
@@ -22,9 +23,13 @@ _HOW_TO = (
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve until standard input is closed; returns the exit code, 1 without what is needed to begin."""
+    """Serve until standard input is closed.
+
+    Returns the exit code; 1 where the arguments or the environment are wrong.
+    """
     url = _parser().parse_args(arguments).url or env.envstr("MEMORYAPP_URL")
-    # Not as an argument: everybody on a machine can read those in its list of processes.
+    # Read from the environment and not from an argument: other users can see arguments in the list of
+    # processes.
     token = env.envstr("MEMORYAPP_TOKEN").strip()
     if url and not _is_address(url):
         return _fail(f"{url} is no address; it looks like http://127.0.0.1:8000")
@@ -32,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(_HOW_TO)
     if not token.isascii() or not token.isprintable():
         return _fail("MEMORYAPP_TOKEN holds characters that no token has.")
-    # Most of the start is these two; nobody who gets an error or --help should wait for them.
+    # Imported late: these two take most of the start-up time, and --help and errors do not need them.
     try:
         import anyio
 
@@ -40,12 +45,13 @@ def main(arguments: Sequence[str]) -> int:
     except ImportError:
         return _fail("Nothing is installed yet. Run this first: python3 manage.py start")
 
-    # Python's own answer to Ctrl-C waits for the thread that reads, which waits for the next line.
+    # Python's handler for Ctrl-C would wait for the thread that reads the next line; the default handler ends
+    # the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         anyio.run(serve, Access(url, token))
     except* BrokenPipeError:
-        # The assistant has gone without a word; there is nobody to tell it to.
+        # The assistant closed the pipe.
         pass
     return 0
 

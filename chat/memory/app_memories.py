@@ -1,4 +1,4 @@
-"""What an app remembers of a conversation: two to four sentences, written when it has ended (seed 003)."""
+"""Writes an app memory: two to four sentences that the model writes when a conversation has ended."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from chat.llm.types import Lane, Provider, ProviderError, StopFlag, Turn
+from chat.errors import ProviderError
+from chat.llm.types import GenerationOptions, Lane, Provider, StopFlag, Turn
 from chat.models import MAX_CONTENT, Message, Role
 
-from .secrets import REDACTED, redact
-from .telling import beginning_for, borne_out, sentences
-from .words import FUNCTION
+from .kept_out import leave_out_kept
+from .secrets import REDACTED, redact_secrets
+from .stopwords import FUNCTION_WORDS
+from .summary_sentences import choose_language_and_beginning, is_supported, split_sentences
 
 SLOT = "app_memory"
-# How the part of a prompt begins that tells what an app remembers (seed 003, "Memory Context Format").
-SAID_TO_APP = "(memories for app: "
-# Tokens that the model reads of a conversation: at 40 to 70 a second they are most of the time it takes.
-READ = 500
-_LONGEST = {Role.USER: 90, Role.ASSISTANT: 60}  # tokens of one message
+# The beginning of the prompt section that lists an app's memories.
+PROMPT_SECTION_START = "(memories for app: "
+# Tokens of a conversation that the model reads. Reading takes most of the time: a 2-core machine reads 40 to
+# 70 tokens a second.
+MAX_READ_TOKENS = 500
+_MAX_MESSAGE_TOKENS = {Role.USER: 90, Role.ASSISTANT: 60}
 _NEW_TOKENS = 80
-_TAGS, _TAG = 3, re.compile(r"[^\W\d_]{4,}")
-_FEWEST_WORDS = 10  # that the user must have said for something to have happened
+_MAX_TAGS, _TAG = 3, re.compile(r"[^\W\d_]{4,}")
+_MIN_USER_WORDS = 10  # with fewer words there is nothing to remember
 SYSTEM = (
-    "A chat has ended. Note in two or three short sentences what is worth knowing in a later chat: first "
+    "A chat has ended. Note in two to four short sentences what is worth knowing in a later chat: first "
     "what the user is about and wanted, then what they decided, found out or will do next, with names, "
     "numbers and dates. Say nothing that was not said."
 )
@@ -35,7 +38,7 @@ _EXAMPLES = (
         "Assistant: Reckon with 700 to 800 grams a person and day, about 13 kg for both.\n"
         "User: good, I'll send half of it ahead to the hut\n\n"
         "Note in English:",
-        "The user goes to the fells for nine days in August with their brother Tom, who freezes easily. They "
+        "The user goes to the fells for nine days in August with their brother Tom. He freezes easily. They "
         "ordered the tent Fjell 2 in green. They will send half of the 13 kg of food ahead to the hut.",
     ),
     (
@@ -58,15 +61,23 @@ _EXAMPLES = (
 )
 
 
-def prefix() -> list[Turn]:
-    """Return what every request for a memory begins with."""
+def build_prefix() -> list[Turn]:
+    """Return the turns that are the same in all prompts of this module."""
     turns = [Turn("system", SYSTEM)]
-    for said, note in _EXAMPLES:
-        turns += [Turn("user", said), Turn("assistant", note)]
+    for conversation, memory in _EXAMPLES:
+        turns += [Turn("user", conversation), Turn("assistant", memory)]
     return turns
 
 
-def write(
+def build_grammar(beginning: str) -> str:
+    """Return the GBNF grammar of a memory: two to four sentences, the first with this beginning."""
+    return (
+        f'root ::= "{beginning}" sentence (" " sentence){{1,3}}\n'
+        r"sentence ::= ([^.!?。\n\r] | [.] [0-9a-z])+ [.!?。]"
+    )
+
+
+def write_app_memory(
     provider: Provider,
     messages: Sequence[Message],
     summary: str,
@@ -74,61 +85,68 @@ def write(
     redacting: bool = True,
     stop: StopFlag | None = None,
 ) -> str | None:
-    """Return what is to be remembered of these messages; None when nothing happened.
+    """Return the app memory for these messages, at most MAX_CONTENT characters; None if too little was said.
 
-    `summary` tells of what came before them. Blocks while the model writes: call it from a worker thread,
-    outside any transaction. Raises ProviderError when nothing usable came.
+    `summary` is the summary of the messages before them. With `redacting`, sentences with secrets are left
+    out. Blocks while the model answers: call it from a worker thread, outside any transaction. Raises
+    ProviderError, also if no sentence of the answer is supported by the conversation.
     """
-    theirs = " ".join(m.content for m in messages if m.role == Role.USER)
-    if not summary and len(theirs.split()) < _FEWEST_WORDS:
+    messages = leave_out_kept(messages)
+    user_text = " ".join(m.content for m in messages if m.role == Role.USER)
+    if not summary and len(user_text.split()) < _MIN_USER_WORDS:
         return None
-    said = material(provider, messages, summary)
-    language, beginning = beginning_for(theirs)
+    conversation = format_conversation(provider, messages, summary)
+    language, beginning = choose_language_and_beginning(user_text)
     completion = provider.complete(
-        [*prefix(), Turn("user", f"{said}\n\nNote in {language}:")],
-        slot=SLOT,
-        lane=Lane.BACKGROUND,
-        max_tokens=_NEW_TOKENS,
-        grammar=(
-            f'root ::= "{beginning}" sentence (" " sentence){{1,2}}\n'
-            r"sentence ::= ([^.!?。\n\r] | [.] [0-9a-z])+ [.!?。]"
+        [*build_prefix(), Turn("user", f"{conversation}\n\nNote in {language}:")],
+        GenerationOptions(
+            slot=SLOT,
+            lane=Lane.BACKGROUND,
+            max_tokens=_NEW_TOKENS,
+            grammar=build_grammar(beginning),
+            stop=stop,
         ),
-        stop=stop,
     )
-    found = [redact(one) if redacting else one for one in sentences(completion.text)]
-    found = [one for one in found if REDACTED not in one and borne_out(one, said)]
-    if completion.finish == "length" and found and not found[-1].endswith((".", "!", "?", "。")):
-        found.pop()
-    text = cut(found)
+    sentences = [redact_secrets(s) if redacting else s for s in split_sentences(completion.text)]
+    sentences = [s for s in sentences if REDACTED not in s and is_supported(s, conversation)]
+    if completion.finish == "length" and sentences and not sentences[-1].endswith((".", "!", "?", "。")):
+        sentences.pop()
+    text = join_sentences_within_limit(sentences)
     if not text:
-        raise ProviderError("The model told something else than what was said.")
+        raise ProviderError("summary-unfaithful")
     return text
 
 
-def tags(text: str, messages: Sequence[Message]) -> list[str]:
-    """Return the words of a memory that came up in the most messages, three at most."""
-    said = Counter(word for m in messages for word in set(_TAG.findall(m.content.casefold())))
-    own = dict.fromkeys(word for word in _TAG.findall(text.casefold()) if word not in FUNCTION)
-    return sorted((word for word in own if said[word]), key=lambda word: -said[word])[:_TAGS]
+def extract_tags(text: str, messages: Sequence[Message]) -> list[str]:
+    """Return the words of a memory that occur in the most messages, at most three, case folded."""
+    counts = Counter(word for m in messages for word in set(_TAG.findall(m.content.casefold())))
+    own = dict.fromkeys(word for word in _TAG.findall(text.casefold()) if word not in FUNCTION_WORDS)
+    return sorted((word for word in own if counts[word]), key=lambda word: -counts[word])[:_MAX_TAGS]
 
 
-def cut(told: Sequence[str]) -> str:
-    """Return as many whole sentences as fit into a memory; one that is too long ends at a word."""
-    text = ""
-    for one in told:
-        longer = f"{text} {one}".strip()
-        if len(longer) > MAX_CONTENT:
-            break
-        text = longer
-    if told and not text:
-        text = told[0][: MAX_CONTENT - 1].rsplit(" ", 1)[0] + "…"
+def join_sentences_within_limit(sentences: Sequence[str]) -> str:
+    """Return the first sentence and those of the others that still fit into MAX_CONTENT characters.
+
+    A first sentence that is too long is cut.
+    """
+    if not sentences:
+        return ""
+    text = sentences[0]
+    if len(text) > MAX_CONTENT:
+        return text[: MAX_CONTENT - 1].rsplit(" ", 1)[0] + "…"
+    for sentence in sentences[1:]:
+        if len(longer := f"{text} {sentence}") <= MAX_CONTENT:
+            text = longer
     return text
 
 
-def material(provider: Provider, messages: Sequence[Message], summary: str) -> str:
-    """Return what the model reads: the account so far, the first message, and the newest that fit."""
-    lines = [_line(provider, m) for m in messages if m.content.strip()]
-    left = READ - provider.count_text(summary)
+def format_conversation(provider: Provider, messages: Sequence[Message], summary: str) -> str:
+    """Return the text that the model reads: the summary, the first message, and the newest that fit.
+
+    At most MAX_READ_TOKENS tokens, except where the summary and the first message are longer.
+    """
+    lines = [_format_message(provider, m) for m in messages if m.content.strip()]
+    left = MAX_READ_TOKENS - provider.count_text(summary)
     first, rest = lines[:1], lines[1:]
     left -= sum(map(provider.count_text, first))
     kept: list[str] = []
@@ -140,9 +158,9 @@ def material(provider: Provider, messages: Sequence[Message], summary: str) -> s
     return "\n".join([*([f"Before: {summary}"] if summary else []), *first, *kept])
 
 
-def _line(provider: Provider, message: Message) -> str:
-    text, longest = " ".join(message.content.split()), _LONGEST[Role(message.role)]
-    if (size := provider.count_text(text)) > longest:
-        text = text[: len(text) * longest // size].rsplit(" ", 1)[0] + " […]"
+def _format_message(provider: Provider, message: Message) -> str:
+    text, limit = " ".join(message.content.split()), _MAX_MESSAGE_TOKENS[Role(message.role)]
+    if (size := provider.count_text(text)) > limit:
+        text = text[: len(text) * limit // size].rsplit(" ", 1)[0] + " […]"
     who = "User" if message.role == Role.USER else "Assistant"
     return f"{who}: {text}"

@@ -1,39 +1,49 @@
-"""Which parts of a message state something about the user, judged by their form alone (design §5)."""
+"""Splits a message into sentences and decides, by their wording, which of them state a fact of the user."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from chat.memory import frames, jest, others, play
+from chat.memory import attribution, irony, roleplay, speech_acts
+from chat.memory.memory_requests import MemoryRequest, RequestKind, find_request
 from chat.memory.secrets import REDACTED
-from chat.memory.similar import content, tokens
+from chat.memory.text_similarity import extract_content_stems, tokenize
 
-# A full stop after a title or an abbreviation ends no sentence.
-_SENTENCE = re.compile(
+# Where a sentence ends: after ".", "!", "?", "…" or ";", at a line break, before a dash. A full stop after a
+# title or an abbreviation ("Dr.", "z.B.") ends no sentence.
+_SENTENCE_BREAK = re.compile(
     r"(?<!\bSt\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<!\bNr\.)(?<!\bno\.)(?<!\be\.g\.)"
     r"(?<!\bi\.e\.)(?<!\bz\.B\.)(?<!\bSr\.)(?<!\bSra\.)(?<!\bvs\.)(?<!\bca\.)(?<=[.!?…。！？；;])\s+|"
     r"(?<=[。！？；])|\n+|\s+(?=[–—]\s)"
 )
-_CLAUSE = re.compile(
+# Where a clause ends: at a comma, before "but", "and" and their translations, at a dash between spaces.
+_CLAUSE_BREAK = re.compile(
     r",\s+|，|\s+(?:but|aber|mais|pero|ma|mas|and|und|et|y|e)\s+(?=\w+)|但是?|(?<=\w)\s+[–—-]\s+"
 )
 
-_POINTS_BACK = re.compile(
+# A sentence that begins with a pronoun for something in the sentence before: "It is written in Go", "Das …".
+_REFERS_BACK = re.compile(
     r"^(?:(?:and|but|so|und|aber|et|mais|y|pero|e|ma|mas|–|—)\s+)*"
     r"(?:it(?:'s|'ll)?|its|he|she|they|this|that|these|those|there|es|er|sie|das|dies|il|elle|ils|"
     r"elles|c'est|"
     r"ça|cela|eso|esto|él|ella|ellos|lui|lei|questo|quello|ele|ela|isso|isto)\b|^(?:它|他|她|这|那)",
     re.I,
 )
-_MOST_PORTIONS = 8
+_MAX_SEGMENTS = 8
 
-# "Best queue of my life. Not."
-_TAKES_BACK = re.compile(r"(?:just kidding|kidding|not|nicht|jk)[.!]*", re.I)
+# A sentence that only retracts the one before: "Best queue of my life. Not."
+_RETRACTION = re.compile(r"(?:just kidding|kidding|not|nicht|jk)[.!]*", re.I)
 
-# Where a sentence starts to speak of the user anew: "I'm building a kiln | and I prefer short answers".
-_ANEW = re.compile(
+# Why a sentence with such a request states no fact.
+_REASONS = {
+    RequestKind.KEEP_OUT: speech_acts.KEPT_OUT,
+    RequestKind.FORGET: speech_acts.FORGETTING,
+}
+
+# Where a sentence begins a second first-person statement: "I'm building a kiln | and I prefer short answers".
+_SECOND_STATEMENT = re.compile(
     r",?\s+(?:and|but|so)\s+(?=(?:i|i'm|i've|my|we|we're|our|please)\b)|,\s+(?=(?:i|i'm|i've|my|we|"
     r"please)\b)|"
     r",?\s+(?:und|aber)\s+(?=(?:ich|mein\w*|wir|bitte)\b)|,?\s+(?:et|mais)\s+(?=(?:je|on|mon|ma|mes|"
@@ -46,110 +56,200 @@ _ANEW = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence of the user; `reason` says why it states nothing, or is empty."""
+class JudgedSentence:
+    """A sentence of the user; `reason` is why it states no fact about the user, "" if it may state one.
+
+    `request` is what the sentence asks of memory.
+    """
 
     text: str
     reason: str = ""
+    request: MemoryRequest | None = None
 
 
-def sentences(masked: str, *, playing: bool = False) -> list[Sentence]:
-    """Return the sentences of a masked message in order, each judged; `playing` goes on until it is left."""
-    ordered = frames.plays_system(masked)
-    playing = playing or play.starts(masked)
-    pieces = [piece.strip() for piece in _SENTENCE.split(masked) if piece and piece.strip()]
-    judged: list[Sentence] = []
+def judge_sentences(
+    masked: str, *, playing: bool = False, own_names: frozenset[str] = frozenset()
+) -> list[JudgedSentence]:
+    """Return the sentences of a masked message in order, each with its reason to state no fact, or "".
+
+    With `playing` a role-play is active at the start of the message; it lasts until a sentence ends it. A
+    sentence about one of `own_names` (case folded), the user's projects and pets, is about the user.
+    """
+    has_injection = speech_acts.contains_prompt_injection(masked)
+    playing = playing or roleplay.starts_roleplay(masked)
+    pieces = [piece.strip() for piece in _SENTENCE_BREAK.split(masked) if piece and piece.strip()]
+    judged: list[JudgedSentence] = []
     sarcastic = False
     for piece in pieces:
-        playing = playing and not play.ends(piece)
-        sarcastic = sarcastic or jest.is_sarcastic(piece)
-        if ordered or playing:
-            judged.append(Sentence(piece, frames.SYSTEM if ordered else frames.ROLE_PLAY))
-        elif judged and _TAKES_BACK.fullmatch(piece):
-            judged[-1] = Sentence(judged[-1].text, frames.JOKE)
-        elif sarcastic and jest.praises(piece):
-            judged.append(Sentence(piece, frames.JOKE))
+        playing = playing and not roleplay.ends_roleplay(piece)
+        sarcastic = sarcastic or irony.is_sarcastic(piece)
+        if has_injection or playing:
+            reason = speech_acts.SYSTEM if has_injection else speech_acts.ROLE_PLAY
+            judged.append(JudgedSentence(piece, reason))
+        elif judged and _RETRACTION.fullmatch(piece):
+            judged[-1] = JudgedSentence(judged[-1].text, speech_acts.JOKE)
+        elif sarcastic and irony.is_praise(piece):
+            judged.append(JudgedSentence(piece, speech_acts.JOKE))
         else:
-            judged.extend(_judge(piece))
-    return judged
+            judged.extend(_obey(piece, own_names) or _judge(piece, own_names))
+    return _apply_to_neighbours(judged)
 
 
-def joined(judged: Sequence[Sentence]) -> str:
-    """Return what is left to read once the sentences that state nothing are taken out."""
+def judge_requests(text: str) -> list[JudgedSentence]:
+    """Return the sentences of a text in order, each with what it asks of memory and with no other reason than
+    KEPT_OUT.
+    """
+    pieces = (piece.strip() for piece in _SENTENCE_BREAK.split(text) if piece and piece.strip())
+    found = ((piece, find_request(piece)) for piece in pieces)
+    judged = [
+        JudgedSentence(piece, speech_acts.KEPT_OUT if _keeps_out(request) else "", request)
+        for piece, request in found
+    ]
+    return _apply_to_neighbours(judged)
+
+
+def join_statements(judged: Sequence[JudgedSentence]) -> str:
+    """Return the sentences that may state a fact, joined by spaces."""
     return " ".join(s.text for s in judged if not s.reason)
 
 
-def portions(judged: Sequence[Sentence]) -> list[str]:
-    """Return the statements in portions to be read one by one: a small model forgets all but the first.
+def split_into_segments(judged: Sequence[JudgedSentence]) -> list[str]:
+    """Return the statements in segments for the extractor: a small model reports only the first of several.
 
-    A sentence that points back ("It is written in Go") stays with the one before it; a very long message
-    comes in portions of several sentences, at most `_MOST_PORTIONS`.
+    A sentence that begins with a pronoun ("It is written in Go") stays with the sentence before it. A long
+    message gives segments of several sentences, at most `_MAX_SEGMENTS` segments.
     """
-    found: list[str] = []
-    previous = False
+    segments: list[str] = []
+    previous_is_statement = False
     for sentence in judged:
-        if not sentence.reason and previous and _POINTS_BACK.search(sentence.text):
-            found[-1] += f" {sentence.text}"
+        if not sentence.reason and previous_is_statement and _REFERS_BACK.search(sentence.text):
+            segments[-1] += f" {sentence.text}"
         elif not sentence.reason:
-            found.extend(_spoken_apart(sentence.text))
-        previous = not sentence.reason
-    size = -(-len(found) // _MOST_PORTIONS) or 1
-    return [" ".join(found[start : start + size]) for start in range(0, len(found), size)]
+            segments.extend(_split_second_statements(sentence.text))
+        previous_is_statement = not sentence.reason
+    size = -(-len(segments) // _MAX_SEGMENTS) or 1
+    return [" ".join(segments[start : start + size]) for start in range(0, len(segments), size)]
 
 
-def _spoken_apart(sentence: str) -> list[str]:
-    """Return the sentence cut where it speaks of the user anew, if each piece states something by itself."""
+def _split_second_statements(sentence: str) -> list[str]:
+    """Split before each further first-person statement, if every piece is a plain statement by itself."""
     pieces = [""]
     end = 0
-    for cut in _ANEW.finditer(sentence):
+    for cut in _SECOND_STATEMENT.finditer(sentence):
         pieces[-1] = sentence[end : cut.start()]
         pieces.append("")
         end = cut.end()
     pieces[-1] = sentence[end:]
-    return pieces if all(map(frames.is_plain_statement, pieces)) else [sentence]
+    return pieces if all(map(speech_acts.is_plain_statement, pieces)) else [sentence]
 
 
-def clauses(sentence: str) -> list[str]:
-    """Return the clauses of a sentence; each still stands in the sentence word for word."""
-    return [c.strip() for c in _CLAUSE.split(sentence) if c and c.strip()]
+def split_clauses(sentence: str) -> list[str]:
+    """Return the clauses of a sentence; each is a substring of the sentence."""
+    return [c.strip() for c in _CLAUSE_BREAK.split(sentence) if c and c.strip()]
 
 
-def support(fact: str, masked: str) -> Sentence | None:
-    """Return the sentence that the fact leans on most: the one that shares most of its words."""
-    wanted = content(fact)
-    best: Sentence | None = None
+def find_supporting_sentence(
+    fact: str, masked: str, own_names: frozenset[str] = frozenset()
+) -> JudgedSentence | None:
+    """Return the sentence that shares the most content stems with the fact; None if none shares any."""
+    wanted = extract_content_stems(fact)
+    best: JudgedSentence | None = None
     most = 0
-    for sentence in sentences(masked):
-        shared = len(wanted & content(sentence.text))
-        # At a tie a statement wins over a question: the user may ask about what they just said.
+    for sentence in judge_sentences(masked, own_names=own_names):
+        shared = len(wanted & extract_content_stems(sentence.text))
+        # With equal counts a statement wins over a question: the user may ask about what they just said.
         if shared > most or (shared == most and shared and best and best.reason and not sentence.reason):
             best, most = sentence, shared
     return best
 
 
-def _judge(sentence: str) -> list[Sentence]:
-    """Judge a sentence; a question keeps the statement that it opens with ("I'm a nurse, what…?")."""
+def _obey(sentence: str, own_names: frozenset[str]) -> list[JudgedSentence]:
+    """Judge a sentence that asks something of memory, [] for others. Only what is to be remembered, and what
+    the user says about something wrong, may state a fact.
+    """
+    request = find_request(sentence)
+    if request is None:
+        return []
+    if request.kind in _REASONS:
+        return [JudgedSentence(sentence, _REASONS[request.kind], request)]
+    if not request.about:
+        return [JudgedSentence(sentence, speech_acts.REQUEST, request)]
+    return [replace(judged, request=request) for judged in _judge(request.about, own_names)]
+
+
+def _keeps_out(request: MemoryRequest | None) -> bool:
+    return request is not None and request.kind is RequestKind.KEEP_OUT
+
+
+def _apply_to_neighbours(judged: list[JudgedSentence]) -> list[JudgedSentence]:
+    """Apply requests that stand alone: "Don't save that." keeps out the sentence before it, or the next one
+    if it is the first; "That's wrong." is about the next one.
+    """
+    for index, sentence in enumerate(judged):
+        request = sentence.request
+        if request is None or request.about or len(judged) == 1:
+            continue
+        if request.kind is RequestKind.KEEP_OUT:
+            other = index - 1 if index else index + 1
+            judged[other] = replace(judged[other], reason=speech_acts.KEPT_OUT)
+        elif request.kind is RequestKind.WRONG and index + 1 < len(judged):
+            following = replace(request, about=judged[index + 1].text)
+            judged[index + 1] = replace(judged[index + 1], request=following)
+    return judged
+
+
+def _judge(sentence: str, own_names: frozenset[str]) -> list[JudgedSentence]:
+    """Judge a sentence; the statement before a question is split off and kept ("I'm a nurse, what…?")."""
     if REDACTED in sentence:
-        clean = ", ".join(part for part in clauses(sentence) if REDACTED not in part)
-        return _judge(clean) if clean else [Sentence(sentence, frames.UNSAFE)]
-    reason = frames.sentence_reason(sentence) or _hedged(sentence) or others.only_others(sentence)
-    if reason != frames.QUESTION:
-        return [Sentence(sentence, reason)]
-    kept, rest = _opening_statement(sentence)
-    return [Sentence(kept), Sentence(rest, reason)] if kept else [Sentence(sentence, reason)]
+        clean = ", ".join(part for part in split_clauses(sentence) if REDACTED not in part)
+        return _judge(clean, own_names) if clean else [JudgedSentence(sentence, speech_acts.UNSAFE)]
+    reason = (
+        _find_refusal_reason(sentence, own_names)
+        or _find_hedge_reason(sentence)
+        or attribution.refuse_other_subject(sentence)
+    )
+    if reason != speech_acts.QUESTION:
+        return [JudgedSentence(sentence, reason)]
+    statement, question = _split_opening_statement(sentence)
+    if not statement:
+        return [JudgedSentence(sentence, reason)]
+    return [JudgedSentence(statement), JudgedSentence(question, reason)]
 
 
-def _hedged(sentence: str) -> str:
-    """Return that the user was not sure, when no clause of theirs is said without a hedge."""
-    parts = clauses(sentence)
-    sure = [part for part in parts if frames.speaks_of_self(part) and not frames.is_hedged(part)]
-    # "I'm considering it, nothing is settled": what follows a hedge in the same breath shares it.
-    return frames.HEDGED if any(map(frames.is_hedged, parts)) and not sure else ""
+def _find_refusal_reason(sentence: str, own_names: frozenset[str]) -> str:
+    """Return the reason code of `find_refusal_reason`; "" for a statement about a thing of the user."""
+    reason = speech_acts.find_refusal_reason(sentence)
+    return "" if reason == speech_acts.WORLD and is_about_own(sentence, own_names) else reason
 
 
-def _opening_statement(sentence: str) -> tuple[str, str]:
+def is_about_own(sentence: str, own_names: frozenset[str]) -> bool:
+    """Return whether the sentence begins with one of the names, after at most two other words."""
+    return bool(find_own_name(sentence, own_names))
+
+
+def find_own_name(sentence: str, own_names: Iterable[str]) -> str:
+    """Return the name with which the sentence begins, after at most two other words; "" without one."""
+    words = " ".join(tokenize(sentence)[:5]).casefold()
+    begins = (name for name in own_names if re.match(rf"(?:\S+ ){{0,2}}{re.escape(name)}\b", words))
+    return next(begins, "")
+
+
+def _find_hedge_reason(sentence: str) -> str:
+    """Return the reason HEDGED if a clause is hedged and every first-person clause is, else ""."""
+    parts = split_clauses(sentence)
+    sure = [part for part in parts if speech_acts.is_first_person(part) and not speech_acts.is_hedged(part)]
+    # A clause without "I" shares the hedge of its sentence: "I'm considering it, nothing is settled".
+    return speech_acts.HEDGED if any(map(speech_acts.is_hedged, parts)) and not sure else ""
+
+
+def _split_opening_statement(sentence: str) -> tuple[str, str]:
+    """Return a first-person statement and the question after it; ("", sentence) without a statement."""
     for match in re.finditer(r"[,，:]\s*|\s[–—-]\s|\s(?:and|so|und|et|y|e)\s", sentence):
         head, tail = sentence[: match.start()].strip(), sentence[match.end() :].strip()
-        if len(tokens(head)) >= 3 and frames.speaks_of_self(head) and frames.opens_question(tail):
+        if (
+            len(tokenize(head)) >= 3
+            and speech_acts.is_first_person(head)
+            and speech_acts.starts_like_question(tail)
+        ):
             return head, tail
     return "", sentence

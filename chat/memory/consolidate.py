@@ -1,7 +1,7 @@
-"""What a new fact does to those known: stands beside them, repeats, replaces or ends one (design §5).
+"""Decides what a candidate does to the stored facts: it is added, or it reinforces, replaces or ends one.
 
-Rules decide what words alone make sure; the model is asked about the rest (`judge`), and its opinion counts
-only while the fact that it was formed about is still what it was.
+Rules decide where the words are sufficient. `judge` asks the model about the rest; the model's opinion
+applies only if the fact it is about has not changed since the model was asked.
 """
 
 from __future__ import annotations
@@ -15,31 +15,32 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from chat.memory.changes import changes, ends, matter
-from chat.memory.extract import Candidate
+from chat.memory.change_markers import extract_topic_stems, states_change, states_ending
+from chat.memory.extract import FactCandidate
 from chat.memory.kinds import KINDS
-from chat.memory.similar import (
-    contains,
-    core,
-    cosine,
-    names,
-    negated,
-    normalise,
-    numbers,
-    same_numbers_names_negation,
-    says_the_same,
-    without_numbers,
+from chat.memory.text_similarity import (
+    compute_cosine,
+    contains_stems,
+    extract_core_stems,
+    extract_names,
+    extract_numbers,
+    has_same_numbers_names_negation,
+    is_negated,
+    is_restatement,
+    normalize_text,
+    remove_numbers,
 )
 from chat.models import Fact
 
-# Cosine from which two facts say the same, per embedder. Measured with MiniLM on pairs of our own:
-# "likes jazz" / "enjoys jazz music" 0.90, but "vegetarian" / "vegan" 0.89, "drinks tea" / "drinks coffee"
-# 0.83.
-SAME = {"minilm-l6-int8": 0.90}
-# The same when all the words of one are in the other: "is a nurse" / "is a nurse in a hospital" 0.88.
-SAME_AND_WITHIN = {"minilm-l6-int8": 0.80}
-_UNMEASURED = 0.95  # an embedder that nobody measured has to be surer
+# The cosine at which two facts say the same, by embedder. Measured with MiniLM: "likes jazz" / "enjoys jazz
+# music" 0.90, but "vegetarian" / "vegan" 0.89 and "drinks tea" / "drinks coffee" 0.83.
+SAME_COSINE = {"minilm-l6-int8": 0.90}
+# The same threshold when one fact contains all words of the other: "is a nurse" / "is a nurse in a hospital"
+# has a cosine of 0.88.
+SAME_COSINE_CONTAINED = {"minilm-l6-int8": 0.80}
+_DEFAULT_SAME_COSINE = 0.95  # for an embedder without measurements, therefore strict
 
+# "promoted from technician to team lead": group 1 is the former value, "technician".
 _FROM_TO = re.compile(
     r"\b(?:promoted|switch\w*|chang\w+|mov\w+|went|convert\w+|retrain\w+|befördert|gewechselt|passée? |"
     r"promue? |"
@@ -47,14 +48,14 @@ _FROM_TO = re.compile(
     r"(?:to|zum|zur|zu|auf|à|au|a|para|al) ",
     re.I,
 )
-# The value of these is a name or a number, however the sentence around it is put: "is due on 12 April",
-# "must be handed in by 12 April". A marriage and an engagement to one person are two values.
-_NAMED_VALUE = frozenset({"age", "home", "origin", "employer", "deadline"})
-_TASTES = frozenset({"likes", "dislikes"})
+# Kinds whose value is a name or a number, whatever the wording: "is due on 12 April" equals "must be handed
+# in by 12 April". `relationship` is not one of them: being engaged and being married to one person differ.
+_KINDS_WITH_NAMED_VALUE = frozenset({"age", "home", "origin", "employer", "deadline"})
+_PREFERENCE_KINDS = frozenset({"likes", "dislikes"})
 
 
 class Action(StrEnum):
-    """What to do with a candidate (the seeds' ADD, NOOP, UPDATE and DELETE)."""
+    """What to do with a candidate; the model's answers ADD, NOOP, UPDATE, DELETE stand for these in order."""
 
     ADD = "add"
     REINFORCE = "reinforce"
@@ -64,62 +65,70 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to do, to which live fact, and why in plain words for the history."""
+    """The action, the live fact it applies to (None for ADD), and the reason shown in the fact's history.
+
+    `text` is the merged text of both where the candidate completes the fact; else it is empty.
+    """
 
     action: Action
     target: Fact | None
     reason: str
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What the model would do to a fact, as that fact was when the model was asked."""
+    """The model's decision about a fact, which had this `version` when the model was asked.
+
+    `text` is the merged text, as in `Decision`.
+    """
 
     action: Action
     target: UUID
     version: int
     reason: str
+    text: str = ""
 
-    def holds(self, live: Sequence[Fact]) -> Decision | None:
-        """Return the opinion as a decision, or None when the fact has changed or gone meanwhile."""
+    def to_decision(self, live: Sequence[Fact]) -> Decision | None:
+        """Return the opinion as a decision; None if the fact has changed or is not live any more."""
         for fact in live:
             if (fact.pk, fact.version) == (self.target, self.version):
-                return Decision(self.action, fact, self.reason)
+                return Decision(self.action, fact, self.reason, self.text)
         return None
 
 
-NEW = Decision(Action.ADD, None, "new")
+ADD_DECISION = Decision(Action.ADD, None, "new")
 
 
-def decide(
-    candidate: Candidate,
+def decide_action(
+    candidate: FactCandidate,
     vector: NDArray[np.float32] | None,
     live: Sequence[Fact],
     embedder_name: str,
     opinion: Opinion | None = None,
 ) -> Decision:
-    """Return what a candidate does to the owner's live facts; `vector` is None where there is no embedder.
+    """Return what a candidate does to the owner's live facts; the answer is ADD if nothing else applies.
 
-    No model call: run it inside the transaction that applies it. Without a rule and without an opinion that
-    still holds the answer is ADD.
+    `vector` is the candidate's unit vector (float32), None without an embedder. An `opinion` applies only
+    where no rule does. Calls no model: call it inside the transaction that applies the decision.
     """
-    ruled = by_rules(candidate, vector, live, embedder_name)
+    ruled = decide_by_rules(candidate, vector, live, embedder_name)
     if ruled is not None:
         return ruled
-    return (opinion.holds(live) if opinion else None) or NEW
+    return (opinion.to_decision(live) if opinion else None) or ADD_DECISION
 
 
-def by_rules(
-    candidate: Candidate, vector: NDArray[np.float32] | None, live: Sequence[Fact], embedder_name: str
+def decide_by_rules(
+    candidate: FactCandidate, vector: NDArray[np.float32] | None, live: Sequence[Fact], embedder_name: str
 ) -> Decision | None:
-    """Return what words alone decide, None where they do not."""
-    repeat = repeated(candidate, vector, live, embedder_name)
+    """Return the decision of the rules, None where no rule applies."""
+    repeat = find_repeated_fact(candidate, vector, live, embedder_name)
     if repeat is not None:
-        same_words = normalise(repeat.text) == normalise(candidate.text)
+        same_words = normalize_text(repeat.text) == normalize_text(candidate.text)
         reason = "said again in the same words" if same_words else "said again in other words"
         return Decision(Action.REINFORCE, repeat, reason)
     for fact in live:
-        # "Got divorced" ends a marriage, and is itself what holds now.
+        # "Got divorced" ends a marriage but is a new value of its kind: it supersedes, in the loop below.
         if is_ended(candidate, fact) and not _is_other_value(candidate, fact):
             return Decision(Action.END, fact, "the user said that it is over")
     for fact in live:
@@ -127,20 +136,20 @@ def by_rules(
             return Decision(Action.SUPERSEDE, fact, "the opposite was said")
         if _is_other_value(candidate, fact):
             return Decision(Action.SUPERSEDE, fact, f"one {candidate.kind.replace('_', ' ')} at a time")
-        if fact.kind == candidate.kind and was_left(candidate.quote, fact):
+        if fact.kind == candidate.kind and is_former_value(candidate.quote, fact):
             return Decision(Action.SUPERSEDE, fact, "the user said that this changed")
-        if is_other_number(candidate, fact) and changes(candidate.quote):
+        if differs_only_in_numbers(candidate, fact) and states_change(candidate.quote):
             return Decision(Action.SUPERSEDE, fact, "another number was said")
     return None
 
 
-def repeated(
-    candidate: Candidate, vector: NDArray[np.float32] | None, facts: Sequence[Fact], embedder_name: str
+def find_repeated_fact(
+    candidate: FactCandidate, vector: NDArray[np.float32] | None, facts: Sequence[Fact], embedder_name: str
 ) -> Fact | None:
-    """Return the fact that a candidate says again, in the same words or in others."""
-    equal = normalise(candidate.text)
+    """Return the fact that a candidate repeats, in the same or in other words; None if it repeats none."""
+    equal = normalize_text(candidate.text)
     for fact in facts:
-        if normalise(fact.text) == equal:
+        if normalize_text(fact.text) == equal:
             return fact
     for fact in facts:
         if fact.category == candidate.category and _repeats(candidate, vector, fact, embedder_name):
@@ -148,73 +157,78 @@ def repeated(
     return None
 
 
-def is_ended(candidate: Candidate, fact: Fact) -> bool:
-    """Tell whether a candidate says only that a fact is over: "User no longer learns Dutch"."""
-    about, known = matter(candidate.text), matter(fact.text)
-    if not about or not ends(candidate.text) or ends(fact.text) or negated(fact.text):
+def is_ended(candidate: FactCandidate, fact: Fact) -> bool:
+    """Return whether a candidate says only that a fact is over: "User no longer learns Dutch"."""
+    about, known = extract_topic_stems(candidate.text), extract_topic_stems(fact.text)
+    if not about or not states_ending(candidate.text) or states_ending(fact.text) or is_negated(fact.text):
         return False
-    return contains(known, about) and numbers(candidate.text) <= numbers(fact.text)
+    return contains_stems(known, about) and extract_numbers(candidate.text) <= extract_numbers(fact.text)
 
 
-def is_opposite(candidate: Candidate, fact: Fact) -> bool:
-    """Tell whether one denies what the other says of the same thing."""
+def is_opposite(candidate: FactCandidate, fact: Fact) -> bool:
+    """Return whether one of the two denies the other: likes and dislikes of one thing, or a negation."""
     kinds = {candidate.kind, fact.kind}
-    denied = negated(candidate.text) != negated(fact.text) and len(kinds) == 1
-    return (kinds == _TASTES or denied) and _same_matter(candidate.text, fact.text)
+    denied = is_negated(candidate.text) != is_negated(fact.text) and len(kinds) == 1
+    return (kinds == _PREFERENCE_KINDS or denied) and _has_same_topic(candidate.text, fact.text)
 
 
-def is_other_number(candidate: Candidate, fact: Fact) -> bool:
-    """Tell whether the two differ in their numbers and in nothing else: 5 km and 10 km every morning."""
-    mine, theirs = numbers(candidate.text), numbers(fact.text)
+def differs_only_in_numbers(candidate: FactCandidate, fact: Fact) -> bool:
+    """Return whether the two differ in their numbers and in nothing else: 5 km and 10 km every morning."""
+    mine, theirs = extract_numbers(candidate.text), extract_numbers(fact.text)
     if not mine or not theirs or mine == theirs or candidate.category != fact.category:
         return False
-    return _same_matter(candidate.text, fact.text)
+    return _has_same_topic(candidate.text, fact.text)
 
 
-def was_left(said: str, fact: Fact) -> bool:
-    """Tell whether the words name a fact as what was left: "promoted from technician to team lead"."""
-    left = _FROM_TO.search(said)
-    return left is not None and contains(core(left[1]), matter(fact.text))
+def is_former_value(said: str, fact: Fact) -> bool:
+    """Return whether a sentence names the fact as the former value: "promoted from technician to lead"."""
+    found = _FROM_TO.search(said)
+    return found is not None and contains_stems(extract_core_stems(found[1]), extract_topic_stems(fact.text))
 
 
-def _same_matter(a: str, b: str) -> bool:
-    """Tell whether two sentences are about the same, whatever they say of it: numbers are part of that."""
-    one, other = without_numbers(matter(a)), without_numbers(matter(b))
-    return contains(one, other) and contains(other, one)
+def _has_same_topic(a: str, b: str) -> bool:
+    """Return whether two sentences are about the same thing, apart from numbers, negation and endings."""
+    one, other = remove_numbers(extract_topic_stems(a)), remove_numbers(extract_topic_stems(b))
+    return contains_stems(one, other) and contains_stems(other, one)
 
 
-def _is_other_value(candidate: Candidate, fact: Fact) -> bool:
+def _is_other_value(candidate: FactCandidate, fact: Fact) -> bool:
+    """Return whether both are values of one kind and subject that can have only one value at a time."""
     same_place = fact.kind == candidate.kind and fact.subject == candidate.subject
     return KINDS[candidate.kind].single and same_place
 
 
-def _is_same_value(candidate: Candidate, fact: Fact) -> bool:
-    if candidate.kind not in _NAMED_VALUE or fact.kind != candidate.kind or fact.subject != candidate.subject:
+def _is_same_value(candidate: FactCandidate, fact: Fact) -> bool:
+    if (
+        candidate.kind not in _KINDS_WITH_NAMED_VALUE
+        or fact.kind != candidate.kind
+        or fact.subject != candidate.subject
+    ):
         return False
-    value = names(candidate.text) | numbers(candidate.text)
-    return bool(value) and same_numbers_names_negation(candidate.text, fact.text)
+    value = extract_names(candidate.text) | extract_numbers(candidate.text)
+    return bool(value) and has_same_numbers_names_negation(candidate.text, fact.text)
 
 
-def similarity(vector: NDArray[np.float32] | None, fact: Fact, embedder_name: str) -> float | None:
-    """Return the cosine with a stored fact, or None when its vector is missing or another embedder's."""
+def compute_similarity(vector: NDArray[np.float32] | None, fact: Fact, embedder_name: str) -> float | None:
+    """Return the cosine with a stored fact; None if its vector is missing or made by another embedder."""
     if vector is None or not fact.embedding or fact.embedder != embedder_name:
         return None
-    return cosine(vector, np.frombuffer(bytes(fact.embedding), dtype=np.float32))
+    return compute_cosine(vector, np.frombuffer(bytes(fact.embedding), dtype=np.float32))
 
 
 def _repeats(
-    candidate: Candidate, vector: NDArray[np.float32] | None, fact: Fact, embedder_name: str
+    candidate: FactCandidate, vector: NDArray[np.float32] | None, fact: Fact, embedder_name: str
 ) -> bool:
-    if ends(candidate.text) != ends(fact.text):
+    if states_ending(candidate.text) != states_ending(fact.text):
         return False
-    if fact.kind == candidate.kind and says_the_same(candidate.text, fact.text):
+    if fact.kind == candidate.kind and is_restatement(candidate.text, fact.text):
         return True
     if _is_same_value(candidate, fact):
         return True
-    close = similarity(vector, fact, embedder_name)
-    if close is None or not same_numbers_names_negation(candidate.text, fact.text):
+    close = compute_similarity(vector, fact, embedder_name)
+    if close is None or not has_same_numbers_names_negation(candidate.text, fact.text):
         return False
-    if close >= SAME.get(embedder_name, _UNMEASURED):
+    if close >= SAME_COSINE.get(embedder_name, _DEFAULT_SAME_COSINE):
         return True
-    within = contains(core(candidate.text), core(fact.text))
-    return within and close >= SAME_AND_WITHIN.get(embedder_name, _UNMEASURED)
+    within = contains_stems(extract_core_stems(candidate.text), extract_core_stems(fact.text))
+    return within and close >= SAME_COSINE_CONTAINED.get(embedder_name, _DEFAULT_SAME_COSINE)

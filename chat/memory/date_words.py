@@ -1,4 +1,4 @@
-"""The words of English and German for days, numbers and spans, and how each writes a date in a sentence."""
+"""English and German words for weekdays, numbers and units of time, and how both languages write dates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-# Days as `date.weekday` counts them.
+# Weekday names with the numbers of `date.weekday`: Monday is 0.
 DAYS = {
     name: i % 7
     for i, name in enumerate(
@@ -59,13 +59,13 @@ AMOUNTS = {
     )
     for word in words.split()
 }
-# The longest first: "einem" begins with "ein".
-COUNTS = sorted(AMOUNTS, key=len, reverse=True)
+# Longest first, so that a regular expression tries "einem" before "ein".
+AMOUNT_WORDS = sorted(AMOUNTS, key=len, reverse=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Months:
-    """How a language writes dates; each template is a phrase that can follow a verb."""
+class DateFormats:
+    """How a language writes dates; each template gives a phrase that can follow a verb."""
 
     names: Sequence[str]
     day_form: str
@@ -74,32 +74,32 @@ class Months:
     month_form: str
     year_form: str
 
-    def on(self, day: date) -> str:
+    def format_day(self, day: date) -> str:
         """Return "on 3 May 2026"."""
-        return self.day_form.format(self._written(day))
+        return self.day_form.format(self._format_date(day))
 
-    def week(self, monday: date) -> str:
+    def format_week(self, monday: date) -> str:
         """Return "in the week of 4 May 2026"."""
-        return self.week_form.format(self._written(monday))
+        return self.week_form.format(self._format_date(monday))
 
-    def weekend(self, saturday: date) -> str:
+    def format_weekend(self, saturday: date) -> str:
         """Return "on the weekend of 9 May 2026"."""
-        return self.weekend_form.format(self._written(saturday))
+        return self.weekend_form.format(self._format_date(saturday))
 
-    def month(self, year: int, month: int) -> str:
-        """Return "in May 2026"; months count from 0 on."""
+    def format_month(self, year: int, month: int) -> str:
+        """Return "in May 2026"; months count from 0."""
         return self.month_form.format(self.names[month], year)
 
-    def year(self, year: int) -> str:
+    def format_year(self, year: int) -> str:
         """Return "in 2026"."""
         return self.year_form.format(year)
 
-    def _written(self, day: date) -> str:
+    def _format_date(self, day: date) -> str:
         dot = "." if self is GERMAN else ""
         return f"{day.day}{dot} {self.names[day.month - 1]} {day.year}"
 
 
-ENGLISH = Months(
+ENGLISH = DateFormats(
     [
         "January",
         "February",
@@ -120,7 +120,7 @@ ENGLISH = Months(
     "in {} {}",
     "in {}",
 )
-GERMAN = Months(
+GERMAN = DateFormats(
     [
         "Januar",
         "Februar",

@@ -1,7 +1,7 @@
-"""Relative dates in a fact become dates, since "yesterday" is wrong by tomorrow (design §5).
+"""Replaces relative dates in a fact by absolute ones, because "yesterday" is wrong a day later.
 
-English and German: in other languages a fact keeps its words, since a date put into a grammar that is not
-known here would read as broken. What leaves open which day is meant ("on Friday", "last summer") stays too.
+Only English and German; facts in other languages keep their words, because no rules for their prepositions
+exist here. Ambiguous dates ("on Friday", "last summer") are not replaced.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from functools import partial
 
-from .date_words import AMOUNTS, COUNTS, DAYS, ENGLISH, GERMAN, UNITS, Months
+from .date_words import AMOUNT_WORDS, AMOUNTS, DAYS, ENGLISH, GERMAN, UNITS, DateFormats
 
-_Resolve = Callable[[re.Match[str], date, Months], str]
+_Resolve = Callable[[re.Match[str], date, DateFormats], str]
 
-_COUNT = rf"(?P<count>\d{{1,2}}|{'|'.join(COUNTS)})"
+_COUNT = rf"(?P<count>\d{{1,2}}|{'|'.join(AMOUNT_WORDS)})"
 _UNIT = rf"(?P<unit>{'|'.join(UNITS)})"
 _DAY = rf"(?P<day>{'|'.join(DAYS)})"
-# "Learned it in two weeks" says how long, "is due in two weeks" when.
+# Verbs before which "in two weeks" is a date: "is due in two weeks". Elsewhere it is a duration: "learned it
+# in two weeks".
 _GOING = "coming|flying|getting|going|having|leaving|marrying|moving|starting|travell?ing|turning|visiting"
 _WILL = (
     rf"(?:am|is|are)(?: due| (?:{_GOING})\b[^.;]*?)?",
@@ -27,101 +28,107 @@ _WILL = (
     r"(?:has|have) (?:an?|the|to|his|her|their)\b[^.;]*?",
 )
 _AHEAD = rf"(?P<before>{'|'.join(_WILL)}) in"
-# Before a date these need no other preposition; what German builds with the others takes another case.
+# Prepositions before a relative date. The absolute date follows them without a preposition of its own.
 _AFTER = {ENGLISH: "by|until|till|since|before|after|from|for|of|on", GERMAN: "seit|bis"}
+# German prepositions that need another case than the templates give: such dates stay unchanged.
 _NEVER_AFTER = r"(?<!\bab )(?<!\bvon )(?<!\bfür )(?<!\bvor )(?<!\bnach )(?<!\bzu )"
 
 
-def resolve(text: str, today: date) -> str:
-    """Return a fact with its relative dates as dates; `today` is the user's local date when it was said."""
-    for months, table in ((ENGLISH, _ENGLISH), (GERMAN, _GERMAN)):
-        for pattern, resolved in table:
-            text = pattern.sub(partial(_phrase, resolved, today, months), text)
+def resolve_relative_dates(text: str, today: date) -> str:
+    """Return a fact with absolute dates; `today` is the user's local date when the message was written."""
+    for formats, table in ((ENGLISH, _ENGLISH), (GERMAN, _GERMAN)):
+        for pattern, resolve in table:
+            text = pattern.sub(partial(_replace_match, resolve, today, formats), text)
     return text
 
 
-def _phrase(resolved: _Resolve, today: date, months: Months, match: re.Match[str]) -> str:
-    capital = match[0][0].isupper()
-    if capital and match.start():
-        return match[0]  # A name: "USA Today".
-    said = resolved(match, today, months)
-    if not (after := match["after"]):
-        return said[0].upper() + said[1:] if capital else said
-    first, _, rest = said.partition(" ")
+def _replace_match(resolve: _Resolve, today: date, formats: DateFormats, match: re.Match[str]) -> str:
+    """Return the absolute date for a match, with the preposition and the capital letter of the match."""
+    is_capital = match[0][0].isupper()
+    if is_capital and match.start():
+        return match[0]  # A capital inside a sentence is a name: "USA Today".
+    phrase = resolve(match, today, formats)
+    if not (preposition := match["after"]):
+        return phrase[0].upper() + phrase[1:] if is_capital else phrase
+    first, _, rest = phrase.partition(" ")
     if first in ("am", "im", "on", "in"):
-        return (
-            f"{after} zur {rest.removeprefix('der ')}"
-            if after == "bis" and rest.startswith("der ")
-            else f"{after} {rest}"
-        )
-    return f"{after} {said}"
+        if preposition == "bis" and rest.startswith("der "):
+            return f"bis zur {rest.removeprefix('der ')}"
+        return f"{preposition} {rest}"
+    return f"{preposition} {phrase}"
 
 
 def _day(offset: int) -> _Resolve:
-    return lambda _match, today, months: months.on(today + timedelta(days=offset))
+    return lambda _match, today, formats: formats.format_day(today + timedelta(days=offset))
 
 
 def _week(offset: int) -> _Resolve:
-    return lambda _match, today, months: months.week(_monday(today) + timedelta(weeks=offset))
+    return lambda _match, today, formats: formats.format_week(_get_monday(today) + timedelta(weeks=offset))
 
 
 def _month(offset: int) -> _Resolve:
-    return lambda _match, today, months: months.month(*_moved(today, offset))
+    return lambda _match, today, formats: formats.format_month(*_add_months(today, offset))
 
 
 def _year(offset: int) -> _Resolve:
-    return lambda _match, today, months: months.year(today.year + offset)
+    return lambda _match, today, formats: formats.format_year(today.year + offset)
 
 
 def _weekend(offset: int) -> _Resolve:
-    return lambda _match, today, months: months.weekend(_monday(today) + timedelta(days=5, weeks=offset))
+    return lambda _match, today, formats: formats.format_weekend(
+        _get_monday(today) + timedelta(days=5, weeks=offset)
+    )
 
 
-def _weekday(nearest: int) -> _Resolve:
-    """Return the first such day before today (-1) or after it (1)."""
+def _weekday(direction: int) -> _Resolve:
+    """Resolve a weekday name to the first such day before today (-1) or after today (1)."""
 
-    def resolved(match: re.Match[str], today: date, months: Months) -> str:
-        away = nearest * (DAYS[match["day"].casefold()] - today.weekday()) % 7 or 7
-        return months.on(today + timedelta(days=nearest * away))
+    def resolve(match: re.Match[str], today: date, formats: DateFormats) -> str:
+        distance = direction * (DAYS[match["day"].casefold()] - today.weekday()) % 7 or 7
+        return formats.format_day(today + timedelta(days=direction * distance))
 
-    return resolved
+    return resolve
 
 
 def _away(direction: int) -> _Resolve:
-    """Return what lies some days, weeks, months or years back (-1) or ahead (1), as exactly as was said."""
+    """Resolve "two weeks ago" (-1) or "is due in two weeks" (1), as precisely as the unit that was named."""
 
-    def resolved(match: re.Match[str], today: date, months: Months) -> str:
-        said, unit = match["count"].casefold(), UNITS[match["unit"].casefold()]
-        count = direction * (int(said) if said.isdecimal() else AMOUNTS[said])
+    def resolve(match: re.Match[str], today: date, formats: DateFormats) -> str:
+        amount, unit = match["count"].casefold(), UNITS[match["unit"].casefold()]
+        count = direction * (int(amount) if amount.isdecimal() else AMOUNTS[amount])
         before = match.groupdict().get("before")
-        return f"{before} " * (before is not None) + _that_far(count, unit, today, months)
+        return f"{before} " * (before is not None) + _format_offset(count, unit, today, formats)
 
-    return resolved
+    return resolve
 
 
-def _that_far(count: int, unit: str, today: date, months: Months) -> str:
+def _format_offset(count: int, unit: str, today: date, formats: DateFormats) -> str:
     if unit == "day":
-        return months.on(today + timedelta(days=count))
+        return formats.format_day(today + timedelta(days=count))
     if unit == "week":
-        return months.week(_monday(today) + timedelta(weeks=count))
-    return months.month(*_moved(today, count)) if unit == "month" else months.year(today.year + count)
+        return formats.format_week(_get_monday(today) + timedelta(weeks=count))
+    if unit == "month":
+        return formats.format_month(*_add_months(today, count))
+    return formats.format_year(today.year + count)
 
 
-def _monday(day: date) -> date:
+def _get_monday(day: date) -> date:
     return day - timedelta(days=day.weekday())
 
 
-def _moved(day: date, months: int) -> tuple[int, int]:
-    """Return the year and the month, from 0 on, that many months away."""
+def _add_months(day: date, months: int) -> tuple[int, int]:
+    """Return the year and the month (0–11) that is `months` months after `day`."""
     return divmod(day.year * 12 + day.month - 1 + months, 12)
 
 
-def _table(months: Months, *rows: tuple[str, _Resolve]) -> tuple[tuple[re.Pattern[str], _Resolve], ...]:
-    after = rf"{'' if months is ENGLISH else _NEVER_AFTER}\b(?:(?P<after>{_AFTER[months]}) )?"
-    return tuple((re.compile(rf"{after}\b(?:{words})\b", re.I), resolved) for words, resolved in rows)
+def _compile_table(
+    formats: DateFormats, *rows: tuple[str, _Resolve]
+) -> tuple[tuple[re.Pattern[str], _Resolve], ...]:
+    after = rf"{'' if formats is ENGLISH else _NEVER_AFTER}\b(?:(?P<after>{_AFTER[formats]}) )?"
+    return tuple((re.compile(rf"{after}\b(?:{words})\b", re.I), resolve) for words, resolve in rows)
 
 
-_ENGLISH = _table(
+_ENGLISH = _compile_table(
     ENGLISH,
     ("the day before yesterday", _day(-2)),
     ("the day after tomorrow", _day(2)),
@@ -147,7 +154,7 @@ _ENGLISH = _table(
     (rf"{_AHEAD} {_COUNT} {_UNIT}(?:'s time|' time|s' time)?", _away(1)),
 )
 
-_GERMAN = _table(
+_GERMAN = _compile_table(
     GERMAN,
     ("vorgestern", _day(-2)),
     ("übermorgen", _day(2)),

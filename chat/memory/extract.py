@@ -1,41 +1,58 @@
-"""From one user message to candidate facts: mask, ask, parse, validate, ground, normalise (design §5)."""
+"""Extracts candidate facts from one user message.
+
+Steps: hide foreign text, redact secrets, drop sentences that state nothing, ask the model about each segment,
+normalize its proposals, and refuse those that the user's words do not support.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from types import MappingProxyType
 
 from chat.llm.types import Lane, Provider, StopFlag, Usage
-from chat.memory import clauses, frames, others, told
-from chat.memory.changes import ends
-from chat.memory.dates import resolve
-from chat.memory.ground import NO_QUOTE, NOT_SAID, ground, quote
-from chat.memory.kind_rules import FALLBACK, first_rule, settle_kind
+from chat.memory import attribution, clauses, memory_requests, speech_acts
+from chat.memory.change_markers import states_ending
+from chat.memory.dates import resolve_relative_dates
+from chat.memory.extractor import ExtractorAnswer, ProposedFact, Segment, add_usage, propose_facts
+from chat.memory.ground import NO_QUOTE, NOT_SAID, check_grounding, find_quote
+from chat.memory.kind_rules import FALLBACK_KIND, match_first_rule, settle_kind
 from chat.memory.kinds import KINDS, CategoryName
-from chat.memory.language import detect
-from chat.memory.mask import is_worth_reading, mask
-from chat.memory.reader import Note, Portion, Reading, read, total
-from chat.memory.secrets import holds_secret, redact
-from chat.memory.similar import content, normalise, says_the_same
-from chat.memory.subjects import subject_of
-from chat.memory.third_person import third_person
-from chat.memory.wording import named, plainly, spelled_out, split, tidy, unnamed
+from chat.memory.language import detect_language
+from chat.memory.mask import is_worth_extracting, mask_foreign_text
+from chat.memory.memory_requests import RequestKind, is_negated_by_words
+from chat.memory.normalize import (
+    conjugate_third_person,
+    correct_name_or_trade,
+    normalize_name_sentence,
+    normalize_sentence,
+    replace_trailing_pronoun,
+    rewrite_indirect_allergy,
+    split_second_verb,
+)
+from chat.memory.secrets import contains_secret, redact_secrets
+from chat.memory.subjects import extract_subject
+from chat.memory.text_similarity import extract_content_stems, is_restatement, normalize_text
 
-OVER = "no longer so"
-# What somebody does by writing a message says nothing about them: "User wants to know about the chat app".
-_TALK = re.compile(
+OVER = "is-over"
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
+# A proposal that describes the message itself is no fact: "User wants to know about the chat app".
+_ABOUT_MESSAGE = re.compile(
     r"^User (?:(?:wants|would like|needs) to (?:know|tell|ask|hear|be told)|asks?|is asking|mentions?|"
     r"says|said|tells|told)\b"
 )
-# Of these only what holds now is worth keeping; a former job or home is part of a life.
-_PRESENT = frozenset({"habit", "likes", "dislikes", "tools", "building", "learning", "diet"})
-DUPLICATE = "said twice in one message"
+# Kinds of which only present facts are stored; a former job or home is stored as an event.
+_PRESENT_KINDS = frozenset({"habit", "likes", "dislikes", "tools", "building", "learning", "diet"})
+DUPLICATE = "is-duplicate"
+# The words of such a sentence are not recorded, not even as refused.
+_UNRECORDED = frozenset({speech_acts.KEPT_OUT, speech_acts.FORGETTING})
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A fact that may be stored, with the user's own sentence that it stands on."""
+class FactCandidate:
+    """A fact that may be stored; `quote` is the user's sentence that supports it."""
 
     text: str
     kind: str
@@ -44,31 +61,43 @@ class Candidate:
     hedged: bool
     quote: str
     language: str = ""
-    # The user asked to remember it.
-    told: bool = False
+    # The user explicitly asked to remember it.
+    explicit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """A proposed fact that is not stored, and why in plain words."""
+class RefusedFact:
+    """A proposed fact that is not stored, and the encoded reason (see `chat.errors.Reason`)."""
 
     text: str
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """A negated sentence; `said_wrong` if the user said right before it that something is wrong."""
+
+    sentence: str
+    said_wrong: bool
+
+
 @dataclass(slots=True)
 class Extraction:
-    """What one look at one message gave; `usage` is None when no model was asked."""
+    """The result of the extraction from one message; `usage` is None if the model was not called."""
 
-    candidates: list[Candidate] = field(default_factory=list)
-    refused: list[Refusal] = field(default_factory=list)
-    # Sentences that say that something is over; what it was is known, if at all, from earlier.
+    candidates: list[FactCandidate] = field(default_factory=list)
+    refused: list[RefusedFact] = field(default_factory=list)
+    # Sentences that say that something is over; the fact that they end, if stored, is from an earlier
+    # message.
     endings: list[str] = field(default_factory=list)
+    # What the user asks to forget, in their own words.
+    to_forget: list[str] = field(default_factory=list)
+    denials: list[Denial] = field(default_factory=list)
     error: str = ""
     usage: Usage | None = None
 
 
-def extract(
+def extract_facts(
     provider: Provider,
     message: str,
     *,
@@ -77,155 +106,211 @@ def extract(
     playing: bool = False,
     lane: Lane = Lane.BACKGROUND,
     redacting: bool = True,
+    own_names: Mapping[str, str] = _NO_NAMES,
     stop: StopFlag | None = None,
 ) -> Extraction:
-    """Return what one user message says about the user; `playing` while a role-play goes on.
+    """Return the facts that one user message states about the user.
 
-    Without `redacting` secrets are read and kept as anything else: the owner's own choice.
-
-    Blocks while the model answers: call it from a worker thread. Lets `ProviderError` through, also
-    where the call was stopped; a model that answers nonsense is an `error`, never a guess.
+    `question` is the assistant's message before it, `today` the user's local date of the message, `playing`
+    whether a role-play is active. Without `redacting` (an owner's setting) secrets are stored like other
+    text. A sentence about one of `own_names` (case folded), the user's projects and pets, is about the user;
+    the kind of a fact about it stands beside each name.
+    Blocks while the model answers: call it from a worker thread. Raises `ProviderError`, also where
+    `stop` stops the call; answers that cannot be parsed set `error`.
     """
     result = Extraction()
-    masked = redact(mask(message)) if redacting else mask(message)
-    asked = last_question(question)
-    about_user = frames.asks_user(asked)
-    judged = clauses.sentences(masked, playing=playing)
+    masked = redact_secrets(mask_foreign_text(message)) if redacting else mask_foreign_text(message)
+    question = extract_last_question(question)
+    about_user = speech_acts.is_question_about_user(question)
+    names = frozenset(own_names)
+    judged = clauses.judge_sentences(masked, playing=playing, own_names=names)
     result.refused = [
-        Refusal(s.text[:300], s.reason) for s in judged if s.reason and s.reason != frames.QUESTION
+        RefusedFact("" if s.reason in _UNRECORDED else s.text[:300], s.reason)
+        for s in judged
+        if s.reason and s.reason != speech_acts.QUESTION
     ]
-    result.endings = [s.text for s in judged if not s.reason and ends(s.text)]
-    language = detect(clauses.joined(judged)) or detect(asked)
-    for said in clauses.portions(judged):
-        # The question is answered by what comes first; later sentences speak for themselves.
-        if frames.is_plain_statement(said) or is_worth_reading(said, asked if about_user else ""):
-            portion = Portion(said, asked, language, today, lane, redacting)
-            _read_portion(provider, portion, stop, result)
-            asked = ""
-    _keep_what_was_told(judged, language, today, redacting, result)
+    result.endings = [s.text for s in judged if not s.reason and states_ending(s.text)]
+    kinds = {s.text: s.request.kind for s in judged if s.request is not None}
+    requested = frozenset(text for text, kind in kinds.items() if kind is RequestKind.REMEMBER)
+    result.to_forget = [
+        s.request.about for s in judged if s.request is not None and s.request.kind is RequestKind.FORGET
+    ]
+    result.denials = [
+        Denial(s.text, kinds.get(s.text) is RequestKind.WRONG)
+        for s in judged
+        if not s.reason and is_negated_by_words(s.text)
+    ]
+    language = detect_language(clauses.join_statements(judged)) or detect_language(question)
+    for text in clauses.split_into_segments(judged):
+        # Only the first segment answers the question.
+        if (
+            speech_acts.is_plain_statement(text)
+            or clauses.is_about_own(text, names)
+            or is_worth_extracting(text, question if about_user else "")
+        ):
+            segment = Segment(text, question, language, today, lane, redacting, own_names, requested)
+            _extract_segment(provider, segment, stop, result)
+            question = ""
+    _add_explicit_requests(judged, language, today, redacting, result)
     return result
 
 
-def _read_portion(provider: Provider, portion: Portion, stop: StopFlag | None, result: Extraction) -> None:
-    """Weigh what the model notes of a portion, and give it a second chance where none of it stands."""
+def _extract_segment(provider: Provider, segment: Segment, stop: StopFlag | None, result: Extraction) -> None:
+    """Add the facts of a segment to `result`; ask the model a second time if no proposal was accepted."""
     found = Extraction()
-    _weigh_reading(read(provider, portion, stop), portion, found)
+    _check_answer(propose_facts(provider, segment, stop), segment, found)
     reasons = {refusal.reason for refusal in found.refused}
     if not found.candidates and not found.error:
-        if frames.OTHERS in reasons and others.speaks_of_relative(portion.said):
-            # "Mi hija se llama Lucía" was noted as the user's own name.
-            _weigh_reading(read(provider, portion, stop, family=True), portion, found)
-        elif reasons and reasons <= {NO_QUOTE, NOT_SAID} and frames.is_plain_statement(portion.said):
-            # It repeated a worked example instead of reading.
-            _weigh_reading(read(provider, portion, stop, again=True), portion, found)
+        if speech_acts.OTHERS in reasons and attribution.mentions_relative(segment.text):
+            # "Mi hija se llama Lucía" was proposed as the user's own name: ask for facts about relatives.
+            _check_answer(propose_facts(provider, segment, stop, family=True), segment, found)
+        elif reasons and reasons <= {NO_QUOTE, NOT_SAID} and speech_acts.is_plain_statement(segment.text):
+            # The model repeated a worked example instead of reading the segment: ask with stricter words.
+            _check_answer(propose_facts(provider, segment, stop, again=True), segment, found)
     for candidate in found.candidates:
-        if _said_before(candidate.text, candidate.kind, result.candidates):
-            found.refused.append(Refusal(candidate.text, DUPLICATE))
+        if _is_duplicate(candidate.text, candidate.kind, result.candidates):
+            found.refused.append(RefusedFact(candidate.text, DUPLICATE))
         else:
             result.candidates.append(candidate)
     result.refused += found.refused
     result.error = result.error or found.error
     if found.usage is not None:
-        result.usage = total(result.usage, found.usage)
+        result.usage = add_usage(result.usage, found.usage)
 
 
-def _weigh_reading(reading: Reading, portion: Portion, found: Extraction) -> None:
-    for note in reading.notes:
-        _weigh(note, portion, found)
-    found.error = found.error or reading.error
-    if reading.usage is not None:
-        found.usage = total(found.usage, reading.usage)
+def _check_answer(answer: ExtractorAnswer, segment: Segment, found: Extraction) -> None:
+    for proposal in answer.proposals:
+        _check_proposal(proposal, segment, found)
+    found.error = found.error or answer.error
+    if answer.usage is not None:
+        found.usage = add_usage(found.usage, answer.usage)
 
 
-def last_question(reply: str) -> str:
-    """Return the question with which an assistant's message ends, or an empty string."""
+def extract_last_question(reply: str) -> str:
+    """Return the last two questions of an assistant's message, masked and cut to 200 characters, or ""."""
     found = re.findall(r"[^.!?。！？\n]*[?？]", reply)
-    return redact(mask(" ".join(q.strip() for q in found[-2:])))[:200] if found else ""
+    return redact_secrets(mask_foreign_text(" ".join(q.strip() for q in found[-2:])))[:200] if found else ""
 
 
-def _weigh(note: Note, portion: Portion, result: Extraction) -> None:
-    """Put one note among the candidates or among the refused."""
-    text = tidy(note.text, portion.said)
-    text = redact(text) if portion.redacting else text
-    text = third_person(unnamed(named(spelled_out(text, portion.said)), portion.said), portion.said)
-    first, *more = split(text)
-    _weigh_sentence(note, first, portion, result)
+def _check_proposal(proposal: ProposedFact, segment: Segment, result: Extraction) -> None:
+    """Normalize one proposal and add its facts to the candidates or to the refused facts."""
+    text = normalize_sentence(proposal.text, segment.text)
+    text = redact_secrets(text) if segment.redacting else text
+    text = conjugate_third_person(
+        correct_name_or_trade(
+            normalize_name_sentence(replace_trailing_pronoun(text, segment.text)), segment.text
+        ),
+        segment.text,
+    )
+    first, *more = split_second_verb(text)
+    _check_sentence(proposal, first, segment, result)
     for text in more:
-        # The model named a kind for the first thing only.
-        other = note.model_copy(update={"kind": first_rule(text) or note.kind})
-        _weigh_sentence(other, text, portion, result)
+        # The proposed kind is that of the first sentence.
+        other = proposal.model_copy(update={"kind": match_first_rule(text) or proposal.kind})
+        _check_sentence(other, text, segment, result)
 
 
-def _weigh_sentence(note: Note, text: str, portion: Portion, result: Extraction) -> None:
-    noted, text = text, plainly(text)
-    kind = settle_kind(note.kind, text)
+def _check_sentence(proposal: ProposedFact, text: str, segment: Segment, result: Extraction) -> None:
+    original, text = text, rewrite_indirect_allergy(text)
+    kind = settle_kind(proposal.kind, text)
+    if (own := _restate_about_own_thing(text, segment)) is not None:
+        original = text = own[0]
+        kind = own[1]
     if KINDS[kind].single and " used to " in text:
-        # A former home is no home: it must not take the present one's place.
-        kind = FALLBACK
-    reason = _reason_against(note, noted, portion)
-    if not reason and _said_before(text, kind, result.candidates):
+        # A former value must not replace the present one: "User used to live in Oslo" is no `home`.
+        kind = FALLBACK_KIND
+    reason = _find_refusal_reason(proposal, original, segment)
+    if not reason and _is_duplicate(text, kind, result.candidates):
         reason = DUPLICATE
     if reason:
-        result.refused.append(Refusal(text, reason))
+        result.refused.append(RefusedFact(text, reason))
         return
     result.candidates.append(
-        Candidate(
-            text=resolve(text, portion.today),
+        FactCandidate(
+            text=resolve_relative_dates(text, segment.today),
             kind=kind,
             category=KINDS[kind].category,
-            subject=subject_of(kind, text),
-            hedged=note.hedged,
-            quote=(words := quote(text, portion.said)),
-            language=portion.language,
-            told=bool(told.what(words)),
+            subject=extract_subject(kind, text),
+            hedged=proposal.hedged,
+            quote=(words := find_quote(text, segment.text, frozenset(segment.own_names))),
+            language=segment.language,
+            explicit=bool(memory_requests.extract_requested_text(words)) or words in segment.requested,
         )
     )
 
 
-def _keep_what_was_told(
-    judged: list[clauses.Sentence], language: str, today: date, redacting: bool, result: Extraction
+def _restate_about_own_thing(text: str, segment: Segment) -> tuple[str, str] | None:
+    """Return the user's sentence and its kind, where it is about a project or pet of theirs and the proposed
+    text does not name that: of "Selene is written in TypeScript" a small model makes "User writes in
+    TypeScript". None for other proposals.
+    """
+    names = frozenset(segment.own_names)
+    sentence = clauses.find_supporting_sentence(text, segment.text, names)
+    name = clauses.find_own_name(sentence.text, names) if sentence is not None else ""
+    if sentence is None or not name or name in text.casefold():
+        return None
+    return normalize_sentence(sentence.text.strip(" .。!！"), sentence.text), segment.own_names[name]
+
+
+def _add_explicit_requests(
+    judged: list[clauses.JudgedSentence], language: str, today: date, redacting: bool, result: Extraction
 ) -> None:
-    """Store what the user asked to remember in their own words, where the model noted nothing of it."""
+    """Add explicit requests in the user's own words, where no candidate was extracted from the sentence."""
     if result.error:
         return
     for sentence in judged:
-        wanted = told.what(sentence.text)
-        noted = any(sentence.text.startswith(c.quote) or c.quote in sentence.text for c in result.candidates)
-        if not wanted or noted or sentence.reason not in ("", frames.OTHERS, frames.REQUEST, frames.WORLD):
+        wanted = _extract_wanted_text(sentence)
+        is_extracted = any(
+            sentence.text.startswith(c.quote) or c.quote in sentence.text for c in result.candidates
+        )
+        if (
+            not wanted
+            or is_extracted
+            or sentence.reason not in ("", speech_acts.OTHERS, speech_acts.REQUEST, speech_acts.WORLD)
+        ):
             continue
-        text, kind = told.as_fact(wanted)
-        if (redacting and holds_secret(text)) or frames.is_hedged(text) or not content(text):
+        text, kind = memory_requests.build_requested_fact(wanted)
+        if (
+            (redacting and contains_secret(text))
+            or speech_acts.is_hedged(text)
+            or not extract_content_stems(text)
+        ):
             continue
         result.refused = [r for r in result.refused if r.text != sentence.text[:300]]
         result.candidates.append(
-            Candidate(
-                text=resolve(text, today)[:300],
+            FactCandidate(
+                text=resolve_relative_dates(text, today)[:300],
                 kind=kind,
                 category=KINDS[kind].category,
-                subject=subject_of(kind, text),
+                subject=extract_subject(kind, text),
                 hedged=False,
                 quote=sentence.text[:300],
                 language=language,
-                told=True,
+                explicit=True,
             )
         )
 
 
-def _said_before(text: str, kind: str, candidates: list[Candidate]) -> bool:
-    """Tell whether a candidate of this look says it already: one message mentions a fact once."""
+def _extract_wanted_text(sentence: clauses.JudgedSentence) -> str:
+    request = sentence.request or memory_requests.find_request(sentence.text)
+    return request.about if request is not None and request.kind is RequestKind.REMEMBER else ""
+
+
+def _is_duplicate(text: str, kind: str, candidates: list[FactCandidate]) -> bool:
+    """Return whether one of the candidates states the fact already; a message counts as one mention."""
     return any(
-        normalise(c.text) == normalise(text) or (c.kind == kind and says_the_same(text, c.text))
+        normalize_text(c.text) == normalize_text(text) or (c.kind == kind and is_restatement(text, c.text))
         for c in candidates
     )
 
 
-def _reason_against(note: Note, text: str, portion: Portion) -> str:
-    if portion.redacting and holds_secret(text):
-        return frames.UNSAFE
-    if note.hedged:
-        return frames.HEDGED
-    if "in mind" in text or _TALK.search(text):
-        return frames.REQUEST
-    if " used to " in text and note.kind in _PRESENT:
+def _find_refusal_reason(proposal: ProposedFact, text: str, segment: Segment) -> str:
+    if segment.redacting and contains_secret(text):
+        return speech_acts.UNSAFE
+    if proposal.hedged:
+        return speech_acts.HEDGED
+    if "in mind" in text or _ABOUT_MESSAGE.search(text):
+        return speech_acts.REQUEST
+    if " used to " in text and proposal.kind in _PRESENT_KINDS:
         return OVER
-    return ground(text, portion.said, portion.asked)
+    return check_grounding(text, segment.text, segment.question, frozenset(segment.own_names))

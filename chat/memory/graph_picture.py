@@ -1,4 +1,4 @@
-"""Turns the edges of the entity graph into what its page shows: a picture, and the list beside it."""
+"""Builds what the page of the entity graph shows: a picture of the most connected entities, and a list."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
-from chat.memory.graph.layout import ORDER, Drawing, Frame, Link, Node, draw
-from chat.memory.graph.tie import TypeName
+from chat.memory.graph.layout import ORDER, Drawing, Link, Node, PictureFormat, lay_out_graph
+from chat.memory.graph.types import EntityType
 from chat.models import Entity
 
-from .graph_answers import Edge
-from .graph_wording import brief
+from .graph_answers import GraphEdge
+from .graph_wording import label_relation
 
-HEADINGS: dict[TypeName, Promise] = {
+HEADINGS: dict[EntityType, Promise] = {
     "project": lazy("Projects"),
     "person": lazy("People and pets"),
     "tool": lazy("Tools"),
@@ -27,13 +27,13 @@ HEADINGS: dict[TypeName, Promise] = {
     "concept": lazy("Things and topics"),
     "organisation": lazy("Organisations"),
 }
-# More than two ties under a name are in the list.
-_NOTES = 2
+# The picture shows at most this many relations under an entity. The list below it shows all of them.
+_MAX_LABELS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """A drawing with its words; `left_out` names are in the list only."""
+class GraphPicture:
+    """A drawing with translated headings and a description; `left_out` entities are in the list only."""
 
     drawing: Drawing
     headings: Sequence[tuple[Any, Promise]]
@@ -41,13 +41,13 @@ class Picture:
     left_out: int
 
 
-class Net:
-    """The edges by what they touch, the most connected things first and then those last spoken of."""
+class EntityNetwork:
+    """The edges by entity; `things` are the entities, those with the most valid edges first."""
 
-    def __init__(self, edges: Sequence[Edge]) -> None:
+    def __init__(self, edges: Sequence[GraphEdge]) -> None:
         self.edges = edges
-        self.into: dict[UUID, list[Edge]] = defaultdict(list)
-        self.out: dict[UUID, list[Edge]] = defaultdict(list)
+        self.into: dict[UUID, list[GraphEdge]] = defaultdict(list)
+        self.out: dict[UUID, list[GraphEdge]] = defaultdict(list)
         found: dict[UUID, Entity] = {}
         for edge in edges:
             found[edge.target.pk] = edge.target
@@ -57,20 +57,20 @@ class Net:
                 self.out[edge.source.pk].append(edge)
         self.things = sorted(found.values(), key=self._rank)
 
-    def of(self, thing: Entity) -> list[Edge]:
-        """Return all edges that touch a thing."""
+    def get_edges(self, thing: Entity) -> list[GraphEdge]:
+        """Return all edges from and to an entity."""
         return self.into[thing.pk] + self.out[thing.pk]
 
     def _rank(self, thing: Entity) -> tuple[int, float, str]:
-        touching = self.of(thing)
+        touching = self.get_edges(thing)
         latest = max(edge.latest.timestamp() for edge in touching)
         return (-sum(edge.valid for edge in touching), -latest, thing.key)
 
-    def picture(self, frame: Frame) -> Picture:
-        """Return the picture for a frame."""
-        drawing = draw([self._node(thing) for thing in self.things], self._links(), frame)
+    def build_picture(self, frame: PictureFormat) -> GraphPicture:
+        """Return the picture in a format such as WIDE or NARROW."""
+        drawing = lay_out_graph([self._node(thing) for thing in self.things], self._links(), frame)
         names = ", ".join(box.node.name for box in drawing.boxes)
-        return Picture(
+        return GraphPicture(
             drawing,
             [(heading, HEADINGS[heading.type]) for heading in drawing.headings],
             _("You in the middle; around you %(names)s.") % {"names": names},
@@ -78,13 +78,13 @@ class Net:
         )
 
     def _node(self, thing: Entity) -> Node:
-        # What the owner has to do with it comes before what others have.
+        # Relations of the owner come before those of other entities.
         into = sorted(self.into[thing.pk], key=lambda edge: (not edge.valid, edge.source is not None))
-        notes = [brief(edge.source.name if edge.source else "", edge.relation) for edge in into]
-        note = " · ".join(list(dict.fromkeys(n for n in notes if n))[:_NOTES])
-        # The column's choices are these names.
-        type_ = cast("TypeName", thing.type)
-        return Node(str(thing.pk), thing.name, note, type_, any(edge.valid for edge in self.of(thing)))
+        notes = [label_relation(edge.source.name if edge.source else "", edge.relation) for edge in into]
+        note = " · ".join(list(dict.fromkeys(n for n in notes if n))[:_MAX_LABELS])
+        # The choices of the database column are the values of EntityType.
+        type_ = cast("EntityType", thing.type)
+        return Node(str(thing.pk), thing.name, note, type_, any(edge.valid for edge in self.get_edges(thing)))
 
     def _links(self) -> list[Link]:
         held: dict[tuple[str | None, str], bool] = {}
@@ -93,8 +93,8 @@ class Net:
             held[key] = held.get(key, False) or edge.valid
         return [Link(source, target, valid) for (source, target), valid in held.items()]
 
-    def groups(self) -> list[dict[str, Any]]:
-        """Return the list: each type's things, with the edges that lead to them or else those from them."""
+    def build_groups(self) -> list[dict[str, Any]]:
+        """Return the list by entity type: each entity with the edges to it, or else the edges from it."""
         members: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for thing in self.things:
             members[thing.type].append({"entity": thing, "edges": self.into[thing.pk] or self.out[thing.pk]})

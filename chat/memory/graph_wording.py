@@ -1,4 +1,4 @@
-"""Relationships in words, as they hold and as they once held."""
+"""Translated sentences and labels for the relations of the entity graph, in the present and the past."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
-from chat.memory.graph.tie import KIN
+from chat.memory.graph.types import KINSHIP_RELATIONS
 
 Words = str | Promise
 
-# Of the owner: now, and once.
-_OWN: dict[str, tuple[Words, Words]] = {
+# Sentences for relations of the owner: while valid, and no longer valid.
+_OF_OWNER: dict[str, tuple[Words, Words]] = {
     "lives_in": (lazy("You live in %(target)s"), lazy("You lived in %(target)s")),
     "lives_near": (lazy("You live near %(target)s"), lazy("You lived near %(target)s")),
     "lived_in": (lazy("You used to live in %(target)s"), lazy("You used to live in %(target)s")),
@@ -29,6 +29,8 @@ _OWN: dict[str, tuple[Words, Words]] = {
     "takes": (lazy("You take %(target)s"), lazy("You took %(target)s")),
     "has_condition": (lazy("You have %(target)s"), lazy("You had %(target)s")),
     "likes": (lazy("You like %(target)s"), lazy("You liked %(target)s")),
+    "admires": (lazy("You admire %(target)s"), lazy("You admired %(target)s")),
+    "struggles_with": (lazy("You struggle with %(target)s"), lazy("You struggled with %(target)s")),
     "plays": (lazy("You play %(target)s"), lazy("You played %(target)s")),
     "dislikes": (lazy("You dislike %(target)s"), lazy("You disliked %(target)s")),
     "eats": (lazy("You eat: %(target)s"), lazy("You ate: %(target)s")),
@@ -44,8 +46,8 @@ _OWN: dict[str, tuple[Words, Words]] = {
     "visits": (lazy("You travel to %(target)s"), lazy("You travelled to %(target)s")),
     "related_to": (lazy("You have plans with %(target)s"), lazy("You had plans with %(target)s")),
 }
-# Of anything else.
-_OTHERS: dict[str, tuple[Words, Words]] = {
+# The same for relations of other entities.
+_OF_ENTITIES: dict[str, tuple[Words, Words]] = {
     "uses": (lazy("%(source)s uses %(target)s"), lazy("%(source)s used %(target)s")),
     "migrates_from": (
         lazy("%(source)s is moving away from %(target)s"),
@@ -53,12 +55,14 @@ _OTHERS: dict[str, tuple[Words, Words]] = {
     ),
     "is_a": (lazy("%(source)s: %(target)s"), lazy("%(source)s was: %(target)s")),
     "about": (lazy("%(source)s is about %(target)s"), lazy("%(source)s was about %(target)s")),
+    "designed_for": (lazy("%(source)s is for %(target)s"), lazy("%(source)s was for %(target)s")),
+    "has_good": (lazy("%(source)s has good %(target)s"), lazy("%(source)s had good %(target)s")),
     "located_in": (lazy("%(source)s is in %(target)s"), lazy("%(source)s was in %(target)s")),
     "lives_in": (lazy("%(source)s lives in %(target)s"), lazy("%(source)s lived in %(target)s")),
     "works_at": (lazy("%(source)s works at %(target)s"), lazy("%(source)s worked at %(target)s")),
 }
-# One, and several.
-_KIN: dict[str, tuple[Words, Words]] = {
+# Names of relatives: singular and plural.
+_KINSHIP: dict[str, tuple[Words, Words]] = {
     "wife": (lazy("wife"), lazy("wives")),
     "husband": (lazy("husband"), lazy("husbands")),
     "spouse": (lazy("spouse"), lazy("spouses")),
@@ -82,19 +86,19 @@ _KIN: dict[str, tuple[Words, Words]] = {
 }
 
 
-def sentence(source: str, relation: str, targets: Sequence[str], valid: bool = True) -> str:
-    """Return one relation to some things in words, without a full stop; `source` "" is the owner."""
+def describe_relation(source: str, relation: str, targets: Sequence[str], valid: bool = True) -> str:
+    """Return a sentence, without a full stop, for a relation to some targets; `source` "" is the owner."""
     names = get_text_list(list(targets), _("and"))
-    if relation in KIN and not source:
+    if relation in KINSHIP_RELATIONS and not source:
         words = _("Your %(role)s: %(target)s") if valid else _("Once your %(role)s: %(target)s")
-        return words % {"role": _KIN[relation][len(targets) > 1], "target": names}
-    plain = ("%(source)s – %(target)s",) * 2
-    now, once = (_OTHERS if source else _OWN).get(relation, plain)
-    return str(now if valid else once) % {"source": source or _("You"), "target": names}
+        return words % {"role": _KINSHIP[relation][len(targets) > 1], "target": names}
+    default = ("%(source)s – %(target)s",) * 2
+    present, past = (_OF_ENTITIES if source else _OF_OWNER).get(relation, default)
+    return str(present if valid else past) % {"source": source or _("You"), "target": names}
 
 
-# Under a name in the picture, where the owner is in the middle.
-_BRIEF: dict[str, Words] = {
+# Labels under the name of an entity in the picture, for relations of the owner.
+_LABELS: dict[str, Words] = {
     "lives_in": lazy("home"),
     "lives_near": lazy("home is near"),
     "lived_in": lazy("lived there"),
@@ -109,6 +113,8 @@ _BRIEF: dict[str, Words] = {
     "takes": lazy("takes"),
     "has_condition": lazy("health"),
     "likes": lazy("likes"),
+    "admires": lazy("admires"),
+    "struggles_with": lazy("struggles with it"),
     "plays": lazy("plays"),
     "dislikes": lazy("dislikes"),
     "eats": lazy("eats"),
@@ -124,19 +130,22 @@ _BRIEF: dict[str, Words] = {
     "visits": lazy("travels there"),
     "related_to": lazy("plans"),
 }
-_BRIEF_OTHERS: dict[str, Words] = {
+# The same for relations of other entities.
+_LABELS_OF_ENTITIES: dict[str, Words] = {
     "uses": lazy("%(source)s uses it"),
     "migrates_from": lazy("%(source)s leaves it"),
     "is_a": lazy("%(source)s"),
     "about": lazy("subject of %(source)s"),
+    "designed_for": lazy("purpose of %(source)s"),
+    "has_good": lazy("good in %(source)s"),
     "located_in": lazy("%(source)s is there"),
     "lives_in": lazy("%(source)s lives there"),
     "works_at": lazy("%(source)s works there"),
 }
 
 
-def brief(source: str, relation: str) -> str:
-    """Return a relation in a word or two, to stand under the name of its target."""
+def label_relation(source: str, relation: str) -> str:
+    """Return a relation in one to three words, for the line under the name of its target."""
     if source:
-        return str(_BRIEF_OTHERS.get(relation, "%(source)s")) % {"source": source}
-    return str(_KIN[relation][0] if relation in _KIN else _BRIEF.get(relation, ""))
+        return str(_LABELS_OF_ENTITIES.get(relation, "%(source)s")) % {"source": source}
+    return str(_KINSHIP[relation][0] if relation in _KINSHIP else _LABELS.get(relation, ""))

@@ -1,4 +1,4 @@
-"""Which of our languages a text is in, from its commonest words, letters and endings."""
+"""Detects which of seven languages a text is in, by common words, letters and word endings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import re
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-# The commonest words, and those with which people speak of themselves. A word of several languages counts
-# for each of them in part.
+# The most common words and those of first-person statements. A word of n languages counts 1/n for each.
 _COMMON = {
     "en": "the and is are was i i'm i've my me of with have has had to for at you your this that these it "
     "it's what not don't can't isn't user user's in on please we our us from as an be been do does "
@@ -34,6 +33,7 @@ _COMMON = {
     "trabalho usuário usuária utilizador não estou eu gosto adoro chamo muito mas mais também é "
     "está há desde quando sempre nunca aprendendo estudo falo toco bebo já se de ao",
 }
+# Letters that occur in one of the languages only, or mostly.
 _LETTERS = {
     "de": "äöüß",
     "fr": "çèêëîïœùâ",
@@ -50,6 +50,7 @@ _ENDINGS = {
     "pt": ("ção", "ções", "dade", "ando", "endo", "indo", "agem"),
 }
 _ELIDED_FRENCH = ("j'", "l'", "d'", "qu'", "c'", "n'", "m'", "s'")
+# The weight of each common word by language.
 _WORDS: dict[str, dict[str, float]] = {}
 for _language, _words in _COMMON.items():
     for _word in _words.split():
@@ -59,8 +60,8 @@ for _weights in _WORDS.values():
         _weights[_language] = 1.0 / len(_weights)
 
 
-def detect(text: str) -> str:
-    """Return "zh", "de", "fr", "es", "it", "pt" or "en"; "" when nothing tells."""
+def detect_language(text: str) -> str:
+    """Return "zh", "de", "fr", "es", "it", "pt" or "en"; "" if no word, letter or ending matches."""
     if _HAN.search(text):
         return "zh"
     folded = text.casefold().replace("’", "'")
@@ -69,7 +70,7 @@ def detect(text: str) -> str:
         for language, weight in _WORDS.get(word, {}).items():
             scores[language] += weight
         for language, endings in _ENDINGS.items():
-            # An ending is a weak sign: names and loanwords have it too.
+            # A low weight, because names and loanwords have these endings too.
             scores[language] += 0.3 * word.endswith(endings)
         scores["fr"] += 0.5 * word.startswith(_ELIDED_FRENCH)
     for language, letters in _LETTERS.items():

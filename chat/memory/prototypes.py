@@ -1,7 +1,7 @@
-"""Which field of life a vector is in, by the nearest example sentence; for an English embedder. Pure.
+"""Finds the domain of life of a vector by the nearest example sentence. Pure; for an English embedder.
 
-On 28 messages that neither the word lists nor the examples had been written from, words alone were right
-22 times and words with these examples 25 times; nothing that had no business there came in.
+On 28 messages that were not used to write the word lists or the examples, the domains were right for 22 with
+words alone and for 25 with words and examples; no message got a wrong domain.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float32]
 
-# Chosen with MiniLM on 28 questions of our own, a few of which stay below, and 40 of general knowledge, of
-# which one passes (why cats purr, as pets); these also helped to choose the examples. Facts, whose house
-# style makes all of them alike, must be nearer.
-ASKED, CLEARLY, SAID = 0.35, 0.1, 0.57
+# Minimum cosine of a message with a question, its minimum distance from KNOWLEDGE, and the minimum cosine of
+# a fact with a statement. Chosen with MiniLM on 28 personal questions, of which a few stay below, and 40
+# questions of general knowledge, of which one passes (why cats purr, as `pet`); both sets also helped to
+# choose the examples. Facts need a higher cosine, because the common beginning "User …" makes them all
+# similar.
+MESSAGE_MIN_COSINE, KNOWLEDGE_MARGIN, FACT_MIN_COSINE = 0.35, 0.1, 0.57
 
 QUESTIONS = {
     "food": (
@@ -84,7 +86,7 @@ QUESTIONS = {
     "garden": ("What can I plant in spring?", "How do I care for my roses?"),
     "language": ("How do you say this in another language?",),
 }
-# What asks for nothing personal, however near it is to a field.
+# Requests that need nothing personal. A message must be clearly nearer to a question than to these.
 KNOWLEDGE = (
     "Who won the battle?",
     "What is the derivative of a function?",
@@ -105,6 +107,7 @@ KNOWLEDGE = (
     "Tell me a joke.",
     "Compare these two options.",
 )
+# Facts, by domain.
 STATEMENTS = {
     "food": (
         "User is vegetarian",
@@ -139,37 +142,47 @@ STATEMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Prototypes:
-    """The examples as vectors of one embedder; each row of a matrix is of the field at its place."""
+    """The examples as unit vectors of one embedder, float32 matrices with one row per example.
 
-    question_fields: Sequence[str]
+    `question_domains` and `statement_domains` hold the domain of each row.
+    """
+
+    question_domains: Sequence[str]
     questions: Matrix
     knowledge: Matrix
-    statement_fields: Sequence[str]
+    statement_domains: Sequence[str]
     statements: Matrix
 
     @classmethod
-    def of(cls, embed: Callable[[Sequence[str]], Matrix]) -> Prototypes:
-        """Embed the examples: some 300 ms, once for each embedder."""
-        asked = [(field, text) for field, texts in QUESTIONS.items() for text in texts]
-        said = [(field, text) for field, texts in STATEMENTS.items() for text in texts]
-        rows = embed([text for _, text in asked] + list(KNOWLEDGE) + [text for _, text in said])
-        middle, last = len(asked), len(asked) + len(KNOWLEDGE)
+    def embed(cls, embed: Callable[[Sequence[str]], Matrix]) -> Prototypes:
+        """Embed the examples; takes about 300 ms, so do it once per embedder."""
+        questions = [(domain, text) for domain, texts in QUESTIONS.items() for text in texts]
+        statements = [(domain, text) for domain, texts in STATEMENTS.items() for text in texts]
+        rows = embed([text for _, text in questions] + list(KNOWLEDGE) + [text for _, text in statements])
+        middle, last = len(questions), len(questions) + len(KNOWLEDGE)
         return cls(
-            [field for field, _ in asked], rows[:middle], rows[middle:last], [f for f, _ in said], rows[last:]
+            [domain for domain, _ in questions],
+            rows[:middle],
+            rows[middle:last],
+            [domain for domain, _ in statements],
+            rows[last:],
         )
 
-    def asked(self, message: Matrix) -> frozenset[str]:
-        """Return the field of a message's vector; empty when no field is near enough, or knowledge is."""
+    def classify_message(self, message: Matrix) -> frozenset[str]:
+        """Return the domain of a message's unit vector as a set; empty if near none or near KNOWLEDGE."""
         near = self.questions @ message
         best = int(near.argmax())
-        clear = near[best] >= ASKED and near[best] >= float((self.knowledge @ message).max()) + CLEARLY
-        return frozenset({self.question_fields[best]}) if clear else frozenset()
+        clear = (
+            near[best] >= MESSAGE_MIN_COSINE
+            and near[best] >= float((self.knowledge @ message).max()) + KNOWLEDGE_MARGIN
+        )
+        return frozenset({self.question_domains[best]}) if clear else frozenset()
 
-    def said(self, facts: Matrix) -> list[frozenset[str]]:
-        """Return the field of each row, which is a fact's vector; empty where none is near enough."""
+    def classify_facts(self, facts: Matrix) -> list[frozenset[str]]:
+        """Return the domain of each row, a fact's unit vector, as a set; empty where none is near enough."""
         near = facts @ self.statements.T
         best = near.argmax(axis=1)
         return [
-            frozenset({self.statement_fields[place]}) if row[place] >= SAID else frozenset()
+            frozenset({self.statement_domains[place]}) if row[place] >= FACT_MIN_COSINE else frozenset()
             for row, place in zip(near, best, strict=True)
         ]

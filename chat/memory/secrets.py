@@ -1,4 +1,4 @@
-"""Secrets never enter memory: passwords, tokens, keys and card numbers are redacted (design §5)."""
+"""Redacts passwords, tokens, keys and card numbers, so that they are never stored in memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections import Counter
 
 REDACTED = "[redacted]"
 
+# A PEM block ("-----BEGIN … KEY-----"); an unclosed one extends to the end.
 _PEM = re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|\Z)", re.S)
+# Keys with the prefix of a known service: "sk-…", "ghp_…", "AKIA…", and JSON web tokens ("eyJ….….…").
 _PREFIXED = re.compile(
     r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{8,}"
     r"|\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}"
@@ -17,13 +19,14 @@ _PREFIXED = re.compile(
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
 )
 _BEARER = re.compile(r"(\bbearer\s+)[\w.~+/=-]{12,}", re.I)
+# Words for secrets: "password", "PIN", "API key", "Kennwort", "密码".
 _NAMING_WORD = (
     r"pass(?:word|phrase|code|wd)?s?|pwd|pin(?:[- ]?(?:code|number))?|(?:api|access|secret|private|"
     r"auth)[- _]?(?:key|token)"
     r"|token|secret|cvv|cvc|passwort|kennwort|mot de passe|code secret|contrase(?:ñ|n)a|clave|"
     r"parola d'ordine|senha|密码|口令|密钥"
 )
-# "password is hunter2", "my PIN: 4711", "senha=…": the value is what follows the verb or the sign.
+# "password is hunter2", "my PIN: 4711", "senha=…": group 2, after the verb or the sign, is the secret.
 _NAMED = re.compile(
     rf"((?:\b|(?<=[\u4e00-\u9fff]))(?:{_NAMING_WORD})(?:\s+\w+){{0,3}}?\s*"
     r"(?:\bis\b|\bwas\b|\bist\b|\blautet\b|\best\b|\bes\b|\bè\b|\bé\b|是|为|[:=：])\s*[\"'“”«»`]?)"
@@ -31,47 +34,50 @@ _NAMED = re.compile(
     r"to)\b)([^\s\"'“”«»`,，。;；]{3,})",
     re.I,
 )
-# "password hunter2": without a verb only a value that no dictionary word would look like.
+# "password hunter2": without a verb only a value of letters and digits, which is no ordinary word.
 _BARE = re.compile(
     rf"(\b(?:{_NAMING_WORD})\s+)(?=[^\s,;]*\d)([^\s\"'`,;]*[A-Za-z][^\s\"'`,;]*)",
     re.I,
 )
+# 13 to 19 digits, with or without separators; `_passes_luhn` decides whether they are a card number.
 _CARD = re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d])")
+# At least 24 characters of an encoded key without spaces; `_looks_random` decides.
 _DENSE = re.compile(r"(?<![\w/.-])[A-Za-z0-9+/_=-]{24,}(?![\w/.-])")
 
 
-def redact(text: str) -> str:
-    """Return the text with every secret replaced by a mark."""
+def redact_secrets(text: str) -> str:
+    """Return the text with every secret replaced by REDACTED; idempotent."""
     text = _PEM.sub(REDACTED, text)
     text = _PREFIXED.sub(REDACTED, text)
     text = _BEARER.sub(rf"\1{REDACTED}", text)
-    text = _CARD.sub(lambda m: REDACTED if _luhn(m[0]) else m[0], text)
+    text = _CARD.sub(lambda m: REDACTED if _passes_luhn(m[0]) else m[0], text)
     text = _DENSE.sub(lambda m: REDACTED if _looks_random(m[0]) else m[0], text)
-    text = _NAMED.sub(_keep_the_mark, text)
-    return _BARE.sub(_keep_the_mark, text)
+    text = _NAMED.sub(_redact_value, text)
+    return _BARE.sub(_redact_value, text)
 
 
-def holds_secret(text: str) -> bool:
-    """Tell whether anything in the text is, or was, a secret."""
-    return REDACTED in text or redact(text) != text
+def contains_secret(text: str) -> bool:
+    """Return whether the text has a secret or a REDACTED mark."""
+    return REDACTED in text or redact_secrets(text) != text
 
 
-def _keep_the_mark(match: re.Match[str]) -> str:
-    # A value that is marked already stays one mark, so that redaction is idempotent.
+def _redact_value(match: re.Match[str]) -> str:
+    # A value that is redacted already stays unchanged, so that redaction is idempotent.
     return match[0] if match[2].startswith(REDACTED[:9]) else match[1] + REDACTED
 
 
-def _luhn(digits: str) -> bool:
+def _passes_luhn(digits: str) -> bool:
+    """Return whether the digits have a valid Luhn check digit, as card numbers do."""
     numbers = [int(c) for c in digits if c.isdigit()]
     doubled = [n * 2 - 9 if n > 4 else n * 2 for n in numbers[-2::-2]]
     return (sum(numbers[-1::-2]) + sum(doubled)) % 10 == 0
 
 
 def _looks_random(token: str) -> bool:
-    """Tell a key from a long word: letters and digits mixed, and hardly a character repeated."""
+    """Return whether a token is probably a key: it has letters and digits, and a high entropy."""
     if not (re.search(r"\d", token) and re.search(r"[A-Za-z]", token)):
         return False
     counts = Counter(token)
     entropy = -sum(n / len(token) * math.log2(n / len(token)) for n in counts.values())
-    # English text has under 3.2 bits a character over 24 letters; hex keys reach 3.5, base64 keys 4.
+    # In bits per character over 24 characters: English text is below 3.2, hex keys reach 3.5, base64 keys 4.
     return entropy > 3.2

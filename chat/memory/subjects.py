@@ -1,17 +1,19 @@
-"""What a single-valued fact is about: a deadline's project, a pet's name (design §3)."""
+"""Extracts the subject of a fact, which separates facts of one kind: a deadline's project, a pet's name."""
 
 from __future__ import annotations
 
 import re
 
-from chat.memory.similar import names, tokens
-from chat.memory.words import FUNCTION, MONTHS_AND_DAYS, NUMBERS
+from chat.memory.stopwords import FUNCTION_WORDS, MONTHS_AND_DAYS, NUMBER_WORDS
+from chat.memory.text_similarity import extract_names, tokenize
 
+# "called Coco", "named Rex", "heißt Bello", "se llama Tango": group 1 is the name.
 _CALLED = re.compile(
     r"\b(?:called|named|name is|heißt|namens|s'appelle|nommée?|llamad[oa]|se llama|chiamat[oa]|"
     r"chamad[oa])\s+([^\s,.]+)",
     re.I,
 )
+# Words of deadlines that do not name the project.
 _DEADLINE_WORDS = frozenset(
     [
         "deadline",
@@ -51,26 +53,26 @@ _DEADLINE_WORDS = frozenset(
 )
 
 
-def subject_of(kind: str, text: str) -> str:
-    """Return what tells two facts of one kind apart, case folded, at most 80 characters; often empty."""
+def extract_subject(kind: str, text: str) -> str:
+    """Return the subject of a pet or deadline, case folded, at most 80 characters; "" for other kinds."""
     if kind == "pet":
         called = _CALLED.search(text)
-        return _clip(called[1] if called else " ".join(sorted(_proper(text))[:1]))
+        return _fold(called[1] if called else " ".join(sorted(_find_names(text))[:1]))
     if kind == "deadline":
-        proper = sorted(_proper(text))
-        return _clip(" ".join(proper) if proper else _first_thing(text))
+        names = sorted(_find_names(text))
+        return _fold(" ".join(names) if names else _find_first_noun(text))
     return ""
 
 
-def _proper(text: str) -> frozenset[str]:
-    return names(text) - MONTHS_AND_DAYS
+def _find_names(text: str) -> frozenset[str]:
+    return extract_names(text) - MONTHS_AND_DAYS
 
 
-def _first_thing(text: str) -> str:
-    """Return the first word that is not about time: "User's thesis is due on 3 May" gives "thesis"."""
-    skipped = FUNCTION | _DEADLINE_WORDS | MONTHS_AND_DAYS | NUMBERS.keys()
-    return next((w for w in tokens(text.casefold()) if w not in skipped and not w[0].isdigit()), "")
+def _find_first_noun(text: str) -> str:
+    """Return the first word that is no function, time or deadline word ("thesis"), or ""."""
+    skipped = FUNCTION_WORDS | _DEADLINE_WORDS | MONTHS_AND_DAYS | NUMBER_WORDS.keys()
+    return next((w for w in tokenize(text.casefold()) if w not in skipped and not w[0].isdigit()), "")
 
 
-def _clip(subject: str) -> str:
+def _fold(subject: str) -> str:
     return subject.casefold()[:80]

@@ -1,12 +1,15 @@
-"""Nouns: one file a noun, reads as QuerySet methods, no business logic."""
+"""Database tables, one module for each subject.
+
+Queries are QuerySet methods; business logic is in `chat.actions`.
+"""
+
+from django.contrib.auth.models import User
 
 from .app import App, Strategy
 from .app_memory import COMPACTIONS, MAX_CONTENT, AppMemory, AppMemoryEvent, AppMemoryEventKind
 from .conversation import Conversation, MemoryMode, TitledBy
 from .deletion import Deletion, DeletionState, Tombstone
-from .extraction_run import ExtractionRun
-from .fact import Category, Fact, Origin
-from .fact_event import FactEvent, FactEventKind
+from .fact import Category, ExtractionRun, Fact, FactEvent, FactEventKind, Origin
 from .graph import Entity, EntityType, Relationship
 from .idempotency import IdempotentRequest
 from .job import Energy, Job, UsageRecord
@@ -52,4 +55,5 @@ __all__ = [
     "Topic",
     "TopicArchive",
     "UsageRecord",
+    "User",
 ]

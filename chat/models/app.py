@@ -1,4 +1,4 @@
-"""An app: a room of conversations with its own persona (seed 003)."""
+"""An app: a group of conversations with its own persona, strategy and app memories."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.utils.translation import gettext_lazy as _
 
 from .base import OwnedModel, OwnedQuerySet
 
-# Slug and name of the app that everybody begins with.
-FIRST = ("general", "General")
+# Slug and name of the app that every new owner gets.
+FIRST_APP = ("general", "General")
 
 
 class Strategy(models.TextChoices):
-    """What a conversation keeps in its prompt when it outgrows the window (seed 001; design §6)."""
+    """How a conversation that no longer fits into the model's window is shortened for the prompt."""
 
     HYBRID = "hybrid", _("summary, marked and newest messages")
     SUMMARIZATION = "summarization", _("summary and the last twenty messages")
@@ -26,22 +26,25 @@ class Strategy(models.TextChoices):
 
 
 class AppQuerySet(OwnedQuerySet["App"]):
-    """Reads of apps."""
+    """Queries on apps."""
 
     def active(self) -> AppQuerySet:
-        """Return what is not archived."""
+        """Return the apps that are not archived."""
         return self.filter(archived_at__isnull=True)
 
 
 class App(OwnedModel):
-    """A separate room with its own persona; core facts go everywhere, app memories stay here."""
+    """A group of conversations with its own persona.
+
+    Facts are shared by all apps of an owner; app memories stay in their app.
+    """
 
     slug = models.SlugField(max_length=60)
     name = models.CharField(max_length=80)
     persona = models.TextField(blank=True)
     strategy = models.CharField(max_length=16, choices=Strategy, default=Strategy.HYBRID)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    # Put away ("uninstalled" in seed 003): out of the lists; conversations and memories stay.
+    # Archived apps are left out of lists; their conversations and memories stay.
     archived_at = models.DateTimeField(null=True, blank=True)
 
     objects = AppQuerySet.as_manager()
@@ -53,9 +56,9 @@ class App(OwnedModel):
         ]
 
     def get_absolute_url(self) -> str:
-        """Return the address of its page."""
+        """Return the URL of the app's page."""
         return reverse("app", args=[self.pk])
 
     def __str__(self) -> str:
-        # The first app is made before anybody has said which language they read.
-        return gettext("General") if (self.slug, self.name) == FIRST else self.name
+        # Translated here and not when it is created: the owner's language is not known then.
+        return gettext("General") if (self.slug, self.name) == FIRST_APP else self.name

@@ -1,4 +1,4 @@
-"""What an app remembers of a conversation that has ended (seed 003)."""
+"""App memories: what an app remembers of conversations that have ended."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ from .base import OwnedModel, OwnedQuerySet
 from .conversation import Conversation
 from .deletion import Deletion
 
-# Characters; seed 003, "Context Size Management".
+# Characters of one memory.
 MAX_CONTENT = 200
 
 
 class AppMemoryQuerySet(OwnedQuerySet["AppMemory"]):
-    """Reads of app memories."""
+    """Queries on app memories."""
 
     def live(self) -> AppMemoryQuerySet:
-        """Return what is not on its way out, the one that changed last first."""
+        """Return the memories without a pending deletion, the most recently changed first."""
         return self.filter(deletion__isnull=True).order_by("-updated_at", "pk")
 
 
 class AppMemory(OwnedModel):
-    """A few sentences about one conversation; they never leave its app."""
+    """Two to four sentences about one conversation. They are used only in conversations of the same app."""
 
     app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="memories")
     content = models.CharField(max_length=MAX_CONTENT)
-    # One a conversation: its next end writes it anew. It outlives the conversation.
+    # At most one for each conversation; when the conversation ends again, it is rewritten. It is kept when
+    # the conversation is deleted.
     source_conversation = models.OneToOneField(
         Conversation, null=True, blank=True, on_delete=models.SET_NULL, related_name="app_memory"
     )
-    # `importance` 0-10, `tags`, `related_conversations`, and `through`: the last message that it tells of.
+    # Keys: `importance` 0-10, `tags`, `related_conversations`, and `through`: the `seq` of the last message
+    # it covers.
     metadata = models.JSONField(default=dict, blank=True)
-    # Once the owner has put it in their own words, the next end leaves it as it is.
+    # True after the owner edited the text: it is then not rewritten when the conversation ends again.
     edited = models.BooleanField(default=False)
     deletion = models.ForeignKey(
         Deletion, null=True, blank=True, on_delete=models.CASCADE, related_name="app_memories"
@@ -48,14 +50,18 @@ class AppMemory(OwnedModel):
     class Meta:
         ordering: ClassVar = ["-updated_at"]
         verbose_name_plural = "app memories"
-        indexes: ClassVar = [models.Index(fields=["app", "-updated_at"], name="app_memory_recent")]
+        indexes: ClassVar = [
+            models.Index(fields=["app", "-updated_at"], name="app_memory_recent"),
+            # For the export, which lists an owner's memories in the order of their creation.
+            models.Index(fields=["owner", "created_at"], name="app_memory_created"),
+        ]
 
     def __str__(self) -> str:
         return self.content
 
 
 class AppMemoryEventKind(models.TextChoices):
-    """What happens to an app's memories when a conversation has ended."""
+    """What happened to an app memory; each value is counted in the statistics."""
 
     ADD = "add", "written"
     UPDATE = "update", "written anew"
@@ -63,16 +69,19 @@ class AppMemoryEventKind(models.TextChoices):
     EVICT = "evict", "made room"
 
 
-# Those by which an app is kept at ten (seed 003, "Memory Compaction").
+# The events by which an app is kept at ten memories.
 COMPACTIONS = (AppMemoryEventKind.ABSORB, AppMemoryEventKind.EVICT)
 
 
 class AppMemoryEventQuerySet(OwnedQuerySet["AppMemoryEvent"]):
-    """Reads of what happened."""
+    """Queries on app memory events."""
 
 
 class AppMemoryEvent(OwnedModel):
-    """That something happened, and no word of what the memory says: it outlives the memory, to be counted."""
+    """A record that a memory was added, changed or removed, without its text.
+
+    It stays when the memory is deleted, so that it can be counted.
+    """
 
     app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=8, choices=AppMemoryEventKind)

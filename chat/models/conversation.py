@@ -1,4 +1,4 @@
-"""A conversation (seed 001 calls it a session)."""
+"""A conversation: an ordered list of messages, and the state of its prompt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .deletion import Deletion
 
 
 class MemoryMode(models.TextChoices):
-    """What memory may do in one conversation."""
+    """Whether memory reads and is used in one conversation: both, only used, or neither."""
 
     ON = "on", _("on")
     READ_ONLY = "read_only", _("read-only")
@@ -23,7 +23,7 @@ class MemoryMode(models.TextChoices):
 
 
 class TitledBy(models.TextChoices):
-    """Who gave a conversation its title."""
+    """Who wrote a conversation's title."""
 
     OPENING = "opening", _("its first words")
     MODEL = "model", _("the model")
@@ -31,69 +31,75 @@ class TitledBy(models.TextChoices):
 
 
 class ConversationQuerySet(OwnedQuerySet["Conversation"]):
-    """Reads of conversations."""
+    """Queries on conversations."""
 
-    def kept(self) -> ConversationQuerySet:
-        """Return what is not on its way out."""
+    def not_deleted(self) -> ConversationQuerySet:
+        """Return the conversations without a pending deletion."""
         return self.filter(deletion__isnull=True)
 
     def listed(self) -> ConversationQuerySet:
-        """Return what stands in lists and is found by a search: neither on its way out nor temporary."""
-        return self.kept().filter(temporary=False)
+        """Return the conversations that lists and searches show: no pending deletion, not temporary."""
+        return self.not_deleted().filter(temporary=False)
 
     def newest_first(self) -> ConversationQuerySet:
-        """Return them with their app, the one last written in first."""
+        """Return the conversations with their apps, the most recently changed first."""
         return self.select_related("app").order_by("-updated_at", "-created_at", "pk")
 
 
 class Conversation(OwnedModel):
-    """Messages in order, with the memory block that they were begun with."""
+    """A conversation with its messages' watermarks and the state of its prompt.
+
+    Fields that end in `_through` hold a `Message.seq`.
+    """
 
     app = models.ForeignKey(App, on_delete=models.PROTECT, related_name="conversations")
     title = models.CharField(max_length=120, blank=True)
-    # Whose words the title is: the first message's until the model has found a better one; the user's stay.
+    # The first message's words are the title until the model has written a better one; a title of the user is
+    # never replaced.
     titled_by = models.CharField(max_length=10, choices=TitledBy, default=TitledBy.OPENING)
     system_prompt = models.TextField(blank=True)
-    # Empty means "as the app has it".
+    # Empty: the app's strategy is used.
     strategy = models.CharField(max_length=16, choices=Strategy, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     pinned = models.BooleanField(default=False)
     memory_mode = models.CharField(max_length=10, choices=MemoryMode, default=MemoryMode.ON)
-    # Memory is off in it, and it is gone once it is closed.
+    # Memory is off, and the conversation is deleted when its page is closed.
     temporary = models.BooleanField(default=False)
-    # On its way out: out of sight at once, gone for good at the deadline (design §5).
+    # Set while the deletion is pending: the conversation is hidden at once and deleted after the deadline.
     deletion = models.ForeignKey(
         Deletion, null=True, blank=True, on_delete=models.CASCADE, related_name="conversations"
     )
-    # The block is rendered once and replayed word for word: a changed word would cost a re-read
-    # of the whole conversation (design §6). None means "build it with the next prompt". Beside it, the
-    # facts in it with their versions: when one has gone or changed, the block is built anew.
+    # The memory block is rendered once and reused unchanged: a changed word invalidates the model's prompt
+    # cache, and the whole conversation would be evaluated again. None: build it with the next prompt.
+    # `memory_block_facts` maps the ids of the facts in it to their versions; when one is deleted or changed,
+    # the block is rebuilt.
     memory_block = models.TextField(null=True, blank=True)  # noqa: DJ001 - "" is a built, empty block
     memory_block_facts = models.JSONField(default=dict, blank=True)
-    # Messages up to this place are hidden from the model by the user's wish, and stay readable (design §9).
+    # Messages up to this `seq` are hidden from the model by `/clear`; the page still shows them.
     cleared_through = models.PositiveIntegerField(default=0)
-    # How often what was said changed behind its end: what was worked out from an earlier branch is not kept.
+    # Incremented on edit and regenerate; results computed for an older branch are discarded.
     branch = models.PositiveIntegerField(default=0)
-    # Messages up to this place no longer go to the model (design §6, stage 1) but for those kept, by `seq`;
-    # of those in `cuts` so many characters go, their middle left out. The same at every turn until the next
-    # compaction, or the model would read them again.
+    # Compaction: messages up to `trimmed_through` are left out of the prompt, except those in `kept` (list of
+    # `seq`). `cuts` maps a `seq` to the number of characters that remain of a long message, whose middle is
+    # left out. All three stay the same until the next compaction, so that the prompt cache stays valid.
     trimmed_through = models.PositiveIntegerField(default=0)
     kept = models.JSONField(default=list, blank=True)
     cuts = models.JSONField(default=dict, blank=True)
-    # What the background has summed up so far, and through which message. It enters the prompt only when the
-    # prompt is compacted; `prompt_summary` is what stands there until the next time, word for word.
+    # `summary` is the newest summary by a background job, up to `summarised_through`. It enters the prompt
+    # only at the next compaction; `prompt_summary` is the text that is in the prompt until then.
     summary = models.TextField(blank=True)
     summarised_through = models.PositiveIntegerField(default=0)
     prompt_summary = models.TextField(blank=True)
-    # The next compaction, worked out and read in advance; None when nothing is prepared.
+    # The next compaction, computed in advance by a background job; None when there is none.
     prepared = models.JSONField(null=True, blank=True)
     extracted_through = models.PositiveIntegerField(default=0)
-    # Up to this place messages are read though the model is busy: a backlog, or a page that was left.
+    # Messages up to this `seq` are extracted even while the model is busy: set for a backlog and when the
+    # page is left.
     flushed_through = models.PositiveIntegerField(default=0)
-    # What the app remembered of the messages up to this place was forgotten, and is not written anew.
+    # The app memory of messages up to this `seq` was deleted by the owner; it is not written again.
     app_memory_after = models.PositiveIntegerField(default=0)
-    # Up to this place it was imported: memory learns nothing of it and its app does not tell of it, however
-    # far they had come elsewhere (design §5), unless the owner asked for it.
+    # Messages up to this `seq` were imported: they are neither extracted nor used for the app memory, unless
+    # the owner asked for it during the import.
     imported_through = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
@@ -105,27 +111,27 @@ class Conversation(OwnedModel):
         indexes: ClassVar = [models.Index(fields=["owner", "-updated_at"], name="conversation_recent")]
 
     @property
-    def manner(self) -> str:
-        """The strategy in force: its own, or else its app's."""
+    def effective_strategy(self) -> str:
+        """The conversation's own strategy, or its app's where it has none."""
         return self.strategy or self.app.strategy
 
     @property
-    def is_flushed(self) -> bool:
-        """Whether messages wait here that memory is to read though the model is busy."""
-        return self.flushed_through > self.read_through
+    def has_flushed_messages(self) -> bool:
+        """Whether messages wait for extraction that must not be delayed while the model is busy."""
+        return self.flushed_through > self.extraction_through
 
     @property
-    def read_through(self) -> int:
-        """The place up to which memory reads nothing any more."""
+    def extraction_through(self) -> int:
+        """The `seq` up to which no message is extracted any more."""
         return max(self.extracted_through, self.imported_through)
 
     @property
-    def told_through(self) -> int:
-        """The place up to which its app is told nothing any more."""
+    def app_memory_through(self) -> int:
+        """The `seq` up to which no message is used for an app memory any more."""
         return max(self.app_memory_after, self.imported_through)
 
     def get_absolute_url(self) -> str:
-        """Return the address of its page."""
+        """Return the URL of the conversation's page."""
         return reverse("conversation", args=[self.pk])
 
     def __str__(self) -> str:

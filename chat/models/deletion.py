@@ -1,4 +1,4 @@
-"""A batch of facts on its way out, and the hash by which memory knows what it must not learn again."""
+"""Pending deletions, and the hashes by which extraction recognises what it must not learn again."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .base import OwnedModel, OwnedQuerySet
 
 
 class DeletionState(models.TextChoices):
-    """A deletion waits for its deadline, or was taken back, or is done.
+    """A deletion is pending until its deadline, then done, or it was undone.
 
-    Staged is the batch behind which an import hides what it writes, until all of it is there.
+    `staged` hides the rows that an import writes until the import is complete.
     """
 
     PENDING = "pending", _("pending")
@@ -25,25 +25,33 @@ class DeletionState(models.TextChoices):
 
 
 class DeletionQuerySet(OwnedQuerySet["Deletion"]):
-    """Reads of deletions."""
+    """Queries on deletions."""
 
     def pending(self) -> DeletionQuerySet:
-        """Return those whose deadline is still running, oldest press first."""
+        """Return the deletions that can still be undone, the oldest first."""
         return self.filter(state=DeletionState.PENDING).order_by("pressed_at")
 
 
 class Deletion(OwnedModel):
-    """A batch on its way out; the server keeps the deadline, whatever happens to the tab."""
+    """A group of rows that is deleted together after a deadline (wall clock).
+
+    The server applies the deadline, also when the browser tab is closed.
+    """
 
     pressed_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
     state = models.CharField(max_length=10, choices=DeletionState, default=DeletionState.PENDING)
-    # All that was live at the press, and no message from before it is ever read by memory again.
+    # True: all facts that were live at `pressed_at`; messages from before it are never extracted again.
     everything = models.BooleanField(default=False)
-    # And with it all conversations, settings and whatever else is kept of the owner.
+    # True: the owner's conversations, settings and all other data too.
     whole = models.BooleanField(default=False)
-    # All that this app remembered; what was said in its chats before the press is not told again.
+    # Set: all memories of this app. Messages of its conversations from before `pressed_at` are not used for
+    # app memories again.
     app = models.ForeignKey(App, null=True, blank=True, on_delete=models.CASCADE, related_name="+")
+    # The message that asked to forget, None for a deletion by a button, a command or a program.
+    message = models.ForeignKey(
+        "chat.Message", null=True, blank=True, on_delete=models.SET_NULL, related_name="deletions"
+    )
 
     objects = DeletionQuerySet.as_manager()
 
@@ -55,10 +63,13 @@ class Deletion(OwnedModel):
 
 
 class Tombstone(OwnedModel):
-    """The keyed hash of a forgotten text, or of the key of what told it: no text, no vector (design §3)."""
+    """The keyed hash of a deleted fact's normalised text, or of the key of its source.
+
+    It holds no text and no vector.
+    """
 
     digest = models.CharField(max_length=64)
-    # Messages from before this moment must not teach it again; later ones may.
+    # Messages older than this must not restore the fact; newer ones may.
     pressed_at = models.DateTimeField()
 
     objects: ClassVar[OwnedQuerySet[Tombstone]] = OwnedQuerySet.as_manager()  # type: ignore[assignment]

@@ -1,21 +1,23 @@
-"""A fact about the user."""
+"""Facts about the owner, their append-only history, and the results of the extractions that found them."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Collection
+from datetime import timedelta
+from typing import Any, ClassVar
 
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from .base import OwnedModel, OwnedQuerySet
+from .base import OwnedModel, OwnedQuerySet, UUIDModel
 from .conversation import Conversation
 from .deletion import Deletion
 from .message import Message
 
 
 class Category(models.TextChoices):
-    """The three shelves, in the order in which they are shown and ranked (seed 004)."""
+    """The categories of facts, in the order in which they are displayed and ranked."""
 
     PROJECT = "project", _("Project")
     PREFERENCE = "preference", _("Preference")
@@ -23,7 +25,7 @@ class Category(models.TextChoices):
 
 
 class Origin(models.TextChoices):
-    """How a fact came to be known."""
+    """How a fact was stored."""
 
     EXTRACTED = "extracted", _("learned from a message")
     TOLD = "told", _("you asked me to remember it")
@@ -32,25 +34,36 @@ class Origin(models.TextChoices):
 
 
 class FactQuerySet(OwnedQuerySet["Fact"]):
-    """Reads of facts."""
+    """Queries on facts."""
 
     def live(self) -> FactQuerySet:
-        """Return what is known now: not superseded, not archived, not on its way out."""
+        """Return the current facts: not superseded, not archived, no pending deletion."""
         return self.filter(superseded_at__isnull=True, archived_at__isnull=True, deletion__isnull=True)
 
     def archived(self) -> FactQuerySet:
-        """Return what was evicted or has faded and can still be brought back, the last to go first."""
+        """Return the facts that were evicted or expired and can be restored, the most recently archived
+        first.
+        """
         return self.filter(archived_at__isnull=False, deletion__isnull=True).order_by("-archived_at")
 
-    def wordings(self) -> set[str]:
-        """Return every text that these facts have, or once had: notes and blocks still say the old ones."""
-        # The database reads the texts out of the states: a fact may have hundreds of events.
+    def with_conversations(self) -> FactQuerySet:
+        """Return the facts with the conversations of their first and last mention loaded."""
+        return self.select_related("source_conversation", "last_seen_conversation")
+
+    def all_texts(self) -> set[str]:
+        """Return the current and all earlier texts of these facts; stored notes and memory blocks may still
+        contain the earlier ones.
+        """
+        # `values_list` reads two keys of the JSON columns instead of the whole rows: a fact may have hundreds
+        # of events.
         changes = self.order_by().values_list("events__before__text", "events__after__text").distinct()
         earlier = {text for change in changes for text in change if text}
         return earlier.union(self.values_list("text", flat=True))
 
-    def grouped(self) -> FactQuerySet:
-        """Return them in panel order: category, pinned first, most recently mentioned first."""
+    def in_panel_order(self) -> FactQuerySet:
+        """Return the facts in the order of the memory panel: category, pinned first, most recently mentioned
+        first.
+        """
         rank = models.Case(
             *(models.When(category=c, then=models.Value(i)) for i, c in enumerate(Category.values)),
             output_field=models.SmallIntegerField(),
@@ -59,7 +72,7 @@ class FactQuerySet(OwnedQuerySet["Fact"]):
 
 
 class Fact(OwnedModel):
-    """One sentence known about the owner, with the user's own words that it came from."""
+    """One sentence about the owner, with the quote of the message that it came from."""
 
     text = models.CharField(max_length=300)
     category = models.CharField(max_length=10, choices=Category)
@@ -79,17 +92,23 @@ class Fact(OwnedModel):
     source_message = models.ForeignKey(
         Message, null=True, blank=True, on_delete=models.SET_NULL, related_name="facts"
     )
+    # The conversation of the last mention; `source_conversation` is that of the first.
+    last_seen_conversation = models.ForeignKey(
+        Conversation, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
     language = models.CharField(max_length=8, blank=True)
     embedding = models.BinaryField(null=True, blank=True)
     embedder = models.CharField(max_length=60, blank=True)
     supersedes = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="superseded_by"
     )
-    # A mark of its own: forgetting the newer fact must not bring the older one back to life.
+    # A column of its own and not derived from `superseded_by`: deleting the newer fact must not make the
+    # older one live again.
     superseded_at = models.DateTimeField(null=True, blank=True)
-    # Evicted or faded (design §5): out of sight, and back on request for 30 days.
+    # Set when the fact was evicted or expired; it can be restored for 30 days.
     archived_at = models.DateTimeField(null=True, blank=True)
-    # Days on which the owner wrote something since this was last used or said; fading counts in these.
+    # Days on which the owner wrote a message and the fact was neither used nor mentioned. Decay counts these
+    # days.
     idle_days = models.PositiveIntegerField(default=0)
     deletion = models.ForeignKey(
         Deletion, null=True, blank=True, on_delete=models.CASCADE, related_name="facts"
@@ -99,7 +118,12 @@ class Fact(OwnedModel):
     objects = FactQuerySet.as_manager()
 
     class Meta:
-        indexes: ClassVar = [models.Index(fields=["owner", "deletion", "category"], name="fact_shelf")]
+        indexes: ClassVar = [
+            models.Index(fields=["owner", "deletion", "category"], name="fact_shelf"),
+            # For the admin site, which sorts the facts of all owners by confidence and selects them by date.
+            models.Index(fields=["confidence"], name="fact_confidence"),
+            models.Index(fields=["last_seen"], name="fact_last_seen"),
+        ]
         constraints: ClassVar = [
             models.CheckConstraint(
                 condition=models.Q(confidence__gte=0, confidence__lte=1), name="confidence_is_a_share"
@@ -108,3 +132,114 @@ class Fact(OwnedModel):
 
     def __str__(self) -> str:
         return self.text
+
+
+class FactEventKind(models.TextChoices):
+    """What can happen to a fact."""
+
+    ADD = "add", _("learned")
+    REINFORCE = "reinforce", _("said again")
+    UPDATE = "update", _("updated")
+    SUPERSEDE = "supersede", _("replaced")
+    EDIT = "edit", _("edited")
+    PIN = "pin", _("pinned")
+    UNPIN = "unpin", _("unpinned")
+    DELETE = "delete", _("forgotten")
+    RESTORE = "restore", _("brought back")
+    EVICT = "evict", _("made room for others")
+    EXPIRE = "expire", _("faded away")
+    DECAY = "decay", _("faded")
+
+
+class FactEventQuerySet(OwnedQuerySet["FactEvent"]):
+    """Queries on the history of facts."""
+
+    owner_path = "fact__owner"
+
+    def ending_facts(self, messages: Collection[Any]) -> FactEventQuerySet:
+        """Return the events by which these messages ended facts that are now archived, such as "I sold my
+        car".
+        """
+        return self.filter(
+            kind=FactEventKind.SUPERSEDE,
+            source_message__in=messages,
+            fact__archived_at__isnull=False,
+            fact__deletion__isnull=True,
+        ).select_related("fact")
+
+    def found_in(self, messages: Collection[Any]) -> FactEventQuerySet:
+        """Return the events of the facts that memory found in these messages, new and known ones, the oldest
+        first; none of facts that are being deleted.
+        """
+        return self.filter(
+            kind__in=(FactEventKind.ADD, FactEventKind.REINFORCE, FactEventKind.UPDATE),
+            actor="memory",
+            source_message__in=messages,
+            fact__deletion__isnull=True,
+        ).order_by("created_at", "pk")
+
+
+class FactEvent(UUIDModel):
+    """One entry of a fact's history. Entries are never changed; they are deleted with their fact."""
+
+    fact = models.ForeignKey("chat.Fact", on_delete=models.CASCADE, related_name="events")
+    kind = models.CharField(max_length=10, choices=FactEventKind)
+    before = models.JSONField(default=dict, blank=True)
+    after = models.JSONField(default=dict, blank=True)
+    actor = models.CharField(max_length=20)
+    reason = models.CharField(max_length=200, blank=True)
+    source_message = models.ForeignKey(
+        Message, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = FactEventQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = ["created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.fact_id}"
+
+
+BATCH_SPAN = timedelta(minutes=1)
+
+
+class ExtractionRunQuerySet(OwnedQuerySet["ExtractionRun"]):
+    """Queries on extraction runs."""
+
+    owner_path = "message__conversation__owner"
+
+    def last_batch(self) -> list[ExtractionRun]:
+        """Return the newest run and those of the minute before it, newest first: messages that were extracted
+        together.
+        """
+        last = self.order_by("-created_at").first()
+        if last is None:
+            return []
+        return list(self.filter(created_at__gte=last.created_at - BATCH_SPAN).order_by("-created_at", "-pk"))
+
+
+class ExtractionRun(models.Model):
+    """One extraction of one user message: how many facts were stored, which were refused and why."""
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="looks")
+    # False: the message had nothing worth asking the model about, so the model did not read it.
+    read = models.BooleanField(default=True)
+    stored = models.PositiveIntegerField(default=0)
+    reinforced = models.PositiveIntegerField(default=0)
+    # Facts that the message ended without a new one: "I dropped the shop".
+    ended = models.PositiveIntegerField(default=0)
+    refused = models.JSONField(default=list, blank=True)
+    error = models.CharField(max_length=300, blank=True)
+    seconds = models.FloatField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = ExtractionRunQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = ["-created_at"]
+        indexes: ClassVar = [models.Index(fields=["created_at"], name="extraction_run_time")]
+
+    def __str__(self) -> str:
+        return f"{self.stored} learned, {self.reinforced} known"

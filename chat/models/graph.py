@@ -1,4 +1,4 @@
-"""The entity graph: what the owner's facts speak of, and how it hangs together (seed 000, phase 3)."""
+"""The entity graph: the entities that facts mention, and the relationships between them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .fact import Fact
 
 
 class EntityType(models.TextChoices):
-    """What an entity is."""
+    """The types of entities."""
 
     PERSON = "person", _("person")
     PROJECT = "project", _("project")
@@ -24,18 +24,24 @@ class EntityType(models.TextChoices):
 
 
 class Entity(OwnedModel):
-    """Something that facts speak of; unique by owner and name, whatever the case of its letters."""
+    """Something that facts mention. The name is unique for each owner, ignoring case."""
 
     name = models.CharField(max_length=120)
-    # The form in which equal names are equal (`chat.memory.similar.normalise`).
+    # The normalised name (`chat.memory.text_similarity.normalise`): names with the same key are the same
+    # entity.
     key = models.CharField(max_length=120)
     type = models.CharField(max_length=12, choices=EntityType)
+    # The vector of the name, float32 of shape (dimensions,), and the embedder that made it; "" without one.
+    embedding = models.BinaryField(null=True, editable=False)
+    embedder = models.CharField(max_length=60, blank=True, default="", editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects: ClassVar[OwnedQuerySet[Entity]] = OwnedQuerySet.as_manager()  # type: ignore[assignment]
 
     class Meta:
         verbose_name_plural = "entities"
+        # For lists of one type, which are ordered by key.
+        indexes: ClassVar = [models.Index(fields=["owner", "type", "key"], name="entity_type")]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["owner", "key"], name="one_entity_a_name"),
         ]
@@ -45,17 +51,20 @@ class Entity(OwnedModel):
 
 
 class RelationshipQuerySet(OwnedQuerySet["Relationship"]):
-    """Reads of relationships."""
+    """Queries on relationships."""
 
     def visible(self) -> RelationshipQuerySet:
-        """Return those whose fact is not on its way out, with their two ends."""
+        """Return the relationships whose fact has no pending deletion, with their entities."""
         return self.filter(source_fact__deletion__isnull=True).select_related("source", "target")
 
 
 class Relationship(OwnedModel):
-    """One entity's tie to another; obsolete ones stay, with `valid` False, until their fact is forgotten."""
+    """A relationship between two entities.
 
-    # None is the owner.
+    An obsolete one stays with `valid=False` until its fact is deleted.
+    """
+
+    # None: the owner.
     source = models.ForeignKey(
         Entity, null=True, blank=True, on_delete=models.CASCADE, related_name="relations_from"
     )

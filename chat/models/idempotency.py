@@ -1,4 +1,4 @@
-"""A creating request that a program may send again, and what came of it."""
+"""REST requests that a client may repeat with the same idempotency key."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from .base import OwnedModel, OwnedQuerySet
 
 
 class IdempotentRequest(OwnedModel):
-    """What a request made, by the key that its program chose; holds neither its words nor the answer's."""
+    """A request that created something, by the key that the client chose.
+
+    It stores neither the request's nor the response's text.
+    """
 
     key = models.CharField(max_length=200)
-    # A keyed hash of method, address and body.
+    # Keyed hash of method, path and body.
     digest = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField(default=201)
-    # The keys of what was made; the answer is told anew from them.
+    # The ids of the created rows; a repeated request's response is built from them.
     made = models.JSONField(default=list)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -1,4 +1,4 @@
-"""Durable background work, and what each model call cost."""
+"""Durable background jobs, the usage of model calls, and the energy budget."""
 
 from __future__ import annotations
 
@@ -12,34 +12,37 @@ from django.utils import timezone
 
 
 class JobQuerySet(models.QuerySet["Job"]):
-    """Reads of jobs."""
+    """Queries on jobs."""
 
     def due(self, now: object) -> JobQuerySet:
-        """Return jobs that may run and that no one holds, the most urgent first."""
+        """Return the jobs that may run at `now` and that no process holds, the most urgent first."""
         free = models.Q(lease_until__isnull=True) | models.Q(lease_until__lt=now)
         return self.filter(free, run_after__lte=now, failed_at__isnull=True).order_by(
             "priority", "run_after", "id"
         )
 
     def urgent(self) -> JobQuerySet:
-        """Return those that the user waits for."""
+        """Return the jobs that a user waits for."""
         return self.filter(priority__lt=Job.priority.field.default)
 
     def next_due(self) -> datetime | None:
-        """Return when the earliest of these jobs may run, None when none ever will by itself."""
+        """Return when the earliest of these jobs may run (wall clock), None when there is none.
+
+        Jobs that have failed for good are ignored.
+        """
         held = Case(When(lease_until__gt=F("run_after"), then="lease_until"), default="run_after")
         waiting: dict[str, datetime | None] = self.filter(failed_at__isnull=True).aggregate(at=Min(held))
         return waiting["at"]
 
 
 class Job(models.Model):
-    """A piece of work that outlives the process; its row goes when it is done."""
+    """A unit of background work that survives a restart. The row is deleted when the job is done."""
 
     kind = models.CharField(max_length=30)
     payload = models.JSONField(default=dict)
-    # Two requests for the same work are one job: a NULL key is never deduplicated.
+    # Requests with the same key are one job. NULL keys are never deduplicated.
     dedupe_key = models.CharField(max_length=120, null=True, blank=True, unique=True)
-    # Counts requests, so that one that comes while the job runs is not lost with it.
+    # Counts requests: a request that comes while the job runs makes it run again.
     requests = models.PositiveIntegerField(default=1)
     run_after = models.DateTimeField(default=timezone.now)
     priority = models.SmallIntegerField(default=5)
@@ -59,7 +62,7 @@ class Job(models.Model):
 
 
 class UsageRecord(models.Model):
-    """One model call: what for, how many tokens, how long, and how it ended."""
+    """One model call: its purpose, tokens, seconds and outcome."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     purpose = models.CharField(max_length=20)
@@ -67,7 +70,8 @@ class UsageRecord(models.Model):
     prompt_tokens = models.PositiveIntegerField(default=0)
     cached_tokens = models.PositiveIntegerField(default=0)
     completion_tokens = models.PositiveIntegerField(default=0)
-    # Seconds from when it was asked for, and units of energy (design §5): none where the user waited for it.
+    # `seconds` is the time since the call was requested. `energy` is in units (a unit is one second of
+    # background model time), 0 for calls that a user waits for.
     seconds = models.FloatField(default=0)
     energy = models.FloatField(default=0)
     outcome = models.CharField(max_length=20)
@@ -82,9 +86,9 @@ class UsageRecord(models.Model):
 
 
 class Energy(models.Model):
-    """What background work may still take of the model; one row, for a machine has one engine."""
+    """The energy budget of background work. There is one row, since a machine runs one engine."""
 
-    # Units, each a second of model time in the background lane, as of `measured_at`.
+    # In units as of `measured_at`; one unit is one second of model time at background priority.
     level = models.FloatField(default=180)
     measured_at = models.DateTimeField(default=timezone.now)
 

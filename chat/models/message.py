@@ -1,10 +1,11 @@
-"""One message, and what the prompt of a reply was made of."""
+"""Messages, and the reports on the prompts of replies."""
 
 from __future__ import annotations
 
 import logging
 from typing import Any, ClassVar
 
+from django.contrib.auth.models import User
 from django.db import OperationalError, models
 from django.db.models.functions import Greatest
 from django.utils import timezone
@@ -15,12 +16,12 @@ from .conversation import Conversation, MemoryMode
 
 logger = logging.getLogger(__name__)
 
-# Of what came in behind unread messages memory learns nothing.
-TO_LEARN_FROM = models.Q(imported=None)
+# Messages that an import inserted behind messages that wait for extraction are never extracted.
+LEARNABLE = models.Q(imported=None)
 
 
 class Role(models.TextChoices):
-    """Who speaks (seed 001)."""
+    """Who wrote a message."""
 
     SYSTEM = "system", _("system")
     USER = "user", _("user")
@@ -29,7 +30,7 @@ class Role(models.TextChoices):
 
 
 class MessageState(models.TextChoices):
-    """How far a message has come; only replies are ever anything but complete."""
+    """The progress of a message. Only replies are ever anything but complete."""
 
     STREAMING = "streaming", _("streaming")
     COMPLETE = "complete", _("complete")
@@ -38,20 +39,30 @@ class MessageState(models.TextChoices):
 
 
 class MessageQuerySet(OwnedQuerySet["Message"]):
-    """Reads of messages."""
+    """Queries on messages."""
 
     owner_path = "conversation__owner"
 
-    def shown(self) -> MessageQuerySet:
-        """Return the current branch in order: a replaced message is kept, not shown."""
+    def current_branch(self) -> MessageQuerySet:
+        """Return the messages of the current branch in order.
+
+        Messages that were replaced by an edit or a new reply are left out.
+        """
         return self.filter(replaced_by__isnull=True).order_by("seq")
 
-    def seen_before(self, message: Message) -> MessageQuerySet:
-        """Return what a model may see of what its conversation held before a message, in order."""
-        return self.shown().filter(seq__gt=message.conversation.cleared_through, seq__lt=message.seq)
+    def visible_before(self, message: Message) -> MessageQuerySet:
+        """Return the messages before this one that the model may see, in order."""
+        return self.current_branch().filter(seq__gt=message.conversation.cleared_through, seq__lt=message.seq)
 
-    def now_shown(self, message: Message) -> Message:
-        """Return what stands in the place of a message: itself unless it was replaced, however often."""
+    def not_empty(self) -> MessageQuerySet:
+        """Leave out the messages for which `is_empty` is true once their contents are loaded."""
+        is_empty = (models.Q(tool_calls=None) | models.Q(tool_calls=[])) & ~models.Q(role=Role.TOOL)
+        return self.exclude(is_empty, content="", archive__isnull=True)
+
+    def newest_version(self, message: Message) -> Message:
+        """Return the message that replaces this one now: itself where it was not replaced, else the end of
+        its chain of replacements.
+        """
         if message.replaced_by_id is None:
             return message
         replaced = self.filter(conversation=message.conversation_id, replaced_by__isnull=False)
@@ -61,8 +72,11 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
             key = newer[key]
         return self.get(pk=key)
 
-    def readable(self) -> list[Message]:
-        """Return them all; a row that is damaged is logged and left out (seed 001, "Corrupted data")."""
+    def load_undamaged(self) -> list[Message]:
+        """Return all rows as a list.
+
+        A row whose data is damaged is logged and left out; other database errors are raised.
+        """
         try:
             return list(self)
         except (TypeError, ValueError, OperationalError) as error:
@@ -75,23 +89,22 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
             except (TypeError, ValueError, OperationalError) as error:
                 if not _is_damage(error):
                     raise
-                # SQLite's sentence quotes the text.
+                # SQLite's error message quotes the text, so the exception is not logged.
                 logger.error("the message in place %s cannot be read and is left out", seq)
         return found
 
-    def unread_by_memory(self, conversation: Conversation) -> MessageQuerySet:
-        """Return the user's messages that extraction has not looked at yet, oldest first.
-
-        What the user took back by sending other words in its place is not read any more.
-        """
+    def not_extracted(self, conversation: Conversation) -> MessageQuerySet:
+        """Return the user messages of the current branch that extraction has not processed, oldest first."""
         return self.filter(
-            TO_LEARN_FROM, conversation=conversation, role=Role.USER, seq__gt=conversation.read_through
-        ).shown()
+            LEARNABLE, conversation=conversation, role=Role.USER, seq__gt=conversation.extraction_through
+        ).current_branch()
 
-    def backlog(self, owner: Any) -> MessageQuerySet:
-        """Return all that this person said and memory has not looked at yet, where memory is on."""
+    def backlog(self, owner: User) -> MessageQuerySet:
+        """Return all user messages of this owner that extraction has not processed, in conversations with
+        memory on.
+        """
         return self.for_owner(owner).filter(
-            TO_LEARN_FROM,
+            LEARNABLE,
             role=Role.USER,
             replaced_by__isnull=True,
             conversation__deletion=None,
@@ -101,12 +114,16 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
 
 
 def _is_damage(error: Exception) -> bool:
-    # SQLite tells of text that is none by an operational error; the others have to do with locks and disks.
+    # SQLite reports text that is not UTF-8 as an OperationalError; other OperationalErrors are about locks
+    # and disks.
     return not isinstance(error, OperationalError) or "decode" in str(error)
 
 
 class Message(UUIDModel):
-    """A message; `seq` orders it within its conversation and serves as the watermark of extraction."""
+    """One message.
+
+    `seq` orders messages within a conversation, and the conversation's watermarks refer to it.
+    """
 
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="messages")
     seq = models.PositiveIntegerField()
@@ -114,19 +131,24 @@ class Message(UUIDModel):
     content = models.TextField(blank=True)
     state = models.CharField(max_length=10, choices=MessageState, default=MessageState.COMPLETE)
     failure = models.CharField(max_length=300, blank=True)
-    # What went to the model with this message, as rendered; replayed word for word (design §6).
+    # The turn note that was sent with this message, as rendered. It is sent again unchanged, so that the
+    # prompt cache stays valid.
     note = models.TextField(blank=True)
     replaced_by = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="replaces"
     )
-    # The user's mark: kept in the prompt when it is compacted.
+    # Flagged by the user: it stays in the prompt when the prompt is compacted.
     flagged = models.BooleanField(default=False)
-    # It came in behind what memory has not read yet, and is passed over; None goes by the watermarks.
+    # How important its words are, 0 to 1, scored when it was saved. None: not scored, so it is computed where
+    # it is needed. 0 where the user removed the mark: that overrules the score.
+    importance = models.FloatField(null=True, blank=True)
+    # True: imported behind messages that wait for extraction, so extraction skips it. None: the
+    # conversation's watermarks decide.
     imported = models.BooleanField(null=True)
     topic = models.ForeignKey(
         "chat.Topic", null=True, blank=True, on_delete=models.SET_NULL, related_name="messages"
     )
-    # Where the content lies while it is packed (seed 002); the row stays, its content is empty meanwhile.
+    # The archive that holds the content; `content` is empty then. The row itself stays.
     archive = models.ForeignKey(
         "chat.TopicArchive", null=True, blank=True, on_delete=models.RESTRICT, related_name="messages"
     )
@@ -139,6 +161,8 @@ class Message(UUIDModel):
 
     class Meta:
         ordering: ClassVar = ["conversation", "seq"]
+        # For decay, which asks on which days an owner wrote, and for the admin site's list by date.
+        indexes: ClassVar = [models.Index(fields=["created_at"], name="message_time")]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["conversation", "seq"], name="one_message_a_place"),
             models.UniqueConstraint(
@@ -151,25 +175,33 @@ class Message(UUIDModel):
     def __str__(self) -> str:
         return f"{self.role} {self.seq}"
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing, as a failed reply; a tool call or a result without text says something."""
+        return not (self.content or self.tool_calls or self.role == Role.TOOL)
+
 
 class PromptReportQuerySet(OwnedQuerySet["PromptReport"]):
-    """Reads of prompt reports."""
+    """Queries on prompt reports."""
 
     owner_path = "reply__conversation__owner"
 
 
 class PromptReport(models.Model):
-    """What one reply's prompt was made of: tokens by section, facts, what was cut, cached and read."""
+    """What the prompt of one reply contained: tokens by section, facts, what was left out, cached and
+    evaluated tokens.
+    """
 
     reply = models.OneToOneField(Message, on_delete=models.CASCADE, related_name="report", primary_key=True)
     sections = models.JSONField(default=dict)
     facts = models.JSONField(default=list)
     cut_messages = models.PositiveIntegerField(default=0)
-    # How the prompt was compacted for this reply: 0 not at all, 1–3 by which stage (design §6).
+    # The stage of compaction for this reply: 0 none, 1 messages trimmed, 2 memories trimmed, 3 last messages
+    # shortened.
     stage = models.PositiveSmallIntegerField(default=0)
-    # Facts that had a claim and found no room.
+    # Facts that were relevant but did not fit into the budget.
     left_out = models.JSONField(default=list)
-    # The message alone was larger than the window: its middle was left out.
+    # True: the message alone was larger than the window, so its middle was left out.
     shortened = models.BooleanField(default=False)
     prompt_tokens = models.PositiveIntegerField(default=0)
     cached_tokens = models.PositiveIntegerField(default=0)
@@ -188,5 +220,5 @@ class PromptReport(models.Model):
 
     @property
     def summarised(self) -> bool:
-        """Whether a summary stood in the prompt in the place of earlier messages."""
+        """Whether the prompt contained a summary in place of earlier messages."""
         return bool(self.sections.get("summary"))

@@ -1,4 +1,4 @@
-"""What belongs to the person as a whole: settings and API tokens."""
+"""Settings and API tokens of an owner."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.utils.translation import gettext_lazy as _
 
 from .base import OwnedModel, OwnedQuerySet
 
-# Seconds; design §5, "When".
-LOOK_AFTER = 2
+# Seconds without a new message, after which extraction starts.
+EXTRACT_AFTER_SECONDS = 2
 
 
 class Theme(models.TextChoices):
-    """Which colours the pages have."""
+    """The colour scheme of the pages."""
 
     SYSTEM = "", _("as the system has it")
     LIGHT = "light", _("light")
@@ -25,21 +25,22 @@ class Theme(models.TextChoices):
 
 
 class OwnerSettings(models.Model):
-    """One row an owner: where and how they read and write."""
+    """The settings of one owner."""
 
     owner = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="memory_settings"
     )
     time_zone = models.CharField(max_length=60, blank=True)
-    # Empty means "as the browser asks".
+    # Empty: the browser's Accept-Language header decides.
     language = models.CharField(max_length=10, blank=True)
     theme = models.CharField(max_length=10, choices=Theme, blank=True)
-    # After how many quiet seconds memory looks at what was said.
-    look_after = models.PositiveIntegerField(default=LOOK_AFTER)
+    # Seconds without a new message, after which extraction starts.
+    look_after = models.PositiveIntegerField(default=EXTRACT_AFTER_SECONDS)
     redact_secrets = models.BooleanField(default=True)
-    # Conversations in which nobody wrote for so many days are deleted at night; 0 keeps them all.
+    # Conversations without a new message for so many days are deleted at night; 0 keeps all.
     prune_after = models.PositiveIntegerField(default=0)
-    # The last local day that fading has counted; days of downtime are caught up from here.
+    # The last local day that decay has counted; days on which the program did not run are caught up from
+    # here.
     faded_through = models.DateField(null=True, blank=True)
 
     class Meta:
@@ -50,26 +51,28 @@ class OwnerSettings(models.Model):
 
 
 class ApiTokenQuerySet(OwnedQuerySet["ApiToken"]):
-    """Reads of API tokens."""
+    """Queries on API tokens."""
 
-    def standing(self) -> ApiTokenQuerySet:
-        """Return those that open the door, the oldest first."""
+    def unrevoked(self) -> ApiTokenQuerySet:
+        """Return the tokens that are not revoked, the oldest first."""
         return self.filter(revoked_at__isnull=True).order_by("created_at")
 
     def valid(self, secret: str) -> ApiToken | None:
-        """Return the unrevoked token with this secret, with its owner, who must not be locked out."""
+        """Return the unrevoked token with this secret and its owner; None where there is none or the owner's
+        account is inactive.
+        """
         known = self.filter(digest=ApiToken.digest_of(secret), revoked_at__isnull=True)
         return known.filter(owner__is_active=True).select_related("owner").first()
 
 
 class ApiToken(OwnedModel):
-    """A named key for programs; only its hash is kept."""
+    """A named token for programs. Only the hash of its secret is stored."""
 
     name = models.CharField(max_length=80)
     digest = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     revoked_at = models.DateTimeField(null=True, blank=True)
-    # To the minute, so that reading a lot writes little.
+    # Updated once a minute at most, so that frequent reads cause few writes.
     last_used_at = models.DateTimeField(null=True, blank=True)
 
     objects = ApiTokenQuerySet.as_manager()
@@ -82,5 +85,5 @@ class ApiToken(OwnedModel):
 
     @staticmethod
     def digest_of(secret: str) -> str:
-        """Return the hash under which a secret is kept; the secret has 256 random bits, so no salt."""
+        """Return the SHA-256 hash of a secret. A secret has 256 random bits, so it needs no salt."""
         return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What the index of words holds: one row a message that was said, and one a title."""
+"""The rows of the full text index: one for each message, and one for each conversation's title."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from .message import Message
 
 
 class SearchEntryQuerySet(OwnedQuerySet["SearchEntry"]):
-    """Reads of entries."""
+    """Queries on search entries."""
 
 
 class SearchEntry(models.Model):
-    """The words of a message, or of a conversation's title where there is no message.
+    """The normalised words of a message, or of a conversation's title where `message` is None.
 
-    The database keeps its own full text index in step with these rows: on SQLite by triggers on this table,
-    on PostgreSQL by a column that it works out (migration 0009). So it agrees with them after every
-    transaction, and whatever deletes a conversation takes its words along. A later migration that changes
-    this table has to make the triggers anew, since Django replaces the table on SQLite.
+    The database keeps its full text index in step with this table: SQLite by triggers, PostgreSQL by a
+    generated column (migration 0009). So both agree after every transaction, and deleting a conversation
+    deletes its entries. A later migration that changes this table has to create the triggers again, since
+    Django replaces the table on SQLite.
 
-    Newer entries have larger keys: the index is read from its newest end.
+    Newer entries have larger keys: searches read the index from its newest end.
     """
 
-    # Without an index of its own, which nothing would read: the shelf says it.
+    # No index: queries use `shelf`.
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False
     )
@@ -35,7 +35,8 @@ class SearchEntry(models.Model):
     message = models.OneToOneField(
         Message, null=True, blank=True, on_delete=models.CASCADE, related_name="search_entry"
     )
-    # Whose words, and of what kind, as one word of the index: nobody's search walks through another's.
+    # Owner and kind of the entry as one word of the full text index, so that a search reads only the entries
+    # of one owner.
     shelf = models.CharField(max_length=24, editable=False)
     words = models.TextField(blank=True)
 
@@ -53,6 +54,6 @@ class SearchEntry(models.Model):
         return f"entry {self.pk}"
 
 
-def shelf_of(owner_id: Any, *, titles: bool = False) -> str:
-    """Return the shelf of an owner's messages, or of their titles."""
+def make_shelf(owner_id: Any, *, titles: bool = False) -> str:
+    """Return the value of `shelf` for an owner's messages, or for the titles of their conversations."""
     return f"{'t' if titles else 'm'}{owner_id}"

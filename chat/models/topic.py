@@ -1,4 +1,4 @@
-"""A topic of a conversation, and the archive that its older messages are packed into (seed 002)."""
+"""Topics of a conversation, and the archives of their older messages."""
 
 from __future__ import annotations
 
@@ -13,22 +13,27 @@ from .conversation import Conversation
 
 
 class TopicQuerySet(OwnedQuerySet["Topic"]):
-    """Reads of topics."""
+    """Queries on topics."""
 
     owner_path = "conversation__owner"
 
     def current(self) -> TopicQuerySet:
-        """Return those that are matched and may stand in a prompt, the last active first."""
+        """Return the topics that are not retired, the most recently active first.
+
+        Only these are matched and can be in a prompt.
+        """
         return self.filter(retired_at__isnull=True).order_by("-last_active_at")
 
-    def seen_in(self, conversation: Conversation) -> TopicQuerySet:
-        """Return those that began after what was cleared: a title tells of what was said first."""
+    def begun_after_clear(self, conversation: Conversation) -> TopicQuerySet:
+        """Return the topics without messages that `/clear` has hidden: a topic's title is made of its first
+        messages.
+        """
         if not (through := conversation.cleared_through):
             return self
         return self.exclude(messages__seq__lte=through)
 
     def with_counts(self) -> TopicQuerySet:
-        """Return each with how many of its messages are `live` and `packed`, as the chat shows them."""
+        """Annotate each topic with the numbers `live` and `packed` of its messages in the current branch."""
         shown = models.Q(messages__replaced_by__isnull=True) & models.Q(messages__isnull=False)
         return self.annotate(
             live=models.Count("messages", filter=shown & models.Q(messages__archive__isnull=True)),
@@ -37,13 +42,16 @@ class TopicQuerySet(OwnedQuerySet["Topic"]):
 
 
 class Topic(UUIDModel):
-    """What several messages of one conversation are about."""
+    """A subject that several messages of one conversation share."""
 
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="topics")
     title = models.CharField(max_length=80)
     summary = models.TextField(blank=True)
-    # The place in the conversation through which the summary speaks.
+    # The `Message.seq` up to which the summary covers the topic.
     summarised_through = models.PositiveIntegerField(default=0)
+    # The `Message.seq` up to which packed messages were restored when the topic came back. While it is the
+    # active topic, messages up to here do not count for packing.
+    restored_through = models.PositiveIntegerField(default=0)
     embedding = models.BinaryField(null=True, blank=True)
     embedder = models.CharField(max_length=60, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -51,7 +59,7 @@ class Topic(UUIDModel):
     importance = models.FloatField(default=1.0, validators=[MinValueValidator(0.0), MaxValueValidator(1.0)])
     access_count = models.PositiveIntegerField(default=0)
     message_count = models.PositiveIntegerField(default=0)
-    # Out of context and matching; its messages stay readable.
+    # Set: left out of prompts and matching; its messages stay readable.
     retired_at = models.DateTimeField(null=True, blank=True)
 
     objects = TopicQuerySet.as_manager()
@@ -69,13 +77,13 @@ class Topic(UUIDModel):
 
 
 class TopicArchiveQuerySet(OwnedQuerySet["TopicArchive"]):
-    """Reads of archives."""
+    """Queries on topic archives."""
 
     owner_path = "topic__conversation__owner"
 
 
 class TopicArchive(UUIDModel):
-    """The contents of a topic's packed messages: JSON, gzipped, with the checksum of what was packed."""
+    """The contents of a topic's packed messages: gzip of JSON, with the SHA-256 of the JSON."""
 
     topic = models.ForeignKey(Topic, on_delete=models.CASCADE, related_name="archives")
     data = models.BinaryField()

@@ -1,1 +1,1 @@
-"""Reads files that hold somebody's chats and memories, ours and others', into one set of shapes."""
+"""Reads export files of this and of other programs into one set of validated shapes."""

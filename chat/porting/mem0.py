@@ -1,8 +1,8 @@
-"""Reads a list of memories of mem0: objects with `id`, `memory`, `user_id`, `created_at` and `updated_at`.
+"""Reads a list of mem0 memories: objects with `id`, `memory`, `user_id`, `created_at` and `updated_at`.
 
-Each becomes a fact that was added by hand, of the kind that its words suggest. Memories of agents (without a
-`user_id`, but with an `agent_id`) tell of the assistant and are refused, and so are an assistant's own words,
-which are kept with `role` where mem0 was told to keep messages as they are.
+Each becomes a fact with the origin "manual" whose kind is guessed from its text. Memories of an agent
+(`agent_id` without `user_id`) are about the assistant and are refused. So are those with the role
+"assistant", which mem0 stores when it keeps messages unchanged.
 """
 
 from __future__ import annotations
@@ -12,59 +12,61 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from chat.errors import BadFile
 from chat.memory import confidence
 from chat.memory.kind_rules import guess_kind
 from chat.memory.kinds import KINDS
-from chat.memory.subjects import subject_of
+from chat.memory.subjects import extract_subject
 
-from .parts import Part, Refusal
-from .problems import BadFile
-from .said import as_object, key, known
-from .shapes import EventIn, FactIn
+from .common import make_uuid, parse_optional_time, require_object
+from .parts import FilePart, RefusedItem
+from .shapes import ImportedFact, ImportedFactEvent
 
 SOURCE, MARKS = "mem0", ("memory",)
 _LONGEST = 300
 _SHOWN = 80
 
 
-def part(value: Any, where: str) -> Part:
-    """Return one fact, or why it is none."""
-    memory = as_object(value, where)
+def read_item(value: Any, where: str) -> FilePart:
+    """Return one fact, or a refused item with the reason. Raises BadFile."""
+    memory = require_object(value, where)
     if not isinstance(memory.get("memory"), str):
-        raise BadFile(_("must be text"), f"{where}.memory")
+        raise BadFile("field-not-text", f"{where}.memory")
     text = " ".join(memory["memory"].split())
     if memory.get("id") in (None, ""):
-        raise BadFile(_("is missing"), f"{where}.id")
+        raise BadFile("field-missing", f"{where}.id")
     of_agent = memory.get("agent_id") and not memory.get("user_id")
     if of_agent or memory.get("role") == "assistant":
-        return Part("refused", Refusal(text[:_SHOWN], _("It tells of an assistant, not of you.")), where)
+        return FilePart(
+            "refused", RefusedItem(text[:_SHOWN], _("It tells of an assistant, not of you.")), where
+        )
     if sum(letter.isalpha() for letter in text) < 2:
-        return Part("refused", Refusal(text[:_SHOWN], _("There is no word in it.")), where)
+        return FilePart("refused", RefusedItem(text[:_SHOWN], _("There is no word in it.")), where)
     if len(text) > _LONGEST:
         why = _("A memory has at most %d characters.") % _LONGEST
-        return Part("refused", Refusal(f"{text[:_SHOWN]}…", why), where)
-    return Part("fact", _fact(memory, text, where), where, user_of(memory))
+        return FilePart("refused", RefusedItem(f"{text[:_SHOWN]}…", why), where)
+    return FilePart("fact", _build_fact(memory, text, where), where, get_user_id(memory))
 
 
-def user_of(memory: dict[str, Any]) -> str:
-    """Return of whom a memory tells, as the file names them."""
+def get_user_id(memory: dict[str, Any]) -> str:
+    """Return the user that a memory belongs to, as the file names them."""
     return str(memory.get("user_id") or "")
 
 
-def _fact(memory: dict[str, Any], text: str, where: str) -> FactIn:
-    created = known(memory.get("created_at"), f"{where}.created_at")
-    changed = known(memory.get("updated_at"), f"{where}.updated_at")
+def _build_fact(memory: dict[str, Any], text: str, where: str) -> ImportedFact:
+    created = parse_optional_time(memory.get("created_at"), f"{where}.created_at")
+    changed = parse_optional_time(memory.get("updated_at"), f"{where}.updated_at")
     first = created or changed or datetime.now(UTC)
     last = max(first, changed or first)
-    fact_id = key(memory["id"], SOURCE, user_of(memory))
+    fact_id = make_uuid(memory["id"], SOURCE, get_user_id(memory))
     kind = guess_kind(text)
-    fact = FactIn(
+    fact = ImportedFact(
         id=fact_id,
         text=text,
         category=KINDS[kind].category,
         kind=kind,
-        subject=subject_of(kind, text),
-        confidence=confidence.baseline("manual"),
+        subject=extract_subject(kind, text),
+        confidence=confidence.get_initial_confidence("manual"),
         first_seen=first,
         last_seen=last,
         last_used=last,
@@ -73,8 +75,8 @@ def _fact(memory: dict[str, Any], text: str, where: str) -> FactIn:
     names = ("text", "category", "kind", "subject", "confidence", "mention_count", "pinned")
     after = {name: getattr(fact, name) for name in names}
     fact.history.append(
-        EventIn(
-            id=key("add", SOURCE, fact_id),
+        ImportedFactEvent(
+            id=make_uuid("add", SOURCE, fact_id),
             kind="add",
             after=after,
             actor="user",

@@ -1,63 +1,57 @@
-"""What is wrong with a file, and where: a path such as `conversations[3].messages[17].role`."""
+"""The error of an import file, with its place: a path such as `conversations[3].messages[17].role`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 from pydantic import ValidationError
 
-# By pydantic's name of an error; whatever is not here is a value that may not stand there.
-_SENTENCES = {
-    "missing": gettext_noop("is missing"),
-    "string_type": gettext_noop("must be text"),
-    "string_too_long": gettext_noop("is too long"),
-    "string_too_short": gettext_noop("is empty"),
-    "int_type": gettext_noop("must be a whole number"),
-    "int_parsing": gettext_noop("must be a whole number"),
-    "float_type": gettext_noop("must be a number"),
-    "bool_type": gettext_noop("must be true or false"),
-    "list_type": gettext_noop("must be a list"),
-    "dict_type": gettext_noop("must be an object"),
-    "model_type": gettext_noop("must be an object"),
-    "uuid_parsing": gettext_noop("must be a UUID"),
-    "uuid_type": gettext_noop("must be a UUID"),
-    "datetime_parsing": gettext_noop("must be a date with a time"),
-    "datetime_from_date_parsing": gettext_noop("must be a date with a time"),
-    "datetime_type": gettext_noop("must be a date with a time"),
-    "timezone_aware": gettext_noop("must name its time zone"),
-    "literal_error": gettext_noop("is none of the words that may stand here"),
+from chat.errors import BadFile, Reason
+
+# By pydantic's error type; other types get a general code.
+_CODES = {
+    "missing": "field-missing",
+    "string_type": "field-not-text",
+    "string_too_long": "field-too-long",
+    "string_too_short": "field-empty",
+    "int_type": "field-not-a-whole-number",
+    "int_parsing": "field-not-a-whole-number",
+    "float_type": "field-not-a-number",
+    "bool_type": "field-not-a-boolean",
+    "list_type": "field-not-a-list",
+    "dict_type": "field-not-an-object",
+    "model_type": "field-not-an-object",
+    "uuid_parsing": "field-not-a-uuid",
+    "uuid_type": "field-not-a-uuid",
+    "datetime_parsing": "field-not-a-datetime",
+    "datetime_from_date_parsing": "field-not-a-datetime",
+    "datetime_type": "field-not-a-datetime",
+    "timezone_aware": "field-without-time-zone",
+    "literal_error": "field-not-a-choice",
 }
 
 
-class BadFile(Exception):
-    """A file cannot be taken; the text is a sentence that says where and why. Nothing was changed."""
-
-    def __init__(self, why: str, where: str = "") -> None:
-        sentence = f"{where}: {why}" if where else why
-        super().__init__(sentence if sentence.endswith(".") else f"{sentence}.")
-        self.why, self.where = why, where
-
-    def within(self, name: str) -> BadFile:
-        """Return the same problem of a file that has a name of its own."""
-        return BadFile(self.why, within(name, self.where))
+def place_in_archive(name: str, where: str | Reason) -> str | Reason:
+    """Return the place of an error within a file of an archive; `name` is "" outside of archives."""
+    if isinstance(where, str):
+        return join_place(name, where)
+    return Reason("file-position-in-archive", {"name": name, "where": where}) if name else where
 
 
-def within(name: str, where: str) -> str:
+def join_place(name: str, where: str) -> str:
     """Return a place within a file of an archive."""
     return f"{name}: {where}" if name and where and not where.startswith("[") else f"{name}{where}"
 
 
-def of_pydantic(error: ValidationError, where: str) -> BadFile:
-    """Return the first problem that a shape found, with its path; the value itself is not told."""
+def from_validation_error(error: ValidationError, where: str) -> BadFile:
+    """Return the first error of a shape as BadFile. The invalid value is not included."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    why = _SENTENCES.get(first["type"], gettext_noop("has a value that may not stand here"))
-    return BadFile(_(why), path(where, first["loc"]))
+    why = _CODES.get(first["type"], "field-invalid")
+    return BadFile(why, extend_place(where, first["loc"]))
 
 
-def path(where: str, steps: Sequence[str | int]) -> str:
-    """Return a place below another one."""
+def extend_place(where: str, steps: Sequence[str | int]) -> str:
+    """Return `where` extended by these steps."""
     for step in steps:
         where += f"[{step}]" if isinstance(step, int) else f".{step}" if where else step
     return where

@@ -1,6 +1,7 @@
-"""What a file of ours holds, checked: the same columns that the export writes, in the same words.
+"""The shapes of an export file, validated: the same columns and names that the export writes.
 
-Columns that came later have a value for older files. Other programs' files are read into these shapes too.
+Columns that were added later have defaults, so that older files can be read. Files of other programs are
+converted to these shapes too.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from pydantic import AfterValidator, Field
 
 from chat.memory.kinds import KINDS
 from chat.models import MAX_CONTENT, Category, EntityType, FactEventKind, MemoryMode, MessageState, Origin
-from chat.models import Role as SpokenBy
-from chat.models import Strategy as Manner
-from chat.models import TitledBy as Titler
+from chat.models import Role as MessageRole
+from chat.models import Strategy as PromptStrategy
+from chat.models import TitledBy as TitleSource
 
-from .columns import LARGEST, JsonObject, Key, Moment, Place, Shape, Share, Whole, one_of
+from .parts import LARGEST, FileShape, JsonObject, Key, Moment, Place, Share, Whole, literal_of
 
 
-class SettingsIn(Shape):
-    """What an owner chose; what this machine does not know is left out when it is taken over."""
+class ImportedSettings(FileShape):
+    """The settings of an owner; values that this installation does not support are ignored by the import."""
 
     time_zone: str = Field("", max_length=60)
     language: str = Field("", max_length=10)
@@ -32,8 +33,8 @@ class SettingsIn(Shape):
     faded_through: date | None = None
 
 
-class TellingIn(Shape):
-    """What an app memory tells of itself."""
+class ImportedAppMemoryMetadata(FileShape):
+    """The metadata of an app memory."""
 
     importance: float = Field(0, ge=0, le=10)
     tags: list[str] = []
@@ -41,63 +42,66 @@ class TellingIn(Shape):
     through: Whole = 0
 
 
-class StateIn(Shape):
-    """How a fact was before or after an event; one with its words can be gone back to, and needs the rest."""
+class ImportedFactState(FileShape):
+    """The state of a fact before or after an event.
+
+    One with a text can be restored, so it needs category, kind and subject.
+    """
 
     text: str = Field("", min_length=1, max_length=300)
-    category: one_of(Category.values) = ""  # type: ignore[valid-type]
-    kind: one_of(KINDS) = ""  # type: ignore[valid-type]
+    category: literal_of(Category.values) = ""  # type: ignore[valid-type]
+    kind: literal_of(KINDS) = ""  # type: ignore[valid-type]
     subject: str = Field("", max_length=80)
     confidence: Share = 0.0
     mention_count: Whole = 0
     pinned: bool = False
 
 
-def _told(value: JsonObject) -> JsonObject:
-    return _as(TellingIn, value)
+def _validate_metadata(value: JsonObject) -> JsonObject:
+    return _validate_as(ImportedAppMemoryMetadata, value)
 
 
-def _state(value: JsonObject) -> JsonObject:
+def _validate_state(value: JsonObject) -> JsonObject:
     if "text" in value:
         for name in ("category", "kind", "subject"):
             if name not in value:
                 raise ValueError(name)
-    return _as(StateIn, value)
+    return _validate_as(ImportedFactState, value)
 
 
-def _as(shape: type[Shape], value: JsonObject) -> JsonObject:
-    """Return what a shape knows of an object, in the object's own order, once it is right."""
+def _validate_as(shape: type[FileShape], value: JsonObject) -> JsonObject:
+    """Return the members that the shape knows, in the object's order, after validating them."""
     shape.model_validate(value)
     return {name: found for name, found in value.items() if name in shape.model_fields}
 
 
-class AppMemoryIn(Shape):
-    """What an app remembers of a conversation."""
+class ImportedAppMemory(FileShape):
+    """An app memory."""
 
     id: UUID
     content: str = Field(min_length=1, max_length=MAX_CONTENT)
-    metadata: Annotated[JsonObject, AfterValidator(_told)] = {}
+    metadata: Annotated[JsonObject, AfterValidator(_validate_metadata)] = {}
     edited: bool = False
     source_conversation: UUID | None = None
     created_at: Moment
     updated_at: Moment
 
 
-class AppIn(Shape):
+class ImportedApp(FileShape):
     """An app with its memories."""
 
     id: UUID
     slug: str = Field(min_length=1, max_length=60, pattern=r"^[-a-zA-Z0-9_]+$")
     name: str = Field(min_length=1, max_length=80)
     persona: str = Field("", max_length=4000)
-    strategy: one_of(Manner.values) = Manner.HYBRID  # type: ignore[valid-type]
+    strategy: literal_of(PromptStrategy.values) = PromptStrategy.HYBRID  # type: ignore[valid-type]
     created_at: Moment
     archived_at: Moment | None = None
-    memories: list[AppMemoryIn] = []
+    memories: list[ImportedAppMemory] = []
 
 
-class ReportIn(Shape):
-    """What a reply's prompt was made of."""
+class ImportedPromptReport(FileShape):
+    """The prompt report of a reply."""
 
     sections: dict[str, Whole] = {}
     facts: list[Key] = []
@@ -113,30 +117,31 @@ class ReportIn(Shape):
     created_at: Moment
 
 
-class MessageIn(Shape):
-    """One message; what it refers to lies in the same conversation."""
+class ImportedMessage(FileShape):
+    """One message. Its topic and replacement are in the same conversation."""
 
     id: UUID
     seq: Whole
-    role: one_of(SpokenBy.values)  # type: ignore[valid-type]
+    role: literal_of(MessageRole.values)  # type: ignore[valid-type]
     content: str = ""
-    state: one_of(MessageState.values) = MessageState.COMPLETE  # type: ignore[valid-type]
+    state: literal_of(MessageState.values) = MessageState.COMPLETE  # type: ignore[valid-type]
     failure: str = Field("", max_length=300)
     note: str = ""
     flagged: bool = False
+    importance: Share | None = None
     topic: UUID | None = None
     replaced_by: UUID | None = None
     tool_calls: list[JsonObject] | None = None
     tool_call_id: str = Field("", max_length=120)
     name: str = Field("", max_length=120)
     created_at: Moment
-    # Nobody knows when it was said; the moment above is one to show.
+    # True: the date is unknown; `created_at` is a placeholder for display.
     undated: bool = False
-    report: ReportIn | None = None
+    report: ImportedPromptReport | None = None
 
 
-class TopicIn(Shape):
-    """A topic; its archives lie unpacked in the messages."""
+class ImportedTopic(FileShape):
+    """A topic. The contents of its archives are in the messages."""
 
     id: UUID
     title: str = Field("", max_length=80)
@@ -150,19 +155,22 @@ class TopicIn(Shape):
     retired_at: Moment | None = None
 
 
-class ConversationIn(Shape):
-    """A conversation with its topics and messages; without a watermark all of it counts as read."""
+class ImportedConversation(FileShape):
+    """A conversation with its topics and messages.
+
+    Where `extracted_through` is None, all messages count as extracted.
+    """
 
     id: UUID
-    # None stands in the owner's first app.
+    # None: the owner's first app.
     app: UUID | None = None
     title: str = Field("", max_length=120)
-    titled_by: one_of(Titler.values) = Titler.OPENING  # type: ignore[valid-type]
+    titled_by: literal_of(TitleSource.values) = TitleSource.OPENING  # type: ignore[valid-type]
     system_prompt: str = ""
-    strategy: one_of(["", *Manner.values]) = ""  # type: ignore[valid-type]
+    strategy: literal_of(["", *PromptStrategy.values]) = ""  # type: ignore[valid-type]
     metadata: JsonObject = {}
     pinned: bool = False
-    memory_mode: one_of(MemoryMode.values) = MemoryMode.ON  # type: ignore[valid-type]
+    memory_mode: literal_of(MemoryMode.values) = MemoryMode.ON  # type: ignore[valid-type]
     summary: str = ""
     summarised_through: Whole = 0
     prompt_summary: str = ""
@@ -175,35 +183,35 @@ class ConversationIn(Shape):
     created_at: Moment
     updated_at: Moment
     ended_at: Moment | None = None
-    topics: list[TopicIn] = []
-    messages: list[MessageIn] = []
+    topics: list[ImportedTopic] = []
+    messages: list[ImportedMessage] = []
 
 
-class EventIn(Shape):
-    """One line of a fact's history; older files have no key of it."""
+class ImportedFactEvent(FileShape):
+    """One entry of a fact's history; older files have no id for it."""
 
     id: UUID | None = None
-    kind: one_of(FactEventKind.values)  # type: ignore[valid-type]
-    before: Annotated[JsonObject, AfterValidator(_state)] = {}
-    after: Annotated[JsonObject, AfterValidator(_state)] = {}
+    kind: literal_of(FactEventKind.values)  # type: ignore[valid-type]
+    before: Annotated[JsonObject, AfterValidator(_validate_state)] = {}
+    after: Annotated[JsonObject, AfterValidator(_validate_state)] = {}
     actor: str = Field(max_length=20)
     reason: str = Field("", max_length=200)
     source_message: UUID | None = None
     created_at: Moment
 
 
-class FactIn(Shape):
+class ImportedFact(FileShape):
     """A fact with its history."""
 
     id: UUID
     text: str = Field(min_length=1, max_length=300)
-    category: one_of(Category.values)  # type: ignore[valid-type]
-    kind: one_of(KINDS)  # type: ignore[valid-type]
+    category: literal_of(Category.values)  # type: ignore[valid-type]
+    kind: literal_of(KINDS)  # type: ignore[valid-type]
     subject: str = Field("", max_length=80)
     confidence: Share
     mention_count: Annotated[int, Field(ge=1, le=LARGEST)] = 1
     pinned: bool = False
-    origin: one_of(Origin.values) = Origin.MANUAL  # type: ignore[valid-type]
+    origin: literal_of(Origin.values) = Origin.MANUAL  # type: ignore[valid-type]
     quote: str = ""
     language: str = Field("", max_length=8)
     source_conversation: UUID | None = None
@@ -211,32 +219,33 @@ class FactIn(Shape):
     supersedes: UUID | None = None
     first_seen: Moment
     last_seen: Moment
+    last_seen_conversation: UUID | None = None
     last_used: Moment
-    # Nobody knows when it was said; the moments above are some to show.
+    # True: the dates are unknown; those above are placeholders for display.
     undated: bool = False
     idle_days: Whole = 0
     superseded_at: Moment | None = None
     archived_at: Moment | None = None
     version: Annotated[int, Field(ge=1, le=LARGEST)] = 1
-    history: list[EventIn] = []
+    history: list[ImportedFactEvent] = []
 
     @property
     def said_at(self) -> datetime | None:
-        """When it was last said, None where nobody knows."""
+        """When the fact was last mentioned, None where that is unknown."""
         return None if self.undated else self.last_seen
 
 
-class EntityIn(Shape):
-    """Something that facts speak of."""
+class ImportedEntity(FileShape):
+    """An entity of the graph."""
 
     id: UUID
     name: str = Field(min_length=1, max_length=120)
-    type: one_of(EntityType.values)  # type: ignore[valid-type]
+    type: literal_of(EntityType.values)  # type: ignore[valid-type]
     created_at: Moment
 
 
-class RelationshipIn(Shape):
-    """A tie between two entities, or the owner's to one."""
+class ImportedRelationship(FileShape):
+    """A relationship between two entities; `source` None is the owner."""
 
     id: UUID
     source: UUID | None = None
@@ -247,8 +256,8 @@ class RelationshipIn(Shape):
     created_at: Moment
 
 
-class GraphIn(Shape):
-    """What facts tie together."""
+class ImportedGraph(FileShape):
+    """The entity graph."""
 
-    entities: list[EntityIn] = []
-    relationships: list[RelationshipIn] = []
+    entities: list[ImportedEntity] = []
+    relationships: list[ImportedRelationship] = []

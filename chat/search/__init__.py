@@ -1,1 +1,1 @@
-"""Finding what was said and what is known, by words and where there are vectors by meaning."""
+"""Search over conversations, messages and facts: by words, and for facts also by their embeddings."""

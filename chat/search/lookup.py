@@ -1,18 +1,16 @@
-"""Asks the database's own full text index: SQLite's FTS5 or PostgreSQL's tsvector (migration 0009)."""
+"""Queries the database's full text index: SQLite's FTS5 or PostgreSQL's tsvector (migration 0009)."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db import connection
 
-from chat.models import SearchEntry
-from chat.models.search import shelf_of
+from chat.models import SearchEntry, User
+from chat.models.search import make_shelf
 
-from .query import Part, Query, fts5, tsquery
+from .query import QueryPart, SearchQuery, to_fts5, to_tsquery
 
-# What stands in no list is not found: chats on their way out, temporary ones, what was replaced. SQLite walks
-# its index from the end as far as the limit needs; PostgreSQL's planner chooses.
+# Left out: pending deletions, temporary conversations, replaced messages. SQLite reads its index from the
+# newest end until the limit is reached; PostgreSQL's planner decides itself.
 _SQLITE = """
     SELECT e.id FROM chat_searchwords w
     JOIN chat_searchentry e ON e.id = w.rowid
@@ -33,39 +31,47 @@ _POSTGRESQL = """
 _FIRST, _LAST = -(2**62), 2**62
 
 
-def newest(
-    owner: Any, query: Query, limit: int, *, titles: bool = False, after: int = _FIRST, before: int = _LAST
+def find_newest_entries(
+    owner: User,
+    query: SearchQuery,
+    limit: int,
+    *,
+    titles: bool = False,
+    after: int = _FIRST,
+    before: int = _LAST,
 ) -> list[int]:
-    """Return the keys of an owner's newest entries that hold all that a query asks for, newest first.
+    """Return the keys of the owner's newest entries that contain all parts of a query, newest first.
 
-    Of titles or else of messages; with keys from `after` to `before`. Where whole words fill the limit,
-    beginnings are not looked for: they would rank lower, and of a common word they take long to gather. So
-    where the words before it stand in few entries, these are looked through instead.
+    `titles` selects titles instead of messages; keys are limited to `after`..`before`. Where whole words fill
+    the limit, prefixes are not searched: they rank lower, and for a common word the index has to gather many
+    entries. Where the words before the prefix occur in few entries, these are filtered instead.
     """
-    keys = _newest(owner, query.closed, limit, titles, after, before)
-    if query == query.closed or len(keys) >= limit:
+    keys = _query_index(owner, query.whole_words, limit, titles, after, before)
+    if query == query.whole_words or len(keys) >= limit:
         return keys
     *before_it, typed = query.parts
     if before_it:
-        few = _newest(owner, Query(tuple(before_it)), limit, titles, after, before)
+        few = _query_index(owner, SearchQuery(tuple(before_it)), limit, titles, after, before)
         if len(few) < limit:
-            return _in_which_begins(owner, typed, few)
-    return sorted({*keys, *_newest(owner, query, limit, titles, after, before)}, reverse=True)
+            return _filter_by_prefix(owner, typed, few)
+    return sorted({*keys, *_query_index(owner, query, limit, titles, after, before)}, reverse=True)
 
 
-def _in_which_begins(owner: Any, part: Part, keys: list[int]) -> list[int]:
+def _filter_by_prefix(owner: User, part: QueryPart, keys: list[int]) -> list[int]:
     beginnings = [f" {' '.join(spelling)}" for spelling in part.spellings]
     rows = SearchEntry.objects.for_owner(owner).filter(pk__in=keys).values_list("pk", "words")
     there = {key for key, words in rows if any(begins in f" {words}" for begins in beginnings)}
     return [key for key in keys if key in there]
 
 
-def _newest(owner: Any, query: Query, limit: int, titles: bool, after: int, before: int) -> list[int]:
-    shelf = shelf_of(owner.pk, titles=titles)
+def _query_index(
+    owner: User, query: SearchQuery, limit: int, titles: bool, after: int, before: int
+) -> list[int]:
+    shelf = make_shelf(owner.pk, titles=titles)
     if connection.vendor == "sqlite":
-        sql, wanted = _SQLITE, [fts5(query, shelf)]
+        sql, wanted = _SQLITE, [to_fts5(query, shelf)]
     else:
-        sql, wanted = _POSTGRESQL, [shelf, tsquery(query)]
+        sql, wanted = _POSTGRESQL, [shelf, to_tsquery(query)]
     with connection.cursor() as cursor:
         cursor.execute(sql, [*wanted, after, before, owner.pk, limit])
         return [key for (key,) in cursor.fetchall()]

@@ -1,4 +1,4 @@
-"""What somebody typed into a search box, understood without ever being an error. Pure."""
+"""Parses a search text into parts; any text is a valid query. Pure functions."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from .words import words
+from .words import split_words
 
-# Beyond these a search costs more than it helps.
+# Limits of a query; more parts or words would make a search slow.
 MOST_PARTS, MOST_WORDS = 8, 32
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»「」『』＂", '"'))
-# Germans who lack the keys write "ue" for "ü", and look for either.
+# German umlauts can be written as "ue" for "ü"; a search finds both spellings.
 _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue"}
 _WRITTEN_OUT = re.compile("|".join(_UMLAUTS.values()))
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Words that stand side by side, in one or two spellings; with `prefix` the last is a beginning."""
+class QueryPart:
+    """Adjacent words in one or two spellings; with `prefix` the last word may be the beginning of a word."""
 
     spellings: tuple[tuple[str, ...], ...]
     prefix: bool = False
@@ -31,8 +31,8 @@ class Part:
         """The words as they were typed."""
         return self.spellings[0]
 
-    def places_in(self, text: list[str]) -> list[tuple[int, int]]:
-        """Return where this part begins in the words of a text, and how many of them it is there."""
+    def find_in(self, text: list[str]) -> list[tuple[int, int]]:
+        """Return where this part occurs in a list of words, as pairs of position and number of words."""
         first = tuple(spelling[0] for spelling in self.spellings)
         if self.prefix and len(self.words) == 1:
             likely = [place for place, word in enumerate(text) if word.startswith(first)]
@@ -51,46 +51,47 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Query:
-    """Parts that must all be there, in any order."""
+class SearchQuery:
+    """Parts that must all occur, in any order."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[QueryPart, ...]
 
     def __bool__(self) -> bool:
         return bool(self.parts)
 
     @cached_property
-    def closed(self) -> Query:
-        """The same of whole words alone."""
-        return Query(tuple(Part(part.spellings) for part in self.parts))
+    def whole_words(self) -> SearchQuery:
+        """The same query with whole words only."""
+        return SearchQuery(tuple(QueryPart(part.spellings) for part in self.parts))
 
     @cached_property
-    def as_phrase(self) -> Query:
-        """All parts side by side, as they were typed."""
+    def as_phrase(self) -> SearchQuery:
+        """The same query with all parts adjacent, as they were typed."""
         joined = tuple(word for part in self.parts for word in part.words)
-        return Query((Part((joined,), self.parts[-1].prefix),))
+        return SearchQuery((QueryPart((joined,), self.parts[-1].prefix),))
 
 
-def parse(text: str) -> Query:
-    """Return what is looked for: words in any order, and as it stands what is in quotes or without blanks.
+def parse_query(text: str) -> SearchQuery:
+    """Return the query of a search text: words in any order; quoted text, and text without blanks, as
+    adjacent words.
 
-    The last word is the beginning of one, unless quotes close it; a single letter is a word of its own. A
-    text without a word asks for nothing.
+    The last word is a prefix unless a quote closes it or it is a single letter. A text without a word gives
+    an empty query.
     """
     plain = unicodedata.normalize("NFC", text).translate(_QUOTES)
-    found: list[Part] = []
+    found: list[QueryPart] = []
     room = MOST_WORDS
-    for piece, open_end in _pieces(plain):
-        typed = tuple(words(piece)[:room])
+    for piece, open_end in _split_pieces(plain):
+        typed = tuple(split_words(piece)[:room])
         if typed and len(found) < MOST_PARTS:
             room -= len(typed)
-            found.append(Part(_spellings(piece, typed), open_end and _may_go_on(typed[-1])))
-    # Only the last word is still being typed.
-    return Query((*Query(tuple(found[:-1])).closed.parts, *found[-1:]))
+            found.append(QueryPart(_find_spellings(piece, typed), open_end and _can_be_prefix(typed[-1])))
+    # Only the last part can be a prefix.
+    return SearchQuery((*SearchQuery(tuple(found[:-1])).whole_words.parts, *found[-1:]))
 
 
-def _pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield what was typed without blanks, and what stands in quotes; and whether its end is open."""
+def _split_pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield words and quoted texts, and whether their end is open."""
     outside = text.split('"')
     for n, stretch in enumerate(outside):
         if n % 2:
@@ -99,32 +100,34 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
             yield from ((piece, True) for piece in stretch.split())
 
 
-def _may_go_on(word: str) -> bool:
-    # One letter begins a tenth of all words, and one sign or character of Chinese is whole.
+def _can_be_prefix(word: str) -> bool:
+    # A single letter begins a tenth of all words, and a single sign or Chinese character is a whole word.
     return len(word) > 1
 
 
-def _spellings(piece: str, typed: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+def _find_spellings(piece: str, typed: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     small = piece.lower()
     other = "".join(_UMLAUTS.get(letter, letter) for letter in small)
     if other == small and small.isascii():
         other = _WRITTEN_OUT.sub(lambda found: found[0][0], small)
-    spelt = tuple(words(other)[: len(typed)])
+    spelt = tuple(split_words(other)[: len(typed)])
     return (typed,) if spelt == typed else (typed, spelt)
 
 
-def fts5(query: Query, shelf: str) -> str:
-    """Return a query as SQLite's FTS5 reads it, within one shelf; nothing that was typed is syntax there."""
-    wanted = " AND ".join(f"({_either(part, ' + ', ' *', ' OR ')})" for part in query.parts)
+def to_fts5(query: SearchQuery, shelf: str) -> str:
+    """Return the query in SQLite's FTS5 syntax, limited to one shelf. Typed text cannot contain syntax."""
+    wanted = " AND ".join(f"({_join_spellings(part, ' + ', ' *', ' OR ')})" for part in query.parts)
     return f'shelf : "{shelf}" AND words : ({wanted})'
 
 
-def tsquery(query: Query) -> str:
-    """Return a query as PostgreSQL reads it."""
-    return " & ".join(f"({_either(part, ' <-> ', ':*', ' | ', quote=chr(39))})" for part in query.parts)
+def to_tsquery(query: SearchQuery) -> str:
+    """Return the query in PostgreSQL's tsquery syntax."""
+    return " & ".join(
+        f"({_join_spellings(part, ' <-> ', ':*', ' | ', quote=chr(39))})" for part in query.parts
+    )
 
 
-def _either(part: Part, then: str, star: str, other: str, quote: str = '"') -> str:
-    # Words hold letters, digits and a few signs: neither kind of quote, nor a backslash.
+def _join_spellings(part: QueryPart, then: str, star: str, other: str, quote: str = '"') -> str:
+    # Words contain letters, digits and a few signs, but neither quotes nor backslashes.
     ways = (then.join(f"{quote}{word}{quote}" for word in spelling) for spelling in part.spellings)
     return other.join(f"({way}{star})" if part.prefix else f"({way})" for way in ways)

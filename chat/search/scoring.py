@@ -1,15 +1,16 @@
-"""How well a text answers a query: by its own words alone, so no other text weighs in it. Pure."""
+"""How well a text matches a query, from its own words only. Pure functions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TypeVar
 
-from .query import Part, Query
+from .query import QueryPart, SearchQuery
 
-# Side by side as typed or, of one word, the whole word; close together; somewhere.
+# BEST: adjacent as typed, or for one word the whole word. NEAR: close together. SOMEWHERE: anywhere in the
+# text.
 BEST, NEAR, SOMEWHERE = 3, 2, 1
-# Characters that may stand between the words that were looked for: some six words.
+# NEAR allows so many characters between the words: about six words.
 _BETWEEN = 40
 # Reciprocal rank fusion's constant (Cormack, Clarke and Büttcher 2009).
 _K = 60
@@ -17,23 +18,26 @@ _K = 60
 T = TypeVar("T")
 
 
-def level(words: str, query: Query) -> int:
-    """Return how well a text answers, 0 where a part is missing in it; its words have blanks between them."""
+def match_level(words: str, query: SearchQuery) -> int:
+    """Return BEST, NEAR or SOMEWHERE, or 0 where a part is missing.
+
+    `words` are normalised words separated by blanks.
+    """
     text = f" {words} "
-    places = [_places(text, part) for part in query.parts]
+    places = [_find_places(text, part) for part in query.parts]
     if not all(places):
         return 0
     if len(places) == 1:
         whole = any(f" {' '.join(spelling)} " in text for spelling in query.parts[0].spellings)
         return BEST if whole else SOMEWHERE
-    if _places(text, query.as_phrase.parts[0]):
+    if _find_places(text, query.as_phrase.parts[0]):
         return BEST
     typed = sum(len(word) + 1 for part in query.parts for word in part.words)
-    return NEAR if _stretch(places) <= typed + _BETWEEN else SOMEWHERE
+    return NEAR if _shortest_span(places) <= typed + _BETWEEN else SOMEWHERE
 
 
-def _places(text: str, part: Part) -> list[tuple[int, int]]:
-    """Return where a part begins and ends in a text, in characters."""
+def _find_places(text: str, part: QueryPart) -> list[tuple[int, int]]:
+    """Return the start and end of each occurrence of a part in a text, in characters."""
     places = []
     for spelling in part.spellings:
         wanted = f" {' '.join(spelling)}{'' if part.prefix else ' '}"
@@ -44,8 +48,8 @@ def _places(text: str, part: Part) -> list[tuple[int, int]]:
     return places
 
 
-def _stretch(places: list[list[tuple[int, int]]]) -> int:
-    """Return how many characters the shortest stretch has that holds every part."""
+def _shortest_span(places: list[list[tuple[int, int]]]) -> int:
+    """Return the length in characters of the shortest span that contains every part."""
     marks = sorted((start, end, n) for n, found in enumerate(places) for start, end in found)
     last: dict[int, int] = {}
     shortest = marks[-1][1]
@@ -56,10 +60,9 @@ def _stretch(places: list[list[tuple[int, int]]]) -> int:
     return shortest
 
 
-def fused(*rankings: Sequence[T]) -> dict[T, float]:
-    """Return a score between 0 and 1 for everything in these rankings: who stands high in several leads.
-
-    1 is for what leads them all.
+def fuse_rankings(*rankings: Sequence[T]) -> dict[T, float]:
+    """Return a score above 0 and at most 1 for each item by reciprocal rank fusion: an item that is first in
+    every ranking gets 1.
     """
     scores: dict[T, float] = {}
     for ranking in rankings:

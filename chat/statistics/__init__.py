@@ -1,1 +1,1 @@
-"""What can be counted of memory and the machine: reads only, each starting from the owner."""
+"""Statistics of memory and the model for one owner. Read-only."""

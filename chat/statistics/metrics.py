@@ -1,14 +1,13 @@
-"""The numbers of one owner and of the machine for Prometheus, read from the database when they are asked for.
+"""Prometheus metrics of one owner and of the machine, read from the database at each scrape.
 
-What only grows and is never taken back is a counter; whatever goes with what the owner forgets or deletes is
-a gauge, since Prometheus takes a counter that falls for one that began again. No label holds anybody's words.
+A value that never decreases is a counter. A value that decreases when the owner deletes data is a gauge,
+since Prometheus takes a falling counter for a restart. No label contains text of the owner.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 from django.db.models import Count, Sum
 from prometheus_client import CollectorRegistry
@@ -17,49 +16,49 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from chat.actions import energy
-from chat.models import App, AppMemory, Category, Conversation, Fact, Message, UsageRecord
+from chat.models import App, AppMemory, Category, Conversation, Fact, Message, UsageRecord, User
 
-from .figures import Figures, count
 from .span import Span
+from .usage import UsageSummary, count_usage
 
 
-def exposition(owner: Any, now: datetime, accept: str) -> tuple[bytes, str]:
-    """Return the text for a scraper and its content type, in the format that its Accept header prefers."""
+def render_metrics(owner: User, now: datetime, accept: str) -> tuple[bytes, str]:
+    """Return the metrics as text and its content type, in the format that the Accept header prefers."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Numbers(owner, now))
+    registry.register(_OwnerCollector(owner, now))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 
 
-def families(owner: Any, now: datetime) -> list[Metric]:
-    """Return the numbers themselves."""
-    return list(_Numbers(owner, now).collect())
+def collect_metrics(owner: User, now: datetime) -> list[Metric]:
+    """Return the metrics."""
+    return list(_OwnerCollector(owner, now).collect())
 
 
-class _Numbers(Collector):
-    """All metrics; some fifteen queries, however much there is."""
+class _OwnerCollector(Collector):
+    """Collects all metrics with about fifteen queries."""
 
-    def __init__(self, owner: Any, now: datetime) -> None:
+    def __init__(self, owner: User, now: datetime) -> None:
         self.owner, self.now = owner, now
 
     def describe(self) -> list[Metric]:
-        """Return nothing: otherwise all would be collected once more to learn their names."""
+        """Return nothing: otherwise the library would collect all metrics once more to learn their names."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics of what is kept, of the last 24 hours, of the model, and of the machine."""
-        yield from _kept(self.owner)
-        yield from _day(count(self.owner, Span("day", self.now, UTC)))
-        yield from _model(self.owner)
-        yield from _machine(self.now)
+        """Yield the metrics of stored data, of the last 24 hours, of the model, and of the machine."""
+        yield from _collect_stored(self.owner)
+        yield from _collect_last_day(count_usage(self.owner, Span("day", self.now, UTC)))
+        yield from _collect_model_calls(self.owner)
+        yield from _collect_machine(self.now)
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
     return GaugeMetricFamily(f"memoryapp_{name}", text, value=value)
 
 
-def _kept(owner: Any) -> Iterator[Metric]:
-    facts = GaugeMetricFamily("memoryapp_facts", "Facts that are known now.", labels=["category"])
+def _collect_stored(owner: User) -> Iterator[Metric]:
+    facts = GaugeMetricFamily("memoryapp_facts", "Live facts by category.", labels=["category"])
     known = dict(
         Fact.objects.for_owner(owner).live().order_by().values_list("category").annotate(Count("pk"))
     )
@@ -68,56 +67,76 @@ def _kept(owner: Any) -> Iterator[Metric]:
     yield facts
     live = AppMemory.objects.for_owner(owner).live().order_by()
     apps = live.aggregate(memories=Count("pk"), apps=Count("app", distinct=True))
-    yield _gauge("app_memories", "App memories that are kept now.", apps["memories"])
+    yield _gauge("app_memories", "Stored app memories.", apps["memories"])
     yield _gauge("apps", "Apps that are not archived.", App.objects.for_owner(owner).active().count())
-    yield _gauge("apps_with_memories", "Apps that remember something.", apps["apps"])
-    chats = Conversation.objects.for_owner(owner).kept()
-    yield _gauge("conversations", "Conversations that are kept now.", chats.count())
+    yield _gauge("apps_with_memories", "Apps with at least one app memory.", apps["apps"])
+    chats = Conversation.objects.for_owner(owner).not_deleted()
+    yield _gauge("conversations", "Stored conversations.", chats.count())
     messages = Message.objects.for_owner(owner).filter(conversation__deletion=None)
-    yield _gauge("messages", "Messages that are kept now.", messages.count())
+    yield _gauge("messages", "Stored messages.", messages.count())
 
 
-def _day(found: Figures) -> Iterator[Metric]:
-    """Yield what was done in the last 24 hours, by the hour of the clock."""
-    made = GaugeMetricFamily("memoryapp_day_memories_created", "Made in 24 hours.", labels=["kind"])
+def _collect_last_day(found: UsageSummary) -> Iterator[Metric]:
+    """Yield what happened in the last 24 hours, which start at a full hour."""
+    made = GaugeMetricFamily(
+        "memoryapp_day_memories_created",
+        "Facts and app memories created in the last 24 hours.",
+        labels=["kind"],
+    )
     made.add_metric(["fact"], sum(found.facts))
     made.add_metric(["app_memory"], sum(found.app_memories))
     yield made
-    yield _gauge("day_replies", "Replies in 24 hours.", found.replies)
+    yield _gauge("day_replies", "Replies in the last 24 hours.", found.replies)
     yield _gauge(
-        "day_replies_with_memory", "Replies in 24 hours whose prompt had memories.", found.replies_with_memory
+        "day_replies_with_memory",
+        "Replies in the last 24 hours whose prompt contained facts or app memories.",
+        found.replies_with_memory,
     )
-    yield _gauge("day_conversations", "Conversations with a reply in 24 hours.", found.chats)
-    yield _gauge("day_conversations_with_memory", "Those whose prompt had memories.", found.chats_with_memory)
+    yield _gauge("day_conversations", "Conversations with a reply in the last 24 hours.", found.chats)
+    yield _gauge(
+        "day_conversations_with_memory",
+        "Conversations of the last 24 hours with facts or app memories in a prompt.",
+        found.chats_with_memory,
+    )
     compacted = GaugeMetricFamily(
-        "memoryapp_day_compactions", "What was compacted in 24 hours.", labels=["kind"]
+        "memoryapp_day_compactions",
+        "Compactions of prompts and app memories in the last 24 hours.",
+        labels=["kind"],
     )
     compacted.add_metric(["prompt"], found.compactions)
     compacted.add_metric(["app_memory"], found.condensed)
     yield compacted
     first = GaugeMetricFamily(
-        "memoryapp_day_first_token_seconds", "Time to the first token in 24 hours.", labels=["quantile"]
+        "memoryapp_day_first_token_seconds",
+        "Seconds to the first token of replies in the last 24 hours.",
+        labels=["quantile"],
     )
     for share in (0.5, 0.95):
-        if (ms := found.first_word(share)) is not None:
+        if (ms := found.first_token_ms(share)) is not None:
             first.add_metric([str(share)], ms / 1000)
     yield first
-    looks = GaugeMetricFamily(
-        "memoryapp_day_extraction_outcomes", "What came of messages read in 24 hours.", labels=["outcome"]
+    outcomes = GaugeMetricFamily(
+        "memoryapp_day_extraction_outcomes",
+        "Results of extraction in the last 24 hours, by outcome.",
+        labels=["outcome"],
     )
-    for outcome, number in found.looks.items():
-        if outcome != "looks":
-            looks.add_metric([outcome], number)
-    yield looks
-    yield _gauge("day_messages_read", "Messages that memory looked at in 24 hours.", found.looks["looks"])
+    for outcome, number in found.extraction.items():
+        if outcome != "runs":
+            outcomes.add_metric([outcome], number)
+    yield outcomes
+    yield _gauge("day_messages_read", "Messages extracted in the last 24 hours.", found.extraction["runs"])
 
 
-def _model(owner: Any) -> Iterator[Metric]:
-    """Yield what the model has done: counters, for usage is kept whatever is forgotten."""
-    calls = CounterMetricFamily("memoryapp_model_calls", "Calls.", labels=["purpose", "lane", "outcome"])
-    tokens = CounterMetricFamily("memoryapp_model_tokens", "Tokens.", labels=["purpose", "lane", "kind"])
+def _collect_model_calls(owner: User) -> Iterator[Metric]:
+    """Yield counters of model calls; usage records are kept when other data is deleted."""
+    calls = CounterMetricFamily(
+        "memoryapp_model_calls", "Model calls.", labels=["purpose", "lane", "outcome"]
+    )
+    tokens = CounterMetricFamily(
+        "memoryapp_model_tokens", "Tokens of model calls.", labels=["purpose", "lane", "kind"]
+    )
     seconds = CounterMetricFamily(
-        "memoryapp_background_seconds", "Model time in the background lane.", labels=["purpose"]
+        "memoryapp_background_seconds", "Seconds of model time used by background work.", labels=["purpose"]
     )
     rows = UsageRecord.objects.filter(owner=owner).order_by("purpose", "lane", "outcome")
     sums: dict[tuple[str, str], list[float]] = {}
@@ -142,15 +161,15 @@ def _model(owner: Any) -> Iterator[Metric]:
     yield from (calls, tokens, seconds)
 
 
-def _machine(now: datetime) -> Iterator[Metric]:
-    """Yield the energy, which is the machine's and not one owner's."""
-    status = energy.status(now)
-    yield _gauge("energy_ratio", "Energy for background work, 0 to 1.", status.percent / 100)
-    yield _gauge("energy_low", "Whether background work waits.", int(status.low))
+def _collect_machine(now: datetime) -> Iterator[Metric]:
+    """Yield the metrics of the energy budget, which belongs to the machine."""
+    status = energy.read_status(now)
+    yield _gauge("energy_ratio", "Energy left for background work, 0 to 1.", status.percent / 100)
+    yield _gauge("energy_low", "1 while background work waits for energy, else 0.", int(status.low))
     deferred = GaugeMetricFamily(
-        "memoryapp_jobs_deferred", "Background jobs that wait for energy.", labels=["kind"]
+        "memoryapp_jobs_deferred", "Background jobs that wait for energy, by kind.", labels=["kind"]
     )
     waiting = {kind.kind: kind.count for kind in status.deferred}
-    for kind in energy.SPENDING:
+    for kind in energy.DEFERRABLE_KINDS:
         deferred.add_metric([kind], waiting.get(kind, 0))
     yield deferred

@@ -1,7 +1,6 @@
-"""A stretch of time in equal parts: pure arithmetic.
+"""A period of time in equal parts, hours or days of the owner's calendar. Pure functions.
 
-A part is an hour of the clock or a day of the owner's. Hours are those of UTC, since the clock on the wall
-shows one of them twice in the night when summer ends.
+Hours are counted in UTC, since local time repeats an hour when summer time ends.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ HOURS, DAYS = 24, 30
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The last 24 hours by the hour, or the last 30 days by the day; the part of `now` is the last one."""
+    """The last 24 hours by the hour, or the last 30 days by the day. The last part contains `now`."""
 
     name: SpanName
     now: datetime
@@ -24,12 +23,12 @@ class Span:
 
     @property
     def hourly(self) -> bool:
-        """Whether its parts are hours."""
+        """Whether the parts are hours."""
         return self.name == "day"
 
     @property
     def starts(self) -> list[datetime]:
-        """The moments at which its parts begin, in the owner's zone, oldest first."""
+        """The starts of the parts in the owner's time zone, oldest first."""
         if self.hourly:
             hour = self.now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
             moments = [hour - timedelta(hours=back) for back in reversed(range(HOURS))]
@@ -40,17 +39,18 @@ class Span:
 
     @property
     def begin(self) -> datetime:
-        """The moment from which on is counted."""
+        """The start of the first part."""
         return self.starts[0]
 
     @property
     def hours(self) -> float:
-        """How many hours have passed since its begin; never 0, so that a rate can be told."""
-        # Two times of one zone are subtracted by the clock on the wall, which skips an hour in spring.
+        """The hours since `begin`, at least a minute, so that a rate can be computed."""
+        # Python subtracts two times of one zone by their local clock, which is wrong by an hour across a
+        # clock change; so convert to UTC.
         passed = self.now.astimezone(UTC) - self.begin.astimezone(UTC)
         return max(passed.total_seconds() / 3600, 1 / 60)
 
     @property
     def parts(self) -> range:
-        """The numbers of its parts, the oldest is 0."""
+        """The indices of the parts; 0 is the oldest."""
         return range(HOURS if self.hourly else DAYS)

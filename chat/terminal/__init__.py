@@ -1,1 +1,1 @@
-"""The terminal's door: a client of the running server, for one engine serves all of a machine (design §9)."""
+"""The chat in a terminal. It is a client of the running server, since a machine runs one engine."""

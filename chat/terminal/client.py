@@ -1,4 +1,4 @@
-"""Asks the server: `/v1` for replies as they are written, `/api` for the rest."""
+"""The terminal's HTTP client: `/v1` for streamed replies, `/api` for everything else."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from uuid import uuid4
 import httpx2
 from django.utils.translation import gettext as _
 
-# A long prompt may be read for minutes; the server says every ten seconds that it is still at it.
+# Seconds. The model may read a long prompt for minutes; the server sends a keep-alive every ten seconds.
 _TIMEOUT = httpx2.Timeout(10.0, read=60.0)
-_REPLY = "chatcmpl-"  # before a reply's own id
+_REPLY = "chatcmpl-"  # prefix of a reply's id
 
 
-class Said(Exception):
-    """The server refused something; the text is its sentence."""
+class TerminalError(Exception):
+    """The server refused a request or cannot be reached; the text is a sentence for the user."""
 
 
-class Gone(Said):
-    """What was asked for is not there any more."""
+class NotFound(TerminalError):
+    """The requested object does not exist any more (404)."""
 
 
-class Client:
-    """One owner's door to the server; every method blocks, and raises Said with a sentence.
+class TerminalClient:
+    """Sends requests for one owner. All methods block and raise TerminalError.
 
-    `find` returns where the server is by now, "" where none runs: it may come back at another port.
+    `find` returns the server's current address, "" where none runs: a restarted server may have another port.
     """
 
     def __init__(
@@ -40,69 +40,74 @@ class Client:
     ) -> None:
         self._find = find
         sent = {**(headers or {}), "Authorization": f"Bearer {secret}"}
-        # No proxy may come between two programs of one machine, and read what is said and the token.
+        # No proxy between two programs of one machine: it could read the messages and the token.
         self._http = httpx2.Client(
             base_url=address, headers=sent, timeout=_TIMEOUT, transport=transport, trust_env=False
         )
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._http.close()
 
     def get(self, path: str, **query: Any) -> Any:
-        """Return what is at an address below `/api/`."""
-        # An empty query would take away the one that the address has.
-        return self._told("GET", f"/api/{path}", params=query or None)
+        """Return the content at a path below `/api/`."""
+        # An empty dict would remove the query string that the path may have.
+        return self._request("GET", f"/api/{path}", params=query or None)
 
     def create(self, path: str, **body: Any) -> Any:
-        """Make something once, whatever breaks meanwhile."""
-        return self._told("POST", f"/api/{path}", json=body, headers=_key())
+        """Send a POST that is safe to repeat (idempotency key); return the content."""
+        return self._request("POST", f"/api/{path}", json=body, headers=_idempotency_header())
 
     def post(self, path: str, **body: Any) -> Any:
-        """Do something; where the connection breaks, nobody knows whether it was done."""
-        return self._told("POST", f"/api/{path}", repeatable=False, json=body)
+        """Send a POST that is not repeated: after a broken connection it is unknown whether it was carried
+        out.
+        """
+        return self._request("POST", f"/api/{path}", repeatable=False, json=body)
 
     def delete(self, path: str) -> Any:
-        """Delete something; said twice it tells the same deletion."""
-        return self._told("DELETE", f"/api/{path}")
+        """Delete something. A repeated DELETE returns the same pending deletion."""
+        return self._request("DELETE", f"/api/{path}")
 
     def model(self) -> str:
         """Return the name of the model, "" where there is none."""
-        there = self._told("GET", "/v1/models")["data"]
+        there = self._request("GET", "/v1/models")["data"]
         return str(there[0]["id"]) if there else ""
 
     def ask(self, text: str, where: dict[str, str]) -> Generator[tuple[str, str], None, None]:
-        """Yield the conversation's id with each piece of a reply; closing the iteration stops the reply.
+        """Send a message; yield the conversation's id with each piece of the reply. Closing the generator
+        stops the reply.
 
-        It is said once, whatever breaks meanwhile. Who interrupts it still hears where it was said.
+        An idempotency key makes sure that the message is stored once. After an interruption the
+        conversation's id is still yielded, so that the caller knows where the message is.
         """
         said = {"messages": [{"role": "user", "content": text}], "stream": True, "metadata": where}
-        key, reply = _key(), ""
+        key, reply = _idempotency_header(), ""
         try:
             for chunk in self._chunks(said, key):
-                reply = _reply_of(chunk)
-                yield from _pieces(chunk)
+                reply = _get_reply_id(chunk)
+                yield from _extract_pieces(chunk)
         except GeneratorExit:
             self._stop(reply)
             raise
         except (KeyboardInterrupt, SystemExit):
             if not reply:
-                # It may be on its way before anything of it was heard: the same key tells which it is.
+                # The server may have stored the message already: a repeated request with the same key returns
+                # its reply.
                 with closing(self._chunks(said, key)) as again:
                     begun = next(again)
-                reply = _reply_of(begun)
+                reply = _get_reply_id(begun)
                 yield begun["conversation"], ""
             self._stop(reply)
             raise
 
     def _stop(self, reply: str) -> None:
-        # With a key of its own the server would wait for us to come back; so it is told.
+        # A reply with an idempotency key goes on after a broken connection, so it is stopped explicitly.
         if reply:
-            with suppress(Said):
+            with suppress(TerminalError):
                 self.post(f"messages/{reply.removeprefix(_REPLY)}/stop")
 
     def _chunks(self, said: dict[str, Any], key: dict[str, str]) -> Generator[Any, None, None]:
-        """Yield what the server says; asks again where the connection broke before it has said anything."""
+        """Yield a reply's events; repeat the request where the connection broke before the first one."""
         for last in (False, True):
             heard = False
             try:
@@ -117,68 +122,68 @@ class Client:
                         yield event.json()
                 raise httpx2.RemoteProtocolError("the reply had no end")
             except (httpx2.HTTPError, ValueError) as problem:
-                if heard or last or not self._may_help(problem):
-                    raise Said(_lost(problem)) from problem
+                if heard or last or not self._find_again(problem):
+                    raise TerminalError(_describe_failure(problem)) from problem
 
-    def _told(self, method: str, path: str, *, repeatable: bool = True, **request: Any) -> Any:
+    def _request(self, method: str, path: str, *, repeatable: bool = True, **request: Any) -> Any:
         try:
             try:
                 response = self._http.request(method, path, **request)
             except httpx2.TransportError as problem:
-                # What could not even be connected has done nothing.
-                if not self._may_help(problem) or not (repeatable or _is_unheard(problem)):
+                # A request that could not connect was not carried out.
+                if not self._find_again(problem) or not (repeatable or _never_connected(problem)):
                     raise
                 response = self._http.request(method, path, **request)
             told = response.json() if response.status_code < 300 else None
         except (httpx2.HTTPError, ValueError) as problem:
-            raise Said(_lost(problem)) from problem
+            raise TerminalError(_describe_failure(problem)) from problem
         if told is None:
             raise _refusal(response)
         return told
 
-    def _may_help(self, problem: Exception) -> bool:
-        """Return whether another try may help, and look where the server is now."""
+    def _find_again(self, problem: Exception) -> bool:
+        """Look for the server's current address; return whether a retry may help."""
         if isinstance(problem, ValueError) or (
-            isinstance(problem, httpx2.TimeoutException) and not _is_unheard(problem)
+            isinstance(problem, httpx2.TimeoutException) and not _never_connected(problem)
         ):
             return False
         before = self._http.base_url
         if found := self._find():
             self._http.base_url = httpx2.URL(found)
-        return not _is_unheard(problem) or self._http.base_url != before
+        return not _never_connected(problem) or self._http.base_url != before
 
 
-def _key() -> dict[str, str]:
+def _idempotency_header() -> dict[str, str]:
     return {"Idempotency-Key": uuid4().hex}
 
 
-def _reply_of(chunk: Any) -> str:
+def _get_reply_id(chunk: Any) -> str:
     return str(chunk.get("id", ""))
 
 
-def _pieces(chunk: Any) -> Iterator[tuple[str, str]]:
+def _extract_pieces(chunk: Any) -> Iterator[tuple[str, str]]:
     if "error" in chunk:
-        raise Said(chunk["error"]["message"])
+        raise TerminalError(chunk["error"]["message"])
     for choice in chunk["choices"]:
         yield chunk["conversation"], choice["delta"].get("content") or ""
 
 
-def _refusal(response: httpx2.Response) -> Said:
+def _refusal(response: httpx2.Response) -> TerminalError:
     try:
         body = response.json()
-        # Where there are errors, those say more than that there are some.
+        # The single errors say more than the summary in `detail`.
         errors = " ".join(one["detail"] for one in body.get("errors") or [])
         sentence = body["error"]["message"] if "error" in body else errors or body["detail"]
     except (ValueError, KeyError, TypeError, AttributeError):
         sentence = _("The server answered with %d.") % response.status_code
-    return (Gone if response.status_code == 404 else Said)(sentence)
+    return (NotFound if response.status_code == 404 else TerminalError)(sentence)
 
 
-def _is_unheard(problem: Exception) -> bool:
+def _never_connected(problem: Exception) -> bool:
     return isinstance(problem, httpx2.ConnectError | httpx2.ConnectTimeout)
 
 
-def _lost(problem: Exception) -> str:
-    if _is_unheard(problem):
-        return _("memoryapp is not running. What you wrote before is saved; start it again and go on here.")
-    return _("The connection to memoryapp was lost. What was written so far is saved.")
+def _describe_failure(problem: Exception) -> str:
+    if _never_connected(problem):
+        return _("memoryapp is not running. Earlier messages are saved. Start it again, then continue here.")
+    return _("The connection to memoryapp was lost. The text so far is saved.")

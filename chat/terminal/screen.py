@@ -1,4 +1,4 @@
-"""What a terminal shows and how a line is read; without a terminal, plain text and no colours."""
+"""Output to a terminal, and reading lines with editing. Without a terminal: plain text without colours."""
 
 from __future__ import annotations
 
@@ -14,50 +14,48 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.keys import Keys
 
-from chat.commands import Command
-from chat.porting.storable import whole
-
-from .harmless import harmless
+from chat.commands import SlashCommand
+from chat.text import replace_lone_surrogates, strip_terminal_controls
 
 _STYLES = {"faint": "2", "name": "1;33", "bad": "31", "bold": "1"}
 
 
 class Screen:
-    """Writes to a terminal or into a pipe; `coloured` where somebody sees it."""
+    """Writes to a terminal or a pipe. `coloured` says whether to use escape sequences."""
 
     def __init__(self, out: IO[str], *, coloured: bool) -> None:
         self._out = out
         self.coloured = coloured
 
     def write(self, text: str, style: str = "") -> None:
-        """Write a piece of text at once."""
-        self._out.write(self.styled(harmless(text), style))
+        """Write a text and flush."""
+        self._out.write(self.styled(strip_terminal_controls(text), style))
         self._out.flush()
 
     def line(self, text: str = "", style: str = "") -> None:
-        """Write a line."""
+        """Write a line and flush."""
         self.write(f"{text}\n", style)
 
     def erase_line(self) -> None:
-        """Take back a line that was not ended; nothing in a pipe."""
+        """Erase the current line of a terminal; does nothing without colours."""
         if self.coloured:
             self._out.write("\r\x1b[K")
             self._out.flush()
 
     def styled(self, text: str, style: str) -> str:
-        """Return a text in a style, or as it is where nobody would see that."""
+        """Return the text with the escape sequences of a style, or unchanged without colours."""
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style and self.coloured else text
 
 
-def is_coloured(out: IO[str]) -> bool:
-    """Return whether colours are seen and wanted (https://no-color.org)."""
+def wants_colours(out: IO[str]) -> bool:
+    """Return whether to use colours: a terminal, without NO_COLOR (https://no-color.org) and TERM=dumb."""
     return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-class Lines:
-    """Reads what is typed, with editing, earlier lines and the commands to choose from; or a pipe's lines."""
+class LineReader:
+    """Reads lines: from a terminal with editing, history and completion of commands, else from a pipe."""
 
-    def __init__(self, commands: Sequence[Command], source: IO[str] = sys.stdin) -> None:
+    def __init__(self, commands: Sequence[SlashCommand], source: IO[str] = sys.stdin) -> None:
         self._source = source
         self._session: PromptSession[str] | None = None
         if source.isatty() and sys.stdout.isatty():
@@ -65,28 +63,28 @@ class Lines:
                 completer=_Commands(commands), complete_while_typing=True, key_bindings=_without_mouse()
             )
         elif isinstance(source, TextIOWrapper):
-            # A byte that is no letter makes its line a little wrong, and not all of them unreadable.
+            # Invalid bytes are replaced, so that the other lines can be read.
             source.reconfigure(errors="replace")
 
     @property
-    def by_hand(self) -> bool:
-        """Whether somebody types."""
+    def is_interactive(self) -> bool:
+        """Whether a user types the lines."""
         return self._session is not None
 
     def read(self, prompt: str) -> str:
-        """Return the next line; raises EOFError at the end, KeyboardInterrupt where it was broken off."""
+        """Return the next line. Raises EOFError at the end and KeyboardInterrupt for Ctrl-C."""
         if self._session is not None:
-            return whole(self._session.prompt(prompt))
+            return replace_lone_surrogates(self._session.prompt(prompt))
         line = self._source.readline()
         if not line:
             raise EOFError
-        return whole(line)
+        return replace_lone_surrogates(line)
 
 
 def _without_mouse() -> KeyBindings:
-    """Return bindings that pass over what looks like a mouse: nobody asked for one, it is a text with orders.
+    """Return key bindings that ignore mouse events.
 
-    The package takes "\\x1b[31m" in such a text for a click, and shows a traceback.
+    prompt_toolkit takes "\x1b[31m" in pasted text for a click and fails with a traceback.
     """
     bindings = KeyBindings()
     bindings.add(Keys.Vt100MouseEvent, eager=True)(lambda event: None)
@@ -94,13 +92,13 @@ def _without_mouse() -> KeyBindings:
 
 
 class _Commands(Completer):
-    """Offers the commands while the first word is being typed."""
+    """Completes the name of a slash command."""
 
-    def __init__(self, commands: Sequence[Command]) -> None:
+    def __init__(self, commands: Sequence[SlashCommand]) -> None:
         self._commands = commands
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Any]:
-        """Return what the word may become."""
+        """Yield the commands that begin with the typed text."""
         typed = document.text_before_cursor
         if not typed.startswith("/") or " " in typed:
             return

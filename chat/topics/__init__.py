@@ -1,1 +1,1 @@
-"""Topics of a conversation: which one a message belongs to, which fade, and cold storage (design §7)."""
+"""Topics of a conversation: matching messages to topics, retiring idle topics, packing old messages."""

@@ -1,6 +1,7 @@
-"""How long a topic is kept in mind: half-life, priority, who retires (seed 002, "Topic Decay").
+"""How topics decay: half-life, priority, and which topics retire.
 
-Pure arithmetic: takes `now` and durations as arguments. Ages count from the last activity.
+Pure arithmetic: takes `now`, durations and the rules as arguments. A topic's age counts from its last
+activity.
 """
 
 from __future__ import annotations
@@ -10,21 +11,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
-# Seed 002, "Configuration".
-MAX_TOPICS = 20
-HALF_LIFE = timedelta(days=1)
-MAX_HALF_LIFE = timedelta(days=30)
-ACCESSES_A_STEP = 5
-FLOOR = 0.05
-# Design §7: the seed lets any number of lively topics live; a list that long helps nobody.
-MOST_TOPICS = 40
+from .rules import DEFAULT_RULES, TopicRules
+
+RETIREMENT_PRIORITY = 0.05
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing(Generic[Key]):
-    """What decides about one topic; `importance` is 0–1."""
+class TopicActivity(Generic[Key]):
+    """The values that decide whether a topic retires; `importance` is 0–1."""
 
     id: Key
     importance: float
@@ -32,39 +28,60 @@ class Standing(Generic[Key]):
     last_active_at: datetime
 
 
-def half_life(access_count: int) -> timedelta:
-    """Return after how long a topic counts half: a day, doubling every 5 accesses from 5 on, at most 30."""
-    steps = min(access_count // ACCESSES_A_STEP, 10)  # beyond, only a long number on its way to the limit
-    return min(HALF_LIFE * (1 << steps), MAX_HALF_LIFE)
+def compute_half_life(access_count: int, rules: TopicRules = DEFAULT_RULES) -> timedelta:
+    """Return the half-life of a topic: the base, doubled for every few accesses, at most the maximum.
+
+    With the default rules: one day, doubled for every 5 accesses, at most 30 days.
+    """
+    # Every base exceeds every maximum after 64 doublings; the limit keeps the power small.
+    doublings = min(access_count // rules.access_threshold_for_lt, 64)
+    return timedelta(seconds=min(rules.base_half_life_seconds * 2.0**doublings, rules.max_half_life_seconds))
 
 
-def memory_type(access_count: int) -> str:
-    """Return the seed's name for how well a topic has settled."""
-    if access_count < ACCESSES_A_STEP:
+def classify_memory_type(access_count: int, rules: TopicRules = DEFAULT_RULES) -> str:
+    """Return "short-term" below 5 accesses, "transitioning" below 10, else "long-term".
+
+    5 is the default of `access_threshold_for_lt`, and 10 twice that.
+    """
+    if access_count < rules.access_threshold_for_lt:
         return "short-term"
-    return "transitioning" if access_count < 2 * ACCESSES_A_STEP else "long-term"
+    return "transitioning" if access_count < 2 * rules.access_threshold_for_lt else "long-term"
 
 
-def priority(importance: float, access_count: int, age: timedelta) -> float:
+def compute_priority(
+    importance: float, access_count: int, age: timedelta, rules: TopicRules = DEFAULT_RULES
+) -> float:
     """Return importance × 0.5^(age / half-life); `age` is the time since the last activity."""
-    halves = max(age, timedelta()) / half_life(access_count)
+    halves = max(age, timedelta()) / compute_half_life(access_count, rules)
     return float(importance * 0.5**halves)
 
 
-def retiring(topics: Sequence[Standing[Key]], active: Key | None, now: datetime) -> list[Key]:
-    """Return which of a conversation's current topics retire, the least first; never the active one.
+def choose_retiring_topics(
+    topics: Sequence[TopicActivity[Key]],
+    active: Key | None,
+    now: datetime,
+    rules: TopicRules = DEFAULT_RULES,
+) -> list[Key]:
+    """Return which of a conversation's current topics retire, lowest priority first; never the active one.
 
-    Only above `MAX_TOPICS`, and then those below `FLOOR`; above `MOST_TOPICS` the lowest, whatever they are.
+    Above `max_topics` topics, those below RETIREMENT_PRIORITY retire. Above `hard_max_topics`, as many of the
+    lowest retire as there are too many, whatever their priority.
     """
-    if len(topics) <= MAX_TOPICS:
+    if len(topics) <= rules.max_topics:
         return []
     ranked = sorted(
         (
-            (priority(t.importance, t.access_count, now - t.last_active_at), t.last_active_at, t.id)
+            (
+                compute_priority(t.importance, t.access_count, now - t.last_active_at, rules),
+                t.last_active_at,
+                t.id,
+            )
             for t in topics
         ),
         key=lambda ranking: ranking[:2],
     )
     others = [(value, key) for value, _, key in ranked if key != active]
-    surplus = len(topics) - MOST_TOPICS
-    return [key for place, (value, key) in enumerate(others) if value < FLOOR or place < surplus]
+    surplus = len(topics) - rules.hard_max_topics
+    return [
+        key for place, (value, key) in enumerate(others) if value < RETIREMENT_PRIORITY or place < surplus
+    ]

@@ -1,7 +1,7 @@
-"""Cold storage: the contents of messages as JSON, gzipped, with a checksum (seed 002, "Compression Format").
+"""The archive format of packed messages: JSON, compressed with gzip, and a SHA-256 checksum of the JSON.
 
-Pure and deterministic: the same contents give the same bytes. The seed's base64 is left out, since a database
-keeps bytes; so are its roles and times, which stay in the messages' rows.
+Pure and deterministic: the same contents give the same bytes. Only the contents are packed; roles and times
+stay in the message rows.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from dataclasses import dataclass
 
 
 class CorruptArchive(Exception):
-    """What is stored is not what was packed; the text says how that was seen."""
+    """The stored bytes are not what was packed; the exception's text says how the damage was detected."""
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """The bytes to store, and the checksum of what went into them."""
+class PackedContents:
+    """The gzip bytes to store, and the hexadecimal SHA-256 of the JSON before compression."""
 
     data: bytes
     sha256: str
 
 
-def pack(contents: Mapping[int, str]) -> Packed:
-    """Return contents by their messages' places, packed; any text of Python's comes back as it was."""
+def pack_contents(contents: Mapping[int, str]) -> PackedContents:
+    """Pack contents, given by `Message.seq`; any Python string round-trips, even with lone surrogates."""
     entries = [[seq, contents[seq]] for seq in sorted(contents)]
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
     raw = text.encode("utf-8", "surrogatepass")
-    # A time in the header would make equal archives differ.
-    return Packed(gzip.compress(raw, compresslevel=9, mtime=0), hashlib.sha256(raw).hexdigest())
+    # mtime=0: a timestamp in the gzip header would make equal archives differ.
+    return PackedContents(gzip.compress(raw, compresslevel=9, mtime=0), hashlib.sha256(raw).hexdigest())
 
 
-def unpack(data: bytes, sha256: str) -> dict[int, str]:
-    """Return the contents by place, bit for bit, in order; raises CorruptArchive where they are not."""
+def unpack_contents(data: bytes, sha256: str) -> dict[int, str]:
+    """Return the contents by `Message.seq`, in ascending order; raises CorruptArchive on damage."""
     try:
         raw = gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:

@@ -1,17 +1,18 @@
-"""What there is to say about one topic (seed 002, "Memory Statistics")."""
+"""The statistics of one topic, with the field names of the REST and Python interfaces."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import TypedDict
 
-from .decay import half_life, memory_type
+from .decay import classify_memory_type, compute_half_life
+from .rules import DEFAULT_RULES, TopicRules
 
 _DAY = timedelta(days=1)
 
 
 class TopicStats(TypedDict):
-    """The seed's names; ages in seconds, the half-life in days."""
+    """Statistics of one topic; ages in seconds, the half-life in days, the importance 0–1."""
 
     topic_id: str
     topic_title: str
@@ -27,7 +28,7 @@ class TopicStats(TypedDict):
     inactive_seconds: float
 
 
-def stats(
+def compute_topic_stats(
     *,
     topic_id: str,
     title: str,
@@ -39,8 +40,9 @@ def stats(
     created_at: datetime,
     last_active_at: datetime,
     now: datetime,
+    rules: TopicRules = DEFAULT_RULES,
 ) -> TopicStats:
-    """Return the seed's figures for a topic with so many live and packed messages."""
+    """Return the statistics of a topic with `live` unpacked and `packed` archived messages at time `now`."""
     return TopicStats(
         topic_id=topic_id,
         topic_title=title,
@@ -50,8 +52,8 @@ def stats(
         has_summary=bool(summary),
         importance_score=importance,
         access_count=access_count,
-        memory_type=memory_type(access_count),
-        half_life_days=half_life(access_count) / _DAY,
+        memory_type=classify_memory_type(access_count, rules),
+        half_life_days=compute_half_life(access_count, rules) / _DAY,
         age_seconds=(now - created_at).total_seconds(),
         inactive_seconds=(now - last_active_at).total_seconds(),
     )

@@ -1,7 +1,8 @@
-"""What every page shows around its content: sidebar, pill, model, pending deletions."""
+"""The template context of every page: sidebar, number of facts, model, pending deletions."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -9,82 +10,106 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
-from chat.actions.deletions import GRACE
+from chat.actions.deletions import UNDO_GRACE
+from chat.error_messages import describe
 from chat.llm.registry import registry
-from chat.models import App, Conversation, Deletion, Fact, Theme
+from chat.models import App, Conversation, Deletion, Fact, Theme, User
 
-from .forgetting import told
-from .spoken import said
-from .statistics import gauge
+from .deletions import describe_deletion
+from .statistics import load_energy_gauge
 
-_SIDEBAR_LENGTH = 200
+_MAX_SIDEBAR_CONVERSATIONS = 200
 
 
-def shell(request: HttpRequest) -> dict[str, Any]:
-    """Return the context of the page's frame; queries run only where a template asks."""
+@dataclass(frozen=True, slots=True)
+class ThemeChoice:
+    """The theme in force, its icon and label, and the value of the theme after it."""
+
+    value: str
+    icon: str
+    label: Any
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSummary:
+    """The model as the header shows it; `command` is what mends a missing model."""
+
+    name: str
+    label: str
+    state: str
+    sentence: str
+    command: str
+    remote: bool
+    host: str
+
+
+def page_context(request: HttpRequest) -> dict[str, Any]:
+    """Context processor. Values that need a query are lazy: they run where a template uses them."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated or request.path.startswith("/admin/"):
         return {"mode": settings.MODE}
     return {
-        "sidebar": SimpleLazyObject(lambda: sidebar(user)),
+        "sidebar": SimpleLazyObject(lambda: load_sidebar(user)),
         "memory_count": SimpleLazyObject(lambda: Fact.objects.for_owner(user).live().count()),
-        "gauge": SimpleLazyObject(gauge),
-        "model": model_card(),
-        # Where the files lie is for who can reach them.
+        "gauge": SimpleLazyObject(load_energy_gauge),
+        "model": describe_model(),
+        # Shown only to people who have access to the machine.
         "data_dir": str(settings.DATA_DIR) if settings.MODE == "local" or user.is_staff else "",
-        "pending_deletions": SimpleLazyObject(lambda: pending(user)),
+        "pending_deletions": SimpleLazyObject(lambda: list_pending_deletions(user)),
         "mode": settings.MODE,
-        "theme": theme_card(request.preferences.theme),  # type: ignore[attr-defined]
+        "theme": describe_theme(request.preferences.theme),  # type: ignore[attr-defined]
     }
 
 
-def theme_card(theme: str) -> dict[str, Any]:
-    """Return the theme of the page, its icon and what it is called, and the one that comes after it."""
+def describe_theme(theme: str) -> ThemeChoice:
+    """Return the theme of the page, and the one that the theme button switches to."""
     themes = list(Theme)
-    here = Theme(theme)
-    after = themes[(themes.index(here) + 1) % len(themes)]
-    return {"value": here.value, "icon": here.name.lower(), "label": here.label, "next": after.value}
+    current = Theme(theme)
+    following = themes[(themes.index(current) + 1) % len(themes)]
+    return ThemeChoice(current.value, current.name.lower(), current.label, following.value)
 
 
-def sidebar(user: Any) -> list[tuple[App, list[Conversation]]]:
-    """Return the apps that are in use with their newest conversations, pinned ones first, in two queries."""
-    shelves: dict[Any, tuple[App, list[Conversation]]] = {
+def load_sidebar(user: User) -> list[tuple[App, list[Conversation]]]:
+    """Return the active apps with their newest conversations, pinned ones first; two queries."""
+    by_app: dict[Any, tuple[App, list[Conversation]]] = {
         app.pk: (app, []) for app in App.objects.for_owner(user).active()
     }
     listed = Conversation.objects.for_owner(user).listed().filter(app__archived_at__isnull=True)
     newest = listed.order_by("-pinned", "-updated_at", "-created_at")
-    for conversation in newest[:_SIDEBAR_LENGTH]:
-        shelves[conversation.app_id][1].append(conversation)
-    return list(shelves.values())
+    for conversation in newest[:_MAX_SIDEBAR_CONVERSATIONS]:
+        by_app[conversation.app_id][1].append(conversation)
+    return list(by_app.values())
 
 
-def model_card() -> dict[str, Any]:
-    """Return the model's name and state in words."""
+def describe_model() -> ModelSummary:
+    """Return name and state of the model; `sentence` says in words why it is not ready."""
     status = registry.status()
-    return {
-        "name": status.name,
-        "label": status.label,
-        "state": status.state.value,
-        "sentence": said(status.sentence),
-        "command": status.command,
-        "progress": None,
-        "remote": status.remote,
-        "host": status.host,
-    }
+    return ModelSummary(
+        name=status.name,
+        label=status.label,
+        state=status.state.value,
+        sentence=describe(status.reason) if status.reason else "",
+        command=status.command,
+        remote=status.remote,
+        host=status.host,
+    )
 
 
-def pending(user: Any) -> list[dict[str, Any]]:
-    """Return the deletions that can still be undone, for the toasts of a page that was just opened."""
+def list_pending_deletions(user: User) -> list[dict[str, Any]]:
+    """Return the toasts of all deletions that can still be undone, for a page that was just opened."""
     now = timezone.now()
     rows = (
         Deletion.objects.for_owner(user)
         .pending()
-        .filter(expires_at__gt=now - GRACE)
+        .filter(expires_at__gt=now - UNDO_GRACE)
+        # What a message asked to forget is told below its reply.
+        .filter(message=None)
         .prefetch_related("facts", "conversations", "app_memories")
     )
     batches = [(row, list(row.facts.all()), next(iter(row.conversations.all()), None)) for row in rows]
     return [
-        told(row, facts, now, None if row.whole else chat)
+        describe_deletion(row, facts, now, None if row.whole else chat)
         for row, facts, chat in batches
         if facts or chat or row.whole or row.app_memories.all()
     ]

@@ -1,48 +1,67 @@
-"""The memory panel: cards that are added, edited and pinned."""
+"""The memory panel as a whole: its lists, the count in the header, the health line, and the entity graph."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
-from uuid import UUID
+from urllib.parse import urlsplit
 
-from django.contrib import messages as notices
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.urls import Resolver404, resolve
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
-from django_htmx.http import reswap, retarget
+from django.utils.translation import gettext_lazy as lazy
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET
 
-from chat.actions import facts as actions
-from chat.actions import pins
-from chat.actions.messages import Refused
-from chat.models import Category, Fact
+from chat.access import HtmxHttpRequest, conversations_of, uuid_or_404
+from chat.error_messages import describe
+from chat.errors import Reason
+from chat.llm.registry import registry
+from chat.llm.types import ModelState
+from chat.memory.graph.layout import NARROW, WIDE
+from chat.memory.graph_answers import answer_question, load_edges
+from chat.memory.graph_picture import EntityNetwork
+from chat.models import Conversation, ExtractionRun, Fact, Job, MemoryMode, Message, User
 
-from .answers import changed, refused, toast
-from .cards import decorated, shelves
-from .health import health_of, opened_from
-from .origins import archived
-from .scope import HtmxHttpRequest, own_fact, uuid_or_404
+from .deletions import list_archived_facts
+from .memory_cards import load_panel_context
+
+EXAMPLE_QUESTIONS = (
+    lazy("What tools do I like?"),
+    lazy("Where have I lived?"),
+    lazy("Who is in my family?"),
+    lazy("What am I building?"),
+)
 
 
 @require_GET
-def panel(request: HtmxHttpRequest) -> HttpResponse:
-    """Show all that is known: as a page, as the sheet's content, or as its list alone, one card `found`."""
+def memory_panel(request: HtmxHttpRequest) -> HttpResponse:
+    """Show the panel: as a page, as the content of the sheet, or its list alone (`found` marks one card)."""
     if request.htmx and request.htmx.target == "memory-list":
-        return render(request, "memory/panel.html#list", shelves(request, found=_found(request)))
-    return _panel(request)
+        return render(
+            request, "memory/panel.html#list", load_panel_context(request, found=_find_linked_fact(request))
+        )
+    return render_panel(request)
 
 
-def _panel(request: HtmxHttpRequest, status: int = 200, **more: Any) -> HttpResponse:
-    health = health_of(request.user, opened_from(request))
-    context = {**shelves(request), "health": health, "archived": archived(request), **more}
+def render_panel(request: HtmxHttpRequest, status: int = 200, **more: Any) -> HttpResponse:
+    """Render the panel with further context: as the content of the sheet for htmx, else as a page."""
+    health = load_health(request.user, find_open_conversation(request))
+    context = {
+        **load_panel_context(request),
+        "health": health,
+        "archived": list_archived_facts(request.user),
+        **more,
+    }
     template = "memory/panel.html#panel" if request.htmx else "memory/panel.html"
     return render(request, template, context, status=status)
 
 
 @require_GET
-def pill(request: HtmxHttpRequest) -> HttpResponse:
-    """Show how many memories there are, with a pulse when there `was` less; nothing when it is as it was."""
+def memory_pill(request: HtmxHttpRequest) -> HttpResponse:
+    """Show the number of facts, marked when it rose from `was`; 204 when it is still `was`."""
     was = request.GET.get("was", "")
     count = Fact.objects.for_owner(request.user).live().count()
     if was == str(count):
@@ -51,98 +70,120 @@ def pill(request: HtmxHttpRequest) -> HttpResponse:
     return render(request, "memory/_pill.html", context)
 
 
-@require_GET
-def fact(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
-    """Show one card."""
-    return render(request, "memory/_card.html", {"fact": decorated(_live(own_fact(request, pk)))})
-
-
-@require_POST
-def add(request: HtmxHttpRequest) -> HttpResponse:
-    """Remember what the user wrote, or show the card that says it already."""
-    try:
-        saved = actions.add_fact(request.user, request.POST.get("text", ""))
-    except Refused as problem:
-        if not request.htmx:
-            return refused(request, str(problem), 422, reverse("memory"))
-        wrong = {"error": str(problem), "text": request.POST.get("text", "")}
-        composer = render(request, "memory/panel.html#composer", wrong, status=422)
-        return reswap(retarget(composer, "#remember"), "outerHTML")
-    known = _("Already remembered.") if saved.mention_count > 1 else ""
-    if not request.htmx:
-        if known:
-            notices.info(request, known)
-        return redirect(f"{reverse('memory')}#fact-{saved.pk}" if known else "memory")
-    context = {**shelves(request, found=saved if known else None), "written": True}
-    page = render(request, "memory/panel.html#list", context)
-    return toast(changed(page), known) if known else changed(page)
-
-
-@require_http_methods(["GET", "POST"])
-def edit(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
-    """Show a card's form, or save it."""
-    found = own_fact(request, pk)
-    full = (request.GET if request.method == "GET" else request.POST).get("full") == "1"
-    context: dict[str, Any] = {
-        "fact": found,
-        "full": full or not request.htmx,
-        "categories": Category.choices,
-    }
-    if request.method == "GET":
-        _live(found)
-        return render(request, "memory/_card_edit.html" if request.htmx else "memory/edit.html", context)
-    try:
-        saved = actions.edit_fact(found, request.POST.get("text", ""), request.POST.get("category", ""))
-    except actions.OnItsWayOut as problem:
-        return refused(request, str(problem), 409, reverse("memory"))
-    except Refused as problem:
-        context |= {"error": str(problem), "text": request.POST.get("text", "")}
-        return render(
-            request, "memory/_card_edit.html" if request.htmx else "memory/edit.html", context, status=422
-        )
-    if not request.htmx:
-        return redirect("memory")
-    return changed(render(request, "memory/_card.html", {"fact": decorated(saved), "saved": True}))
-
-
-@require_POST
-def pin(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
-    """Pin a card, or unpin it; where ten are pinned, offer to unpin the oldest `instead`."""
-    found = own_fact(request, pk)
-    given = request.POST.get("instead")
-    instead = own_fact(request, uuid_or_404(given)) if given else None
-    try:
-        if instead is None:
-            actions.pin_fact(found, not found.pinned)
-        else:
-            pins.pin_instead(found, instead)
-    except Refused as problem:
-        oldest = pins.oldest_if_full(found)
-        if oldest is None:
-            return refused(request, str(problem), 409, reverse("memory"))
-        return _offer(request, found, oldest)
-    if not request.htmx:
-        return redirect("memory")
-    return changed(render(request, "memory/panel.html#list", shelves(request)))
-
-
-def _offer(request: HtmxHttpRequest, found: Fact, oldest: Fact) -> HttpResponse:
-    offer = {"fact": found, "oldest": oldest, "most": actions.MAX_PINNED}
-    if not request.htmx:
-        return _panel(request, status=409, offer=offer)
-    # Not 409: what that answers is not put into the page.
-    card = render(request, "memory/_card.html", {"fact": decorated(found), "offer": offer}, status=422)
-    return reswap(retarget(card, f"#fact-{found.pk}"), "outerHTML")
-
-
-def _found(request: HtmxHttpRequest) -> Fact | None:
-    """Return the memory that a link leads to, while it is there."""
+def _find_linked_fact(request: HtmxHttpRequest) -> Fact | None:
+    """Return the fact that a link names; None where it is no longer live."""
     if not (given := request.GET.get("found")):
         return None
     return Fact.objects.for_owner(request.user).live().filter(pk=uuid_or_404(given)).first()
 
 
-def _live(found: Fact) -> Fact:
-    if found.deletion_id is not None or found.superseded_at is not None or found.archived_at is not None:
-        raise Http404
-    return found
+@require_GET
+def memory_graph(request: HtmxHttpRequest) -> HttpResponse:
+    """Show the entity graph as a picture and a list, with the answer to a question where one is asked."""
+    question = request.GET.get("q", "").strip()[:200]
+    context: dict[str, Any] = {"q": question, "examples": EXAMPLE_QUESTIONS}
+    if question:
+        context["answer"] = answer_question(request.user, question, registry.embedder())
+    if request.htmx:
+        return render(request, "memory/graph.html#answer", context)
+    net = EntityNetwork(load_edges(request.user))
+    context |= {
+        "total": len(net.things),
+        "pictures": [("wide", net.build_picture(WIDE)), ("narrow", net.build_picture(NARROW))],
+        "groups": net.build_groups(),
+    }
+    return render(request, "memory/graph.html", context)
+
+
+@dataclass(slots=True)
+class MemoryHealth:
+    """The health line: the last extraction, its outcomes, and how many messages wait.
+
+    `conversation` is None where the line is about all conversations of the owner.
+    """
+
+    conversation: Conversation | None
+    at: datetime | None = None
+    outcomes: list[str] = field(default_factory=list)
+    refused: list[dict[str, str]] = field(default_factory=list)
+    problem: str = ""
+    waiting: int = 0
+
+    @property
+    def modes(self) -> list[tuple[str, Any]]:
+        """Return the values and labels of the memory switch."""
+        return [*MemoryMode.choices]
+
+
+def load_health(owner: User, conversation: Conversation | None) -> MemoryHealth:
+    """Return the health of a conversation of the owner; without one, of the last extracted conversation."""
+    runs = ExtractionRun.objects.for_owner(owner).filter(message__conversation__deletion=None)
+    if conversation is None:
+        last = runs.select_related("message__conversation").first()
+        waiting = Message.objects.backlog(owner).count()
+        runs = runs.filter(message__conversation=last.message.conversation) if last else runs.none()
+    else:
+        runs = runs.filter(message__conversation=conversation)
+        unread = Message.objects.not_extracted(conversation)
+        waiting = unread.count() if conversation.memory_mode == MemoryMode.ON else 0
+    health = MemoryHealth(conversation, waiting=waiting)
+    if batch := runs.last_batch():
+        health.at = batch[0].created_at
+        health.outcomes = _describe_outcomes(batch)
+        health.refused = [{**r, "reason": describe(r["reason"])} for run in batch for r in run.refused]
+        health.problem = describe(next((run.error for run in batch if run.error), ""))
+    if conversation is not None and waiting:
+        health.problem = _describe_problem(conversation) or health.problem
+    if waiting and (model := registry.status()).state is ModelState.AWAY:
+        health.problem = _("Memory waits for the model on %(host)s and continues automatically.") % {
+            "host": model.host
+        }
+    return health
+
+
+def _describe_outcomes(runs: list[ExtractionRun]) -> list[str]:
+    stored, known = sum(r.stored for r in runs), sum(r.reinforced for r in runs)
+    over, refusals = sum(r.ended for r in runs), sum(len(r.refused) for r in runs)
+    outcomes = [
+        (stored, ngettext("%d learned", "%d learned", stored)),
+        (known, ngettext("%d already known", "%d already known", known)),
+        (over, ngettext("%d no longer true", "%d no longer true", over)),
+        (refusals, ngettext("%d not kept", "%d not kept", refusals)),
+    ]
+    return [words % n for n, words in outcomes if n] or [_("nothing to remember")]
+
+
+def _describe_problem(conversation: Conversation) -> str:
+    """Return why messages of a conversation still wait; "" where no extraction has failed."""
+    job = Job.objects.filter(dedupe_key=f"extract:{conversation.pk}").first()
+    if job is None or not job.last_error:
+        return ""
+    reason = Reason.decode(job.last_error)
+    unknown = _("Something went wrong while memory was reading.")
+    why = describe(reason) if reason is not None else unknown
+    then = (
+        _("The next message starts another attempt.")
+        if job.failed_at
+        else _("It will be tried again automatically.")
+    )
+    return f"{why} {then}"
+
+
+def find_open_conversation(request: HtmxHttpRequest) -> Conversation | None:
+    """Return the conversation on whose page htmx sent the request; None for other pages."""
+    try:
+        page = resolve(urlsplit(request.htmx.current_url_abs_path or "").path)
+    except Resolver404:
+        return None
+    if page.url_name != "conversation":
+        return None
+    return conversations_of(request.user).filter(pk=page.kwargs["pk"]).first()
+
+
+@require_GET
+def health_line(request: HtmxHttpRequest) -> HttpResponse:
+    """Show the health line of the open conversation, else of the last extracted one."""
+    if not request.htmx:
+        return redirect("memory")
+    context = {"health": load_health(request.user, find_open_conversation(request))}
+    return render(request, "memory/_health.html", context)

@@ -1,4 +1,4 @@
-"""Everything out into a file, and in from one: a dry run first, which says what would happen (design §9)."""
+"""Export to a file, and import from one; an import shows a dry run first."""
 
 from __future__ import annotations
 
@@ -12,85 +12,84 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
+from chat.access import HtmxHttpRequest
 from chat.actions import importing
-from chat.actions.export import export as export_json
+from chat.actions.export import export_json
 from chat.actions.export_markdown import export_markdown
-from chat.actions.importing import Options, Outcome, uploads
-from chat.actions.importing.words import rows_of, title_of
-from chat.actions.messages import Busy, Refused
-from chat.porting.problems import BadFile
+from chat.actions.importing import ImportOptions, ImportReport, uploads
+from chat.actions.importing.report import describe_source, list_report_rows
+from chat.error_messages import describe
+from chat.errors import BadFile, Busy, Refused
 
-from .answers import refused
-from .downloads import download
-from .scope import HtmxHttpRequest
+from .responses import respond_with_error, stream_download
 
 _FORMATS = {
     "json": (export_json, "json", "application/json"),
     "markdown": (export_markdown, "md", "text/markdown; charset=utf-8"),
 }
-# Of what is not taken a page tells so many one by one.
-_MOST_REFUSALS = 50
+# Skipped entries that the page lists one by one.
+_MAX_SHOWN_REFUSALS = 50
 
 
 @require_POST
-def export(request: HtmxHttpRequest) -> HttpResponseBase:
-    """Send all that is kept of whoever asks, as JSON or as Markdown."""
+def export_data(request: HtmxHttpRequest) -> HttpResponseBase:
+    """Send all data of the user as JSON or Markdown."""
     made, ending, content_type = _FORMATS.get(request.POST.get("format", ""), _FORMATS["json"])
     name = f"memoryapp-{timezone.localdate().isoformat()}.{ending}"
-    return download(request, made(request.user), name, content_type)
+    return stream_download(request, made(request.user), name, content_type)
 
 
 @require_POST
-def upload(request: HtmxHttpRequest) -> HttpResponse:
-    """Keep a file that is to be imported, and lead to its dry run."""
+def upload_import(request: HtmxHttpRequest) -> HttpResponse:
+    """Store an uploaded file and redirect to its dry run."""
     file: Any = request.FILES.get("file")
     if file is None:
-        return _back(request, _("Choose a file first."))
+        return respond_with_error(request, Refused("no-file-chosen"), "settings")
     try:
-        key = uploads.keep(request.user, file.chunks(), file.size)
+        key = uploads.store_upload(request.user, file.chunks(), file.size)
     except Refused as problem:
-        return _back(request, str(problem))
-    return redirect("import", pk=key)
+        return respond_with_error(request, problem, "settings")
+    return redirect("import_file", pk=key)
 
 
 @require_http_methods(["GET", "POST"])
 def import_file(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
-    """Show what an import would do, and on POST do it, or throw the file away."""
+    """Show what an import would do; on POST carry it out or discard the file."""
     try:
-        with uploads.reading(request.user):
+        with uploads.lock_upload(request.user):
             return _import_file(request, pk)
     except Busy as problem:
-        return _back(request, str(problem))
+        return respond_with_error(request, problem, "settings")
 
 
 def _import_file(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
-    path = uploads.path_of(request.user, pk)
+    path = uploads.find_upload(request.user, pk)
     if path is None:
-        # Imported, thrown away, too old, or another's.
+        # Imported already, discarded, expired, or another user's.
         raise Http404(_("This file is not here any more. Choose it again."))
     if request.POST.get("do") == "cancel":
-        uploads.discard(request.user, pk)
+        uploads.discard_upload(request.user, pk)
         return redirect("settings")
-    chosen = Options(
+    chosen = ImportOptions(
         learn=bool(request.POST.get("learn")),
         forgotten=bool(request.POST.get("forgotten")),
         person=request.POST.get("person", ""),
     )
     try:
         if request.POST.get("do") == "import":
-            outcome = importing.carry_out(request.user, path, chosen)
-            uploads.discard(request.user, pk)
-            return _page(request, pk, outcome, chosen, done=True)
-        return _page(request, pk, importing.dry_run(request.user, path, chosen), chosen)
+            outcome = importing.import_file(request.user, path, chosen)
+            uploads.discard_upload(request.user, pk)
+            return _render_report(request, pk, outcome, chosen, done=True)
+        return _render_report(request, pk, importing.dry_run(request.user, path, chosen), chosen)
     except BadFile as problem:
-        uploads.discard(request.user, pk)
-        return render(request, "settings/import.html", {"problem": problem}, status=422)
+        uploads.discard_upload(request.user, pk)
+        return render(request, "settings/import.html", {"problem": describe(problem)}, status=422)
     except Refused as problem:
-        return refused(request, str(problem), 409, reverse("import", args=[pk]))
+        return respond_with_error(request, problem, reverse("import_file", args=[pk]))
 
 
-def _page(
-    request: HtmxHttpRequest, pk: UUID, outcome: Outcome, chosen: Options, *, done: bool = False
+def _render_report(
+    request: HtmxHttpRequest, pk: UUID, outcome: ImportReport, chosen: ImportOptions, *, done: bool = False
 ) -> HttpResponse:
     return render(
         request,
@@ -100,14 +99,9 @@ def _page(
             "outcome": outcome,
             "chosen": chosen,
             "done": done,
-            "source": title_of(outcome.source),
-            "rows": rows_of(outcome),
-            "refusals": outcome.refusals[:_MOST_REFUSALS],
-            "more": max(0, len(outcome.refusals) - _MOST_REFUSALS),
+            "source": describe_source(outcome.source),
+            "rows": list_report_rows(outcome),
+            "refusals": outcome.refusals[:_MAX_SHOWN_REFUSALS],
+            "more": max(0, len(outcome.refusals) - _MAX_SHOWN_REFUSALS),
         },
     )
-
-
-def _back(request: HtmxHttpRequest, sentence: str) -> HttpResponse:
-    # With this status htmx leaves the page as it is.
-    return refused(request, sentence, 409, "settings")

@@ -1,4 +1,4 @@
-"""Where the model runs: choosing a server in the settings, and telling what the test of one found."""
+"""The settings of the model server: choose one, test one, or use the model of this machine."""
 
 from __future__ import annotations
 
@@ -12,96 +12,100 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRefresh
 
+from chat.access import HtmxHttpRequest
 from chat.actions import provider
-from chat.actions.messages import Refused
-from chat.jobs.warm import warm_prompts
-from chat.llm.remote.capabilities import Binding, Capabilities
-from chat.llm.state import short_name
-from memoryapp.provider import WINDOW_RANGE
+from chat.error_messages import describe
+from chat.errors import Refused
+from chat.jobs.prompts import start_warming
+from chat.llm.remote.capabilities import Capabilities, ConstraintSupport
+from chat.llm.types import shorten_model_name
+from memoryapp.base.provider import WINDOW_RANGE
 
-from .answers import refused
-from .scope import HtmxHttpRequest
-from .spoken import said
+from .responses import respond_with_error
 
 _FIELDS = ("url", "model", "key", "window")
-# In the session, until the page is shown again; its name is the form's.
-_TYPED = "provider"
+# Session key of the form's values, until the page is rendered again.
+_SESSION_KEY = "provider"
 
 
 @require_POST
-def choose(request: HtmxHttpRequest) -> HttpResponse:
-    """Use the server that is posted, try it, or go back to the model on this machine."""
+def choose_provider(request: HtmxHttpRequest) -> HttpResponse:
+    """Use the posted server, test it, or go back to the model of this machine."""
     wish = request.POST.get("do", "use")
     typed = {name: request.POST.get(name, "") for name in _FIELDS}
     drop = request.POST.get("drop_key") == "on"
     try:
         if wish == "test":
-            found = provider.try_out(request.user, **typed, drop_key=drop)
-            _keep_typed(request, typed)
-            return _told(request, told(found), works=True)
+            found = provider.probe_server(request.user, **typed, drop_key=drop)
+            _remember_typed(request, typed)
+            return _respond_test_result(request, describe_capabilities(found), works=True)
         if wish == "local":
             provider.choose_local(request.user)
-            warm_prompts()
+            start_warming()
         else:
             provider.choose_server(request.user, **typed, drop_key=drop)
     except Refused as problem:
         if wish == "test" and request.htmx:
-            return _told(request, [said(str(problem))], works=False)
-        _keep_typed(request, typed)
-        return refused(request, said(str(problem)), 422, "settings")
+            return _respond_test_result(request, [describe(problem)], works=False)
+        _remember_typed(request, typed)
+        return respond_with_error(request, problem, "settings")
     notices.success(request, _("Saved."))
     return HttpResponseClientRefresh() if request.htmx else redirect("settings")
 
 
-def form(request: HtmxHttpRequest) -> dict[str, Any]:
-    """Return what the form of the settings page shows, what was typed first; no key is among it."""
-    choice = provider.current()
+def load_provider_context(request: HtmxHttpRequest) -> dict[str, Any]:
+    """Return the context of the form, with unsaved input first; it never contains the key."""
+    choice = provider.describe_chosen_server()
     return {
         "server": choice,
-        "typed": request.session.pop(_TYPED, None) or choice,
-        "may_choose": provider.may_choose(request.user),
+        "typed": request.session.pop(_SESSION_KEY, None) or choice,
+        "may_choose": provider.is_choice_allowed(request.user),
         "windows": WINDOW_RANGE,
     }
 
 
-def _keep_typed(request: HtmxHttpRequest, typed: dict[str, str]) -> None:
-    """Keep what a form without a script would lose, for the page that tells what came of it."""
+def _remember_typed(request: HtmxHttpRequest, typed: dict[str, str]) -> None:
+    """Keep the input of a plain form in the session for the page after the redirect; never the key."""
     if not request.htmx:
-        request.session[_TYPED] = {name: text for name, text in typed.items() if name != "key"}
+        request.session[_SESSION_KEY] = {name: text for name, text in typed.items() if name != "key"}
 
 
-def told(found: Capabilities) -> list[str]:
-    """Return what the probe found, a sentence a thing."""
+def describe_capabilities(found: Capabilities) -> list[str]:
+    """Return the capabilities that the probe found, one sentence each."""
     window = {"used": intcomma(found.window), "offered": intcomma(found.offered)}
     if not found.offered:
-        size = _("It does not say how much it reads at once. %(used)s tokens are used.") % window
+        size = _("It does not state its context window. %(used)s tokens are used.") % window
     elif found.offered > found.window:
-        size = _("It reads up to %(offered)s tokens at once. %(used)s of them are used.") % window
+        size = _("Its context window has %(offered)s tokens. %(used)s of them are used.") % window
     else:
-        size = _("It reads %(used)s tokens at once.") % window
+        size = _("Its context window has %(used)s tokens.") % window
     forms = {
-        Binding.GRAMMAR: _("Memory's notes are held to their form by the server."),
-        Binding.PATTERN: _("Memory's notes are held to their form by the server."),
-        Binding.SCHEMA: _("The server holds some of memory's notes to their form; the others are checked."),
-        Binding.NONE: _("The server holds no answer to a form. Memory checks each and asks again once."),
+        ConstraintSupport.GRAMMAR: _("The server enforces the output formats that memory needs."),
+        ConstraintSupport.PATTERN: _("The server enforces the output formats that memory needs."),
+        ConstraintSupport.SCHEMA: _(
+            "The server enforces some of the output formats that memory needs; memory checks the others."
+        ),
+        ConstraintSupport.NONE: _(
+            "The server enforces no output format. Memory checks each answer and asks again once."
+        ),
     }
     lines = [
-        _("“%(name)s” answers.") % {"name": short_name(found.model)},
+        _("“%(name)s” answers.") % {"name": shorten_model_name(found.model)},
         size,
-        forms[found.binding],
+        forms[found.constraint],
         _("It counts tokens itself.")
-        if found.counts
-        else _("It does not count tokens. Four characters are taken for one."),
+        if found.counts_tokens
+        else _("It does not count tokens. Four characters are counted as one."),
     ]
     if found.embeddings:
-        lines.append(_("It could compare texts too. Memory goes on doing that on this machine."))
-    if found.thinks:
-        lines.append(_("It thinks aloud before it answers. Its thoughts are left out of replies."))
+        lines.append(_("It offers embeddings too. Memory continues to compute them on this machine."))
+    if found.writes_reasoning:
+        lines.append(_("The model writes its reasoning before it answers. Replies leave it out."))
     return lines
 
 
-def _told(request: HtmxHttpRequest, lines: list[str], *, works: bool) -> HttpResponse:
+def _respond_test_result(request: HtmxHttpRequest, lines: list[str], *, works: bool) -> HttpResponse:
     if request.htmx:
-        return render(request, "settings/_found.html", {"lines": lines, "works": works})
+        return render(request, "settings/_connection_test.html", {"lines": lines, "works": works})
     notices.success(request, " ".join(lines))
     return redirect("settings")

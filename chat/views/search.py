@@ -1,4 +1,4 @@
-"""What was found, in the place of the list of conversations or as a page of its own."""
+"""Search results, in the place of the conversation list or as a page of their own."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from chat.search.finding import Hit, Kind, find
+from chat.access import HtmxHttpRequest
+from chat.search.search import Hit, HitKind, find
 
-from .answers import address_of
-from .health import opened_from
-from .scope import HtmxHttpRequest
+from .memory import find_open_conversation
+from .responses import build_message_url
 
-A_PAGE = 30
-# In which order a page of hits shows them.
-_ORDER = list(Kind)
-# The part of the search page that is asked for as one types there.
-_PART = "found"
+PAGE_SIZE = 30
+# The order of kinds within a page of results.
+_ORDER = list(HitKind)
+# The element of the search page that is updated while the user types.
+_RESULTS_ID = "search-results"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A hit as a page has it: where its link leads, and of a message its conversation's title."""
+class SearchResult:
+    """A hit with the address of its link; `title` is the conversation of a message."""
 
     hit: Hit
     link: str
@@ -34,38 +34,42 @@ class Line:
 
 @require_GET
 def search(request: HtmxHttpRequest) -> HttpResponse:
-    """Show the list of conversations or what was found in its place; without htmx as a page of its own."""
+    """Show the conversation list or the results in its place; without htmx as a page of its own."""
     query = request.GET.get("q", "").strip()
     offset = _whole_number(request.GET.get("from", ""))
-    found = find(request.user, query, limit=A_PAGE, offset=offset)
-    lines = [_line(hit) for hit in sorted(found.hits, key=lambda hit: _ORDER.index(hit.kind))]
-    after, page = offset + A_PAGE, reverse("search")
+    found = find(request.user, query, limit=PAGE_SIZE, offset=offset)
+    lines = [_build_result(hit) for hit in sorted(found.hits, key=lambda hit: _ORDER.index(hit.kind))]
+    after, page = offset + PAGE_SIZE, reverse("search")
     context = {
         "q": query,
         "lines": lines,
         "found": found,
         "from": offset + 1,
         "to": offset + len(lines),
-        "newer": _address(page, query, offset - A_PAGE) if offset else "",
-        "further": _address(page, query, after) if after < found.total else "",
+        "newer": _build_page_url(page, query, offset - PAGE_SIZE) if offset else "",
+        "further": _build_page_url(page, query, after) if after < found.total else "",
     }
     if not request.htmx:
         return render(request, "search.html", context)
-    if request.htmx.target == _PART:
-        return render(request, "search.html#found", context)
-    # The page that asks shows its own title anew with the list.
-    return render(request, "_rooms.html", {**context, "conversation": opened_from(request), "live": True})
+    if request.htmx.target == _RESULTS_ID:
+        return render(request, "search.html#results", context)
+    # The list also carries the title of the open conversation, which may have been renamed.
+    return render(
+        request,
+        "_conversation_list.html",
+        {**context, "conversation": find_open_conversation(request), "live": True},
+    )
 
 
-def _line(hit: Hit) -> Line:
+def _build_result(hit: Hit) -> SearchResult:
     if hit.message is not None:
-        return Line(hit, address_of(hit.message), str(hit.conversation))
+        return SearchResult(hit, build_message_url(hit.message), str(hit.conversation))
     if hit.conversation is not None:
-        return Line(hit, hit.conversation.get_absolute_url())
-    return Line(hit, f"{reverse('memory')}?found={hit.id}#fact-{hit.id}")
+        return SearchResult(hit, hit.conversation.get_absolute_url())
+    return SearchResult(hit, f"{reverse('memory')}?found={hit.id}#fact-{hit.id}")
 
 
-def _address(page: str, query: str, offset: int) -> str:
+def _build_page_url(page: str, query: str, offset: int) -> str:
     return f"{page}?{urlencode({'q': query, 'from': max(0, offset)})}"
 
 

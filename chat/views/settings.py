@@ -1,9 +1,10 @@
-"""The settings page: each choice is a small form of its own, saved by the verb that it belongs to."""
+"""The settings page and its API tokens. Each setting is a form of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages as notices
@@ -21,119 +22,158 @@ from django_htmx.http import (
     trigger_client_event,
 )
 
-from chat.actions import deletions, preferences, tokens
-from chat.actions.messages import Refused
-from chat.actions.owners import redacts, settings_of
+from chat.access import HtmxHttpRequest, own_token
+from chat.actions import api_tokens, deletions, owners
+from chat.actions.owners import redacts_secrets, settings_of
+from chat.error_messages import describe
+from chat.errors import Refused
 from chat.generation import run as generation
-from chat.models import ApiToken, Message, MessageState, Theme
+from chat.models import ApiToken, Message, MessageState, Theme, User
 
-from . import house, provider
-from .answers import refused, toast
-from .scope import HtmxHttpRequest
+from . import provider, system_info
+from .responses import add_toast, respond_with_error
 
-# Long enough for a reply to end at its next token and be saved.
+# How long a request waits until a stopped reply has reached its next token and is saved.
 _STOPPING_SECONDS = 5.0
-# By the name of the form's field: what is posted goes to the verb.
-_OF_OWNER: dict[str, Callable[[Any, str], None]] = {
-    "theme": preferences.set_theme,
-    "language": preferences.set_language,
-    "time_zone": preferences.set_time_zone,
-    "look_after": preferences.set_look_after,
-    "redact_secrets": preferences.set_redaction,
-    "prune_after": preferences.set_prune_after,
+# By the name of the form field, the function that saves it.
+_SETTERS: dict[str, Callable[[Any, str], None]] = {
+    "theme": owners.set_theme,
+    "language": owners.set_language,
+    "time_zone": owners.set_time_zone,
+    "look_after": owners.set_extraction_delay,
+    "redact_secrets": owners.set_redaction,
+    "prune_after": owners.set_prune_after,
 }
 
 
 @require_http_methods(["GET", "POST"])
-def page(request: HtmxHttpRequest) -> HttpResponse:
+def settings_page(request: HtmxHttpRequest) -> HttpResponse:
     """Show all settings, or save the one that is posted."""
     if request.method == "GET":
-        return whole(request)
-    name = next((n for n in _OF_OWNER if n in request.POST), "")
+        return render_settings(request)
+    name = next((n for n in _SETTERS if n in request.POST), "")
     try:
         if not name:
-            raise Refused(_("There is no such setting."))
-        _OF_OWNER[name](request.user, request.POST[name])
+            raise Refused("setting-unknown")
+        _SETTERS[name](request.user, request.POST[name])
     except Refused as problem:
-        answer = refused(request, str(problem), 422, "settings")
+        answer = respond_with_error(request, problem, "settings")
         return reswap(answer, "none") if request.htmx else answer
-    return _saved(request, name)
+    return _respond_saved(request, name)
 
 
-def whole(request: HtmxHttpRequest, status: int = 200, **more: Any) -> HttpResponse:
-    """Show all settings, and what else there is to say on their page."""
-    context = {**_choices(request), **house.rooms(request.user), **programs(request.user), **more}
-    return render(request, "settings/page.html", context | provider.form(request), status=status)
+def render_settings(request: HtmxHttpRequest, status: int = 200, **more: Any) -> HttpResponse:
+    """Render the settings page with further context."""
+    context = {
+        **_settings_context(request),
+        **system_info.load_system_info(request.user),
+        **tokens_context(request.user),
+        **more,
+    }
+    return render(
+        request, "settings/page.html", context | provider.load_provider_context(request), status=status
+    )
 
 
-def programs(owner: Any) -> dict[str, Any]:
-    """Return what the section of API tokens is made of."""
-    standing = ApiToken.objects.for_owner(owner).standing()
-    return {"tokens": standing, "most_tokens": tokens.MOST, "longest_name": tokens.LONGEST_NAME}
+def tokens_context(owner: User) -> dict[str, Any]:
+    """Return the context of the section of API tokens."""
+    active = ApiToken.objects.for_owner(owner).unrevoked()
+    return {"tokens": active, "most_tokens": api_tokens.MAX_TOKENS, "longest_name": api_tokens.LONGEST_NAME}
 
 
 @require_GET
-def model(request: HtmxHttpRequest) -> HttpResponse:
-    """Show the model's state and what mends it; without htmx on the page of settings."""
-    return render(request, "chat/_model.html") if request.htmx else redirect("settings")
+def model_state(request: HtmxHttpRequest) -> HttpResponse:
+    """Show the state of the model and how to fix it; without htmx redirect to the settings."""
+    return render(request, "chat/_model_state.html") if request.htmx else redirect("settings")
 
 
 @require_POST
-def erase(request: HtmxHttpRequest) -> HttpResponse:
-    """Delete all that is kept of whoever asks and types the word: gone at once, for good after 8 s."""
+def erase_account(request: HtmxHttpRequest) -> HttpResponse:
+    """Delete all data of the user who typed the word: hidden at once, erased after 8 s unless undone."""
     if request.POST.get("word", "").strip().casefold() != _("delete").casefold():
-        return refused(request, _("Type “%s” to delete everything.") % _("delete"), 422, "settings")
-    _stop_replies(request, patience=_STOPPING_SECONDS)
-    deletions.erase_all(request.user)
-    # One more may have begun until its conversation was gone.
-    _stop_replies(request, patience=0)
+        return respond_with_error(request, Refused("erasure-not-confirmed", word=_("delete")), "settings")
+    _stop_replies(request, timeout=_STOPPING_SECONDS)
+    deletions.erase_account(request.user)
+    # Another reply may have begun before its conversation was marked as deleted.
+    _stop_replies(request, timeout=0)
     return HttpResponseClientRedirect(reverse("home")) if request.htmx else redirect("home")
 
 
-def _stop_replies(request: HtmxHttpRequest, patience: float) -> None:
+def _stop_replies(request: HtmxHttpRequest, timeout: float) -> None:
     writing = Message.objects.for_owner(request.user).filter(state=MessageState.STREAMING)
     for pk in writing.values_list("pk", flat=True):
-        generation.stop(pk, patience)
+        generation.stop(pk, timeout)
 
 
-def _saved(request: HtmxHttpRequest, name: str) -> HttpResponse:
-    """Answer with the form as it is now; a new language is for the whole page."""
+def _respond_saved(request: HtmxHttpRequest, name: str) -> HttpResponse:
+    """Render the saved form; a new language reloads the whole page."""
     if name == "language":
-        # The sentence is read on the page that comes, in its language.
+        # The notice is shown on the reloaded page, so it is in the new language.
         chosen = request.POST[name]
         translation.activate(chosen or translation.get_language_from_request(request))
     if not request.htmx or name == "language":
         notices.success(request, _("Saved."))
-        return HttpResponseClientRefresh() if request.htmx else redirect(_came_from(request))
+        return HttpResponseClientRefresh() if request.htmx else redirect(_previous_page(request))
     request.preferences = settings_of(request.user.pk)
     if request.htmx.target == "theme":
-        return _recoloured(render(request, "settings/_theme_changed.html"), request)
-    answer = render(request, f"settings/page.html#{name}", _choices(request))
+        return _with_theme_event(render(request, "settings/_theme_changed.html"), request)
+    answer = render(request, f"settings/page.html#{name}", _settings_context(request))
     if name == "theme":
-        _recoloured(answer, request)
-    return toast(answer, _("Saved."))
+        _with_theme_event(answer, request)
+    return add_toast(answer, _("Saved."))
 
 
-def _recoloured(answer: HttpResponse, request: HtmxHttpRequest) -> HttpResponse:
+def _with_theme_event(answer: HttpResponse, request: HtmxHttpRequest) -> HttpResponse:
     return trigger_client_event(answer, "theme", {"value": request.preferences.theme})
 
 
-def _came_from(request: HtmxHttpRequest) -> str:
-    """Return our own page that a plain form was on: the theme can be changed on every one."""
+def _previous_page(request: HtmxHttpRequest) -> str:
+    """Return the page that a plain form was on, if it is ours: every page has a theme button."""
     page = request.headers.get("Referer", "")
     ours = url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure())
     return page if ours else reverse("settings")
 
 
-def _choices(request: HtmxHttpRequest) -> dict[str, Any]:
+def _settings_context(request: HtmxHttpRequest) -> dict[str, Any]:
     return {
         "chosen": request.preferences,
         "themes": Theme.choices,
         "languages": settings.LANGUAGES,
-        "zones": house.zones_by_continent(),
+        "zones": system_info.group_time_zones(),
         "machine_zone": settings.TIME_ZONE,
-        "seconds": preferences.LOOK_AFTER_RANGE,
-        "prune_after": preferences.PRUNE_AFTER,
-        "redacts": redacts(request.user.pk),
+        "seconds": owners.EXTRACTION_DELAY_RANGE,
+        "prune_after": owners.PRUNE_AFTER_CHOICES,
+        "redacts": redacts_secrets(request.user.pk),
         "may_redact": settings.REDACT_SECRETS,
     }
+
+
+@require_POST
+def create_token(request: HtmxHttpRequest) -> HttpResponse:
+    """Create a token and show its secret once; it is never put into a URL, the session or a stored notice."""
+    name = request.POST.get("name", "")
+    try:
+        secret = api_tokens.create_token(request.user, name)
+    except Refused as problem:
+        return _render_tokens(request, 422, error=describe(problem), entered_name=name)
+    return _render_tokens(request, 200, secret=secret, name=" ".join(name.split()))
+
+
+@require_POST
+def revoke_token(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Revoke a token."""
+    token = own_token(request, pk)
+    api_tokens.revoke_token(token)
+    sentence = _("“%(name)s” is revoked.") % {"name": token.name}
+    if not request.htmx:
+        notices.success(request, sentence)
+        return redirect("settings")
+    return add_toast(_render_tokens(request, 200), sentence)
+
+
+def _render_tokens(request: HtmxHttpRequest, status: int, **more: Any) -> HttpResponse:
+    if request.htmx:
+        return render(
+            request, "settings/_tokens.html", {**tokens_context(request.user), **more}, status=status
+        )
+    return render_settings(request, status, **more)

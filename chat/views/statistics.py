@@ -1,88 +1,93 @@
-"""What can be counted: a page for the owner, and the gauge of the machine's energy for everybody."""
+"""The statistics page, the energy gauge in the sidebar, and the metrics endpoint for Prometheus."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as lazy
 from django.views.decorators.http import require_GET
 
+from chat.access import HtmxHttpRequest, is_asked_by_owner
 from chat.actions import energy
-from chat.actions.owners import zone_in
+from chat.actions.owners import time_zone_from
 from chat.statistics import pictures
-from chat.statistics.figures import Figures, count
-from chat.statistics.shares import percent
+from chat.statistics.charts import percent
+from chat.statistics.metrics import render_metrics
+from chat.statistics.pictures import describe_energy, describe_purpose
 from chat.statistics.span import Span, SpanName
-from chat.statistics.words import energy_sentence, purpose
-
-from .scope import HtmxHttpRequest
+from chat.statistics.usage import UsageSummary, count_usage
 
 _SPANS: dict[SpanName, Any] = {"day": lazy("24 hours"), "month": lazy("30 days")}
-_LOOKS = {
+_EXTRACTION_OUTCOMES = {
     "stored": lazy("Learned"),
     "reinforced": lazy("Known already"),
-    "ended": lazy("Over, as you said"),
+    "ended": lazy("No longer true"),
     "refused": lazy("Refused"),
     "errors": lazy("Errors"),
 }
 
+# Plain text, in English: monitoring systems read it.
+TOKEN_REQUIRED = "Send a token: Authorization: Bearer …\n"  # noqa: S105
+
 
 @require_GET
-def page(request: HtmxHttpRequest) -> HttpResponse:
-    """Show what was counted for whoever asks, over the last 24 hours or 30 days."""
+def statistics_page(request: HtmxHttpRequest) -> HttpResponse:
+    """Show the user's statistics over the last 24 hours or 30 days."""
     name: SpanName = "month" if request.GET.get("span") == "month" else "day"
     now = timezone.now()
-    found = count(request.user, Span(name, now, zone_in(request.preferences)))
+    found = count_usage(request.user, Span(name, now, time_zone_from(request.preferences)))
     context = {
         "span": name,
         "spans": _SPANS.items(),
         "found": found,
-        "gauge": gauge(),
+        "gauge": load_energy_gauge(),
         "pictures": {
-            "memories": pictures.memories(found),
-            "energy": pictures.energy(found),
-            "tokens": pictures.tokens(found),
-            "first_words": pictures.first_words(found),
+            "memories": pictures.chart_memories(found),
+            "energy": pictures.chart_background_work(found),
+            "tokens": pictures.chart_prompt_tokens(found),
+            "first_words": pictures.chart_first_tokens(found),
         },
-        **_rates(found),
-        "work": [(purpose(one.purpose), one) for one in found.work],
-        "looks": _bars(found.looks),
+        **_compute_rates(found),
+        "work": [(describe_purpose(row.purpose), row) for row in found.work],
+        "outcomes": _build_bars(found.extraction),
     }
     return render(request, "statistics/page.html", context)
 
 
 @require_GET
-def energy_now(request: HtmxHttpRequest) -> HttpResponse:
-    """Show the gauge as it is now; without htmx on the page of statistics."""
-    return render(request, "statistics/_gauge.html") if request.htmx else redirect("statistics")
+def energy_gauge(request: HtmxHttpRequest) -> HttpResponse:
+    """Show the gauge in its present state; without htmx redirect to the statistics."""
+    return render(request, "statistics/_energy_gauge.html") if request.htmx else redirect("statistics")
 
 
-def gauge() -> dict[str, Any]:
-    """Return the machine's energy: how much, and in a sentence what waits. Two queries at most."""
-    status = energy.status(timezone.now())
+def load_energy_gauge() -> dict[str, Any]:
+    """Return the energy level of background work and a sentence about waiting work; two queries at most."""
+    status = energy.read_status(timezone.now())
     return {
         "percent": status.percent,
         "low": status.low,
         "waiting": status.waiting,
-        "sentence": energy_sentence(status),
+        "sentence": describe_energy(status),
     }
 
 
-def _rates(found: Figures) -> dict[str, Any]:
-    """Return shares in percent, None of nothing, and what there was in an hour or a day."""
+def _compute_rates(found: UsageSummary) -> dict[str, Any]:
+    """Return shares in percent (None where there is nothing to divide by) and rates an hour or a day."""
     cached, read = sum(found.cached), sum(found.read)
-    median, slow = found.first_word(0.5), found.first_word(0.95)
-    rooms = len(found.rooms)
+    median, slow = found.first_token_ms(0.5), found.first_token_ms(0.95)
+    apps = len(found.apps)
     return {
         "an_hour": found.created / found.span.hours,
-        "rooms": rooms,
-        "rooms_share": percent(found.rooms_with_memories, rooms),
+        "app_count": apps,
+        "apps_share": percent(found.apps_with_memories, apps),
         "replies_share": percent(found.replies_with_memory, found.replies),
         "chats_share": percent(found.chats_with_memory, found.chats),
-        "condensed_rate": found.condensed * 24 / found.span.hours / max(1, rooms),
+        "condensed_rate": found.condensed * 24 / found.span.hours / max(1, apps),
         "compactions_share": percent(found.compactions, found.replies),
         "background_hourly": found.background_seconds / found.span.hours,
         "cached": cached,
@@ -94,7 +99,25 @@ def _rates(found: Figures) -> dict[str, Any]:
     }
 
 
-def _bars(looks: dict[str, int]) -> list[tuple[Any, int, float]]:
-    """Return label, number and width in percent of each outcome."""
-    longest = max((looks[name] for name in _LOOKS), default=0) or 1
-    return [(label, looks[name], round(100 * looks[name] / longest, 1)) for name, label in _LOOKS.items()]
+def _build_bars(counts: dict[str, int]) -> list[tuple[Any, int, float]]:
+    """Return label, count and width in percent of the longest bar for each outcome."""
+    longest = max((counts[name] for name in _EXTRACTION_OUTCOMES), default=0) or 1
+    return [
+        (label, counts[name], round(100 * counts[name] / longest, 1))
+        for name, label in _EXTRACTION_OUTCOMES.items()
+    ]
+
+
+@login_not_required
+@require_GET
+def metrics(request: HtmxHttpRequest) -> HttpResponse:
+    """Return the user's metrics; 404 while METRICS is off, 401 without the owner's page or token."""
+    if not settings.METRICS:
+        raise Http404
+    if not is_asked_by_owner(request):
+        headers = {"WWW-Authenticate": "Bearer"}
+        return HttpResponse(
+            TOKEN_REQUIRED, status=401, headers=headers, content_type="text/plain; charset=utf-8"
+        )
+    text, content_type = render_metrics(request.user, timezone.now(), request.headers.get("Accept", ""))
+    return HttpResponse(text, content_type=content_type)

@@ -1,4 +1,4 @@
-"""What a conversation is about: its topics, how long they are kept in mind, and how much they matter."""
+"""Views that list the topics of a conversation and set their importance."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from django.db.models import OuterRef, Subquery
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 from django.views.decorators.http import require_GET, require_POST
 
+from chat.access import HtmxHttpRequest, own_conversation, own_topic
 from chat.actions import topics as actions
-from chat.actions.storage import active_topic
+from chat.actions.topic_archive import find_active_topic
+from chat.errors import Refused
 from chat.models import Conversation, Message, Topic
-from chat.topics.decay import half_life, memory_type
+from chat.topics.decay import classify_memory_type, compute_half_life
 
-from .answers import refused
-from .scope import HtmxHttpRequest, own_conversation, own_topic
+from .responses import respond_with_error
 
-# The page offers three; any share from 0 to 1 may be set elsewhere.
-LEVELS = ((0.25, lazy("Low")), (0.5, lazy("Medium")), (1.0, lazy("Full")))
+# The three steps of the page; REST accepts any value from 0 to 1.
+IMPORTANCE_LEVELS = ((0.25, lazy("Low")), (0.5, lazy("Medium")), (1.0, lazy("Full")))
 _KINDS = {
     "short-term": lazy("short-term"),
     "transitioning": lazy("settling"),
@@ -34,8 +34,8 @@ _DAY = timedelta(days=1)
 
 
 @dataclass(slots=True)
-class Row:
-    """One topic ready for its template."""
+class TopicRow:
+    """One topic as its template shows it; `packed` counts archived messages, `first` is a message id."""
 
     topic: Topic
     packed: int
@@ -44,60 +44,60 @@ class Row:
 
     @property
     def title(self) -> str:
-        """Return the title, with a sign where the message went on."""
+        """Return the title, with an ellipsis where it was cut."""
         text = self.topic.title
-        return f"{text.rstrip()}…" if len(text) == actions.TITLE else text
+        return f"{text.rstrip()}…" if len(text) == actions.MAX_TITLE else text
 
     @property
     def kind(self) -> Any:
-        """Return in a word how well the topic has settled."""
-        return _KINDS[memory_type(self.topic.access_count)]
+        """Return the label of the topic's memory type."""
+        return _KINDS[classify_memory_type(self.topic.access_count)]
 
     @property
     def days(self) -> int:
-        """Return after how many days without a word the topic counts half."""
-        return half_life(self.topic.access_count) // _DAY
+        """Return the half-life of the topic in whole days."""
+        return compute_half_life(self.topic.access_count) // _DAY
 
     @property
     def levels(self) -> list[tuple[str, Any, bool]]:
-        """Return the steps of importance: value, label, whether it is the one in force."""
-        nearest = min(LEVELS, key=lambda level: abs(level[0] - self.topic.importance))
-        return [(str(value), label, (value, label) == nearest) for value, label in LEVELS]
+        """Return value and label of each step, and whether it is nearest to the present importance."""
+        nearest = min(IMPORTANCE_LEVELS, key=lambda level: abs(level[0] - self.topic.importance))
+        return [(str(value), label, (value, label) == nearest) for value, label in IMPORTANCE_LEVELS]
 
 
 @require_GET
-def topics(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
-    """List a conversation's topics, the last active first, and below them those that have retired."""
+def topic_list(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """List the topics of a conversation, the last active first, then the retired ones."""
     found = own_conversation(request, pk)
-    shown = _rows(found)
+    rows = _load_rows(found)
     context = {
         "chat": found,
-        "current": [row for row in shown if row.topic.retired_at is None],
-        "retired": [row for row in shown if row.topic.retired_at is not None],
+        "current": [row for row in rows if row.topic.retired_at is None],
+        "retired": [row for row in rows if row.topic.retired_at is not None],
     }
     return render(request, "chat/topics.html", context)
 
 
 @require_POST
-def importance(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
-    """Set how much a topic matters."""
+def set_importance(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Set the importance of a topic."""
     found = own_topic(request, pk)
-    back = reverse("topics", args=[found.conversation_id])
+    back = reverse("conversation_topics", args=[found.conversation_id])
     try:
         actions.set_importance(found, float(request.POST.get("importance", "")))
     except ValueError:
-        return refused(request, _("Choose low, medium or full."), 422, back)
+        return respond_with_error(request, Refused("importance-unknown"), back)
     if not request.htmx:
         return redirect(f"{back}#topic-{found.pk}")
-    [row] = [row for row in _rows(found.conversation) if row.topic.pk == found.pk]
+    [row] = [row for row in _load_rows(found.conversation) if row.topic.pk == found.pk]
     return render(request, "chat/_topic.html", {"row": row})
 
 
-def _rows(conversation: Conversation) -> list[Row]:
-    first = Message.objects.filter(topic=OuterRef("pk")).shown().values("pk")[:1]
+def _load_rows(conversation: Conversation) -> list[TopicRow]:
+    first = Message.objects.filter(topic=OuterRef("pk")).current_branch().values("pk")[:1]
     rows = Topic.objects.filter(conversation=conversation).with_counts().annotate(first=Subquery(first))
-    active = active_topic(conversation.pk)
+    active = find_active_topic(conversation.pk)
     return [
-        Row(topic, topic.packed, topic.first, topic.pk == active)  # type: ignore[attr-defined]
+        TopicRow(topic, topic.packed, topic.first, topic.pk == active)  # type: ignore[attr-defined]
         for topic in rows.order_by("-last_active_at")
     ]

@@ -1,5 +1,5 @@
-"""What `start` and `test` do on a bare machine, before any package is there. Standard library only.
+"""The commands `start` and `test`, which run before any package is installed. Standard library only.
 
-Every step is done once and marked in .venv with what it depended on. Whoever is interrupted runs the same
-command again, and it goes on where it stopped.
+Each completed step leaves a stamp in .venv with a hash of its inputs. After an interruption the same command
+continues with the next step.
 """

@@ -1,22 +1,33 @@
-"""`manage.py test`: installs what tests need and runs the whole suite."""
+"""`manage.py test`: installs what the tests need, Chromium included, and runs the whole suite."""
 
+import json
 import os
+import shutil
 import subprocess
-from collections.abc import Sequence
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from memoryapp.bootstrap import browser, environment, preparation
-from memoryapp.bootstrap.console import say
-from memoryapp.bootstrap.environment import Interpreter
-from memoryapp.bootstrap.start import ensure_runtime, exclusive
-from memoryapp.env import ROOT
+from memoryapp.base.env import ROOT
+from memoryapp.base.error_text import AGAIN
+from memoryapp.bootstrap import environment, preparation
+from memoryapp.bootstrap.console import run_logged, say
+from memoryapp.bootstrap.environment import Interpreter, log_of
+from memoryapp.bootstrap.errors import BootstrapError
+from memoryapp.bootstrap.start import ensure_runtime, hold_setup_lock
 
-# The smallest model of the catalogue and the embedder: real ones, and soon fetched.
+# The smallest chat model and the embedder: real models that are quickly downloaded.
 MODELS = ["smollm2-135m", "minilm-l6-int8"]
 BROWSER_TESTS = "tests/e2e"
-# One process a core, and a file never in two of them. More than four want more memory than they save time.
-_SIDE_BY_SIDE = ["--numprocesses=logical", "--maxprocesses=4", "--dist=loadfile"]
-_NO_TESTS = 5  # pytest's exit code
+# How many browser tests get a second try in one run of the suite.
+MOST_RETRIES = 2
+# One process for each core. tests/conftest.py decides which tests stay together in one process, and their
+# order. More than four processes need more memory than they save time.
+_SIDE_BY_SIDE = ["--numprocesses=logical", "--maxprocesses=4", "--dist=loadfile", "--no-loadscope-reorder"]
+# The slowest tests are listed, because they decide how long the run takes.
+_SLOWEST = "--durations=25"
+_TESTS_FAILED, _NO_TESTS = 1, 5  # pytest's exit codes
 _USAGE = """usage: manage.py test [--install-only] [arguments of pytest]
 
 Installs what the tests need and runs all of them, or what pytest's arguments name.
@@ -25,55 +36,94 @@ Installs what the tests need and runs all of them, or what pytest's arguments na
 
 
 def test(arguments: Sequence[str]) -> int:
-    """Sets up, then runs pytest with the arguments; without any, everything. Raises BootstrapError.
+    """Set up, then run pytest with the arguments; without arguments, the whole suite. Raises BootstrapError.
 
-    `--install-only` stops after setting up.
+    `--install-only` stops after the set-up.
     """
     if {"-h", "--help"} & {*arguments}:
         say(_USAGE)
         return 0
     given = [argument for argument in arguments if argument != "--install-only"]
-    with exclusive() as keep:
+    with hold_setup_lock() as keep:
         interpreter, lock, _ = ensure_runtime(keep)
-        environment.install(interpreter, "development", "what tests need", lock.development, keep)
-        chromium = browser.ensure(keep)
+        environment.install_once(interpreter, "development", "what tests need", lock.development, keep)
+        chromium = ensure_chromium(keep)
         if None in preparation.find_weights(MODELS) and not preparation.fetch_weights(interpreter, MODELS):
             return 1
     if "--install-only" in arguments:
         return 0
-    return worst([run_patiently(interpreter, chromium, run) for run in plan(given, ROOT)])
-
-
-def run_patiently(interpreter: Interpreter, chromium: str, arguments: Sequence[str]) -> int:
-    """Runs pytest; what failed in the browser gets a second chance, for a busy machine may starve Chromium.
-
-    The first summary stays in sight: who needs the second chance often is a bug in the page or in the test.
-    """
-    code = run_pytest(interpreter, chromium, arguments)
-    if code == 1 and arguments[0] == BROWSER_TESTS:
-        return run_pytest(interpreter, chromium, [BROWSER_TESTS, "--last-failed"])
+    retried: dict[str, bool] = {}
+    code = worst_exit_code(
+        [run_with_retries(interpreter, chromium, run, retried) for run in plan_runs(given, ROOT)]
+    )
+    if retried:
+        say(describe_retries(retried))
     return code
 
 
-def plan(given: Sequence[str], root: Path) -> list[list[str]]:
-    """The runs of pytest: the given one, or everything but models and the browser, models, then the browser.
+def run_with_retries(
+    interpreter: Interpreter, chromium: str, arguments: Sequence[str], retried: dict[str, bool]
+) -> int:
+    """Run pytest, and run each browser test that failed once more; return the exit code.
 
-    What runs no model runs on every core. Models run one after the other and alone, for two busy engines
-    slow each other down out of all proportion. The browser has a process of its own, since
-    Playwright's synchronous interface makes Django believe that it is in a coroutine (traps C24). Benchmarks
-    are no tests.
+    On a busy machine Chromium may be too slow for a test. `retried` collects the names of the repeated tests
+    and whether they passed, over all runs of the suite. Where more than MOST_RETRIES would be needed, nothing
+    is repeated and the run fails: then the page or its tests are at fault.
+    """
+    if arguments[0] != BROWSER_TESTS:
+        return run_pytest(interpreter, chromium, arguments)
+    code, failed = _run_and_list_failures(interpreter, chromium, arguments)
+    if code != _TESTS_FAILED or not failed:
+        return code
+    if len(retried) + len(failed) > MOST_RETRIES:
+        earlier = f" after {len(retried)} that were run again before" if retried else ""
+        say(
+            f"{len(failed)} browser tests failed{earlier}. A run retries {MOST_RETRIES} at most, so it fails."
+        )
+        return code
+    for name in failed:
+        say(f"Retrying the browser test {name}")
+    code, failed_again = _run_and_list_failures(interpreter, chromium, failed)
+    retried.update({name: name not in failed_again for name in failed})
+    return code
+
+
+def describe_retries(retried: dict[str, bool]) -> str:
+    """Return the lines about repeated tests: their number, their names, and whether they passed."""
+    lines = [f"Browser tests retried: {len(retried)} (at most {MOST_RETRIES})"]
+    lines += [f"  {'passed' if passed else 'failed again'}: {name}" for name, passed in retried.items()]
+    return "\n".join(lines)
+
+
+def _run_and_list_failures(
+    interpreter: Interpreter, chromium: str, arguments: Sequence[str]
+) -> tuple[int, list[str]]:
+    """Run pytest; return its exit code and the names of the failed tests.
+
+    pytest's cache keeps the failures of earlier runs too, so each run gets a cache folder of its own.
+    """
+    with tempfile.TemporaryDirectory() as cache:
+        code = run_pytest(interpreter, chromium, [*arguments, "-o", f"cache_dir={cache}"])
+        names = Path(cache) / "v" / "cache" / "lastfailed"
+        return code, sorted(json.loads(names.read_text())) if names.exists() else []
+
+
+def plan_runs(given: Sequence[str], root: Path) -> list[list[str]]:
+    """Return the arguments of each run of pytest: the given ones, or the whole suite in two runs.
+
+    Browser tests run in processes of their own, since Playwright's synchronous API makes Django detect a
+    running event loop. Benchmarks are left out.
     """
     if given:
         return [list(given)]
-    most = ["tests", f"--ignore={BROWSER_TESTS}", "--ignore=tests/benchmarks"]
-    runs = [[*most, "-m", "not model", *_SIDE_BY_SIDE], [*most, "-m", "model"]]
+    runs = [["tests", f"--ignore={BROWSER_TESTS}", "--ignore=tests/benchmarks", _SLOWEST, *_SIDE_BY_SIDE]]
     if any((root / BROWSER_TESTS).glob("**/test_*.py")):
-        runs += [[BROWSER_TESTS, "-m", "not model", *_SIDE_BY_SIDE], [BROWSER_TESTS, "-m", "model"]]
+        runs.append([BROWSER_TESTS, _SLOWEST, *_SIDE_BY_SIDE])
     return runs
 
 
 def run_pytest(interpreter: Interpreter, chromium: str, arguments: Sequence[str]) -> int:
-    """Runs pytest once and returns its exit code."""
+    """Run pytest once; return its exit code."""
     env = {**os.environ, "CHROMIUM": chromium}
     if any(BROWSER_TESTS in argument and not argument.startswith("-") for argument in arguments):
         env["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -81,8 +131,60 @@ def run_pytest(interpreter: Interpreter, chromium: str, arguments: Sequence[str]
     return subprocess.call([str(interpreter.path), "-m", "pytest", *arguments], cwd=ROOT, env=env)
 
 
-def worst(codes: Sequence[int]) -> int:
-    """The exit code for several runs: the worst one; a run without tests counts only when all are like it."""
+def worst_exit_code(codes: Sequence[int]) -> int:
+    """Return the worst exit code of several runs. "No tests" counts only where all runs report it."""
     if all(code == _NO_TESTS for code in codes):
         return _NO_TESTS
     return max((abs(code) for code in codes if code != _NO_TESTS), default=0)
+
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_MAC = (
+    Path("/Applications/Chromium.app/Contents/MacOS/Chromium"),
+    Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"),
+)
+
+
+def find_chromium(env: Mapping[str, str]) -> str | None:
+    """Return the path of a Chromium: the one in CHROMIUM, on PATH, or among the applications of macOS; None
+    where there is none.
+    """
+    if own := env.get("CHROMIUM", "").strip():
+        return shutil.which(own)
+    for name in _NAMES:
+        if path := shutil.which(name):
+            return path
+    return next((str(path) for path in _MAC if sys.platform == "darwin" and path.exists()), None)
+
+
+def ensure_chromium(keep: int) -> str:
+    """Return the path of a Chromium; install it with apt where that is possible. Raises BootstrapError."""
+    if path := find_chromium(os.environ):
+        return path
+    if own := os.environ.get("CHROMIUM"):
+        raise BootstrapError(f"CHROMIUM names {own}, which is not a program here. Correct or unset it.")
+    if not (shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0):
+        raise BootstrapError(chromium_hint())
+    log = log_of("chromium")
+    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    run_logged("Asking Debian for its packages", ["apt-get", "update"], log, env=quiet, keep=[keep])
+    install = ["apt-get", "install", "-y", "--no-install-recommends", "chromium", "fonts-liberation"]
+    code, _ = run_logged("Installing Chromium", install, log, env=quiet, keep=[keep])
+    path = find_chromium(os.environ)
+    if code or path is None:
+        raise BootstrapError(f"Chromium could not be installed. The log is {log}. {AGAIN}")
+    return path
+
+
+def chromium_hint() -> str:
+    """Return the sentence that says how to install Chromium on this system."""
+    if sys.platform == "darwin":
+        command = "brew install --cask chromium"
+    else:
+        command = (
+            "sudo apt-get install chromium" if shutil.which("apt-get") else "your system's package manager"
+        )
+    return (
+        f"The browser tests need Chromium, and there is none. Install it ({command}), or name another one "
+        "with CHROMIUM=<path>, and run the same command again."
+    )

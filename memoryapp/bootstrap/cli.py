@@ -1,24 +1,24 @@
-"""The bootstrap's two commands, and what they say when they cannot go on."""
+"""Runs `start` and `test`, and lists all commands of `manage.py`. Standard library only."""
 
 import sys
 from collections.abc import Callable, Sequence
 
+from memoryapp.base.env import BadValue
+from memoryapp.base.error_text import AGAIN, explain_error
 from memoryapp.bootstrap.check import test
-from memoryapp.bootstrap.console import stoppable
+from memoryapp.bootstrap.console import stop_on_signals
 from memoryapp.bootstrap.errors import BootstrapError
 from memoryapp.bootstrap.start import start
-from memoryapp.env import BadValue
-from memoryapp.troubles import AGAIN, sentence_of
 
-COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {"start": start, "test": test}
+STEPS: dict[str, Callable[[Sequence[str]], int]] = {"start": start, "test": test}
 _STOPPED = 130  # a shell's code for a program ended by Ctrl-C
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
-    """Runs `start` or `test` and returns the exit code."""
+    """Run `start` or `test`; return the exit code. Errors are printed as sentences."""
     try:
-        with stoppable():
-            return COMMANDS[name](arguments)
+        with stop_on_signals():
+            return STEPS[name](arguments)
     except BootstrapError as error:
         if str(error):
             print(error, file=sys.stderr)
@@ -27,10 +27,38 @@ def main(name: str, arguments: Sequence[str]) -> int:
         print(f"\nStopped. {AGAIN}", file=sys.stderr)
         return _STOPPED
     except (BadValue, OSError) as error:
-        sentence = sentence_of(error)
+        sentence = explain_error(error)
         if isinstance(error, FileNotFoundError) and error.filename:
             sentence = f"{error.filename} is missing. Get the project's files again."
         if not sentence:
             raise
         print(sentence, file=sys.stderr)
         return 1
+
+
+COMMANDS = (
+    ("start", "set everything up and serve the chat"),
+    ("test", "set up what the tests need and run them"),
+    ("chat", "chat in this terminal"),
+    ("mcp", "give another assistant the memories, as tools"),
+    ("doctor", "look at the installation: what is well, and what to do"),
+    ("weights", "list, fetch and verify the weights of models"),
+    ("export_memory", "write chats and memories into a file"),
+    ("import_memory", "read such a file, or one of another program"),
+    ("backup", "write the database and its key into one file"),
+    ("restore", "put a backup in the place of what is here"),
+    ("decay", "let unused memories fade now, as every night does"),
+    ("prune", "delete chats that nobody wrote in for long"),
+    ("run_jobs", "do background work without the server"),
+    ("evaluate", "measure memory on labelled conversations"),
+    ("serve", "serve the chat where everything is set up"),
+)
+
+
+def describe_commands() -> str:
+    """Return the list of all commands as lines of text."""
+    rows = "\n".join(f"  {name:<14} {does}" for name, does in COMMANDS)
+    return (
+        f"python3 manage.py <command>\n\n{rows}\n\n"
+        "`manage.py <command> --help` tells more of one, `manage.py help --commands` names Django's too."
+    )

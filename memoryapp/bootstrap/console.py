@@ -1,4 +1,4 @@
-"""Telling the person what happens, and running programs that take long."""
+"""Progress output, and running long programs with their output in a log."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from memoryapp.env import ROOT
+from memoryapp.base.env import ROOT
 
 _POLL_SECONDS = 0.2
 _LOG_EVERY_SECONDS = 30
@@ -18,17 +18,17 @@ _GRACE_SECONDS = 5
 
 
 def say(text: str) -> None:
-    """Prints a line at once."""
+    """Print a line and flush."""
     print(text, flush=True)
 
 
-def clock(seconds: float) -> str:
-    """Minutes and seconds, as 3:07."""
+def format_duration(seconds: float) -> str:
+    """Return seconds as minutes and seconds, such as 3:07."""
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
 class Ticker:
-    """Shows that a step is alive: one line that counts on a terminal, a line each half minute in a log."""
+    """Shows a step's progress: one line that is redrawn on a terminal, a line every 30 seconds in a log."""
 
     def __init__(self, label: str) -> None:
         self._label = label
@@ -39,14 +39,14 @@ class Ticker:
             say(f"{label} …")
 
     def tick(self, detail: Callable[[], str]) -> None:
-        """Called often; draws when it is time to, and asks for the detail only then."""
+        """Redraw when it is time; call it often. `detail` is called only then."""
         seconds = time.monotonic() - self._start
         if seconds < self._next:
             return
-        text = f"{clock(seconds)}  {detail()}".rstrip()
+        text = f"{format_duration(seconds)}  {detail()}".rstrip()
         if self._live:
             self._next = seconds + 0.5
-            # A line that wraps cannot be drawn over.
+            # A line that wraps cannot be redrawn.
             line = f"{self._label} … {text}"[: shutil.get_terminal_size().columns - 1]
             print(f"\r{line}\x1b[K", end="", flush=True)
         else:
@@ -54,15 +54,15 @@ class Ticker:
             say(f"  {text}")
 
     def end(self, good: bool) -> None:
-        """Closes the line."""
-        seconds = clock(time.monotonic() - self._start)
+        """Print the final line."""
+        seconds = format_duration(time.monotonic() - self._start)
         if self._live:
             say(f"\r{self._label} … {'done' if good else 'failed'} in {seconds}\x1b[K")
         elif good:
             say(f"  done in {seconds}")
 
 
-def run(
+def run_logged(
     label: str,
     command: Sequence[str | Path],
     log: Path,
@@ -72,10 +72,11 @@ def run(
     keep: Sequence[int] = (),
     detail: Callable[[], str] = str,
 ) -> tuple[int, str]:
-    """Runs a program with its output in `log`, and returns its exit code and that output.
+    """Run a program with its output in `log`; return its exit code and its output.
 
-    `env` is added to ours. `keep` are descriptors of locks that the program holds on to should we be killed.
-    When we are stopped, the program and all that it started are stopped too.
+    `env` is added to this process's environment. `keep` are descriptors of locks that the program inherits,
+    so that the locks are kept when this process is killed. When this process is interrupted, the program and
+    its children are stopped too.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     ticker = Ticker(label)
@@ -109,7 +110,7 @@ def _stop(child: "subprocess.Popen[bytes]") -> None:
     if sys.platform == "win32":
         child.kill()
         return
-    # First the polite signal: pip removes its temporary folders then. Then for those that do not listen.
+    # SIGINT first: pip removes its temporary folders then. SIGKILL for programs that ignore it.
     for number in (signal.SIGINT, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, number)
@@ -118,8 +119,10 @@ def _stop(child: "subprocess.Popen[bytes]") -> None:
 
 
 @contextlib.contextmanager
-def stoppable() -> Iterator[None]:
-    """Lets a request to end (SIGTERM, a closed terminal) stop the running step like Ctrl-C does."""
+def stop_on_signals() -> Iterator[None]:
+    """Turn SIGTERM and SIGHUP into KeyboardInterrupt until the block ends, so that the running step is
+    stopped as by Ctrl-C.
+    """
 
     def stop(number: int, frame: object) -> None:
         raise KeyboardInterrupt

@@ -1,5 +1,9 @@
-"""The environment in .venv: made once, mended when it was left half made, filled from the lock."""
+"""The virtual environment in .venv: creates it, repairs it after an interruption, and installs the lock.
 
+Also the stamps of completed steps.
+"""
+
+import hashlib
 import json
 import shutil
 import subprocess
@@ -7,14 +11,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoryapp.bootstrap import stamps
-from memoryapp.bootstrap.console import run
-from memoryapp.bootstrap.errors import BootstrapError, pip_sentence, venv_sentence
-from memoryapp.bootstrap.lock import blocks
-from memoryapp.env import cache_dir
+from memoryapp.base.env import ROOT, cache_dir
+from memoryapp.bootstrap.console import run_logged
+from memoryapp.bootstrap.errors import BootstrapError, explain_pip_failure, explain_venv_failure
+from memoryapp.bootstrap.lock import split_requirements
 
-VENV = stamps.VENV
-# The lock is complete and hashed, so pip may neither look further nor take anything else.
+# The lock contains all packages with their hashes, so pip must not resolve or download anything else.
 PIP = ("--no-deps", "--no-input", "--disable-pip-version-check", "--progress-bar", "off")
 ONLY_WHEELS = ("--require-hashes", "--only-binary", ":all:")
 
@@ -28,7 +30,7 @@ print(json.dumps({"tag": "cp" + version, "platform": sysconfig.get_platform(), "
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python of ours: where it is, its tag (cp311), its platform (linux-x86_64), its site-packages."""
+    """A Python: its path, tag (cp311), platform (linux-x86_64) and site-packages."""
 
     path: Path
     tag: str
@@ -37,19 +39,20 @@ class Interpreter:
 
 
 def python_of(folder: Path) -> Path:
-    """The interpreter of a virtual environment."""
+    """Return the interpreter of a virtual environment."""
     return folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
 def log_of(step: str) -> Path:
-    """Where a step's log goes."""
+    """Return the path of a step's log."""
     return cache_dir() / "logs" / f"{step}.log"
 
 
-def half_installed(packages: Path) -> list[Path]:
-    """What an interrupted pip left in site-packages: unfinished metadata, and names set aside with a `~`.
+def find_half_installed(packages: Path) -> list[Path]:
+    """Return what an interrupted pip left in site-packages: metadata without INSTALLER, and folders renamed
+    with `~`.
 
-    pip writes INSTALLER when all of a package's files are there, but takes the folder alone as "installed".
+    pip writes INSTALLER last, but takes the metadata folder alone as "installed".
     """
     if not packages.is_dir():
         return []
@@ -57,13 +60,13 @@ def half_installed(packages: Path) -> list[Path]:
     return sorted(unfinished + list(packages.glob("~*")))
 
 
-def ask(python: Path) -> Interpreter | None:
-    """What an interpreter says of itself, or None when it does not run or its pip is not whole."""
+def inspect_python(python: Path) -> Interpreter | None:
+    """Return the description of an interpreter, None where it does not run or its pip is incomplete."""
     try:
         answer = subprocess.run([python, "-c", _ASK], capture_output=True, text=True, check=True, timeout=60)
         told = json.loads(answer.stdout)
         packages = Path(told["packages"])
-        if any(path.name.startswith("pip-") for path in half_installed(packages)):
+        if any(path.name.startswith("pip-") for path in find_half_installed(packages)):
             return None
         subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=True, timeout=60)
     except (OSError, subprocess.SubprocessError, ValueError, KeyError):
@@ -71,58 +74,95 @@ def ask(python: Path) -> Interpreter | None:
     return Interpreter(python, told["tag"], told["platform"], packages)
 
 
-def remembered() -> Interpreter | None:
-    """The interpreter of .venv as it was found the last time, as long as it is still there."""
+def read_last_interpreter() -> Interpreter | None:
+    """Return the interpreter of .venv as the last run found it, None where it is gone."""
     try:
-        told = json.loads((stamps.FOLDER / "python").read_text())
+        told = json.loads((STAMPS / "python").read_text())
         found = Interpreter(python_of(VENV), told["tag"], told["platform"], Path(told["packages"]))
     except (OSError, ValueError, KeyError):
         return None
     return found if found.path.exists() and found.packages.is_dir() else None
 
 
-def ensure(keep: int) -> Interpreter:
-    """Makes .venv, unless there is one that works, and returns its interpreter. Raises BootstrapError."""
-    found = remembered() or ask(python_of(VENV))
+def ensure_venv(keep: int) -> Interpreter:
+    """Return the interpreter of .venv; create .venv where it is missing or broken. Raises BootstrapError."""
+    found = read_last_interpreter() or inspect_python(python_of(VENV))
     if found is None:
-        make(VENV, "Making .venv", keep)
-        found = ask(python_of(VENV))
+        make_venv(VENV, "Making .venv", keep)
+        found = inspect_python(python_of(VENV))
         if found is None:
             raise BootstrapError(f"The environment in .venv does not work. The log is {log_of('venv')}.")
     facts = {"tag": found.tag, "platform": found.platform, "packages": str(found.packages)}
-    if remembered() is None:
-        stamps.mark("python", json.dumps(facts))
+    if read_last_interpreter() is None:
+        mark_done("python", json.dumps(facts))
     return found
 
 
-def make(folder: Path, label: str, keep: int) -> None:
-    """Makes a virtual environment with pip, in place of whatever is there. Raises BootstrapError."""
+def make_venv(folder: Path, label: str, keep: int) -> None:
+    """Create a virtual environment with pip, replacing the folder. Raises BootstrapError."""
     log = log_of("venv")
-    code, output = run(label, [sys.executable, "-m", "venv", "--clear", folder], log, keep=[keep])
+    code, output = run_logged(label, [sys.executable, "-m", "venv", "--clear", folder], log, keep=[keep])
     if code:
-        raise BootstrapError(venv_sentence(output, log))
+        raise BootstrapError(explain_venv_failure(output, log))
 
 
-def install(interpreter: Interpreter, step: str, what: str, requirements: str, keep: int) -> None:
-    """Installs pinned, hashed wheels once. Raises BootstrapError."""
-    key = stamps.digest(requirements, interpreter.tag, interpreter.platform)
-    if stamps.is_fresh(step, key):
+def install_once(interpreter: Interpreter, step: str, what: str, requirements: str, keep: int) -> None:
+    """Install pinned, hashed wheels unless their stamp is up to date. Raises BootstrapError."""
+    key = hash_of(requirements, interpreter.tag, interpreter.platform)
+    if is_done(step, key):
         return
-    for left in half_installed(interpreter.packages):
+    for left in find_half_installed(interpreter.packages):
         shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
     install_into(interpreter.path, step, what, requirements, keep)
-    stamps.mark(step, key)
+    mark_done(step, key)
 
 
 def install_into(python: Path, step: str, what: str, requirements: str, keep: int) -> None:
-    """Lets an interpreter's pip install exactly these wheels and no others. Raises BootstrapError."""
+    """Let an interpreter's pip install exactly these wheels. Raises BootstrapError."""
     listing = cache_dir() / "logs" / f"{step}.txt"
     listing.parent.mkdir(parents=True, exist_ok=True)
     listing.write_text(requirements)
-    label = f"Installing {what} ({len(blocks(requirements))} packages)"
+    label = f"Installing {what} ({len(split_requirements(requirements))} packages)"
     log = log_of(step)
-    code, output = run(
+    code, output = run_logged(
         label, [python, "-m", "pip", "install", *PIP, *ONLY_WHEELS, "-r", listing], log, keep=[keep]
     )
     if code:
-        raise BootstrapError(pip_sentence(what, output, log))
+        raise BootstrapError(explain_pip_failure(what, output, log))
+
+
+VENV = ROOT / ".venv"
+# Inside .venv, so that deleting .venv starts from the beginning.
+STAMPS = VENV / "stamps"
+
+
+def hash_of(*parts: object) -> str:
+    """Return a short hash of texts, numbers and paths in their order."""
+    return hashlib.sha256("\0".join(str(part) for part in parts).encode()).hexdigest()[:16]
+
+
+def is_done(step: str, key: str) -> bool:
+    """Return whether the step was completed with exactly these inputs."""
+    try:
+        return (STAMPS / step).read_text() == key
+    except OSError:
+        return False
+
+
+def mark_done(step: str, key: str) -> None:
+    """Store that the step was completed with these inputs; atomic, also when the process is killed."""
+    STAMPS.mkdir(parents=True, exist_ok=True)
+    fresh = STAMPS / f"{step}.new"
+    fresh.write_text(key)
+    fresh.replace(STAMPS / step)
+
+
+def hash_of_tree(*folders: Path) -> str:
+    """Return a hash of the names, sizes and times of all files in the folders; their content is not read."""
+    seen: list[object] = []
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                status = path.stat()
+                seen += [path.relative_to(folder), status.st_size, status.st_mtime_ns]
+    return hash_of(*seen)

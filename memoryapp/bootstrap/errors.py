@@ -1,43 +1,41 @@
-"""What can go wrong before the program runs, each as a sentence with the way out."""
+"""Sentences for what can fail before the program runs, each with what to do."""
 
 import shutil
-import signal
 import sys
 from pathlib import Path
 
-from memoryapp.pip import Trouble, trouble_in
-from memoryapp.troubles import AGAIN
+from memoryapp.base.error_text import AGAIN, PipError, find_pip_error
 
 
 class BootstrapError(Exception):
-    """A step cannot be done; the text says why and what to do."""
+    """A step failed; the text is a sentence for the user, "" where the failed program printed one."""
 
 
 def python_version() -> str:
-    """This Python's version as people write it, 3.11."""
+    """Return this Python's version, such as 3.11."""
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def pip_sentence(what: str, output: str, log: Path) -> str:
-    """The sentence for a failed run of pip, from its output."""
-    match trouble_in(output):
-        case Trouble.DISK_FULL:
+def explain_pip_failure(what: str, output: str, log: Path) -> str:
+    """Return the sentence for a failed pip run from its output."""
+    match find_pip_error(output):
+        case PipError.DISK_FULL:
             return f"The disk is full, so {what} could not be installed. Make room. {AGAIN}"
-        case Trouble.CHECKSUM:
+        case PipError.CHECKSUM:
             return (
                 f"A package of {what} is not the one we pinned: its checksum is wrong, so it was "
                 f"not installed. A proxy or mirror may have changed it. The log is {log}. {AGAIN}"
             )
-        case Trouble.NO_PIP:
+        case PipError.NO_PIP:
             return f"The environment in .venv has no pip. Delete the folder .venv. {AGAIN}"
-        case Trouble.CERTIFICATE:
+        case PipError.CERTIFICATE:
             return (
                 f"The package registry's certificate is not trusted here, so {what} could not be fetched. "
                 f"Behind a company proxy, point PIP_CERT at its certificate. {AGAIN}"
             )
-        case Trouble.NO_NETWORK:
+        case PipError.NO_NETWORK:
             return f"The package registry cannot be reached, so {what} could not be fetched. {AGAIN}"
-        case Trouble.REFUSED:
+        case PipError.REFUSED:
             return (
                 f"The package registry does not hand out {what} for Python {python_version()} on this "
                 f"system. The log is {log}. Check pip's index settings, or use another Python (3.11 to 3.13)."
@@ -46,8 +44,8 @@ def pip_sentence(what: str, output: str, log: Path) -> str:
             return f"Installing {what} failed. The log is {log}. {AGAIN}"
 
 
-def venv_sentence(output: str, log: Path) -> str:
-    """The sentence for a failed `python -m venv`, from its output."""
+def explain_venv_failure(output: str, log: Path) -> str:
+    """Return the sentence for a failed `python -m venv` from its output."""
     text = output.lower()
     if "ensurepip" in text or "no module named venv" in text:
         return (
@@ -61,8 +59,8 @@ def venv_sentence(output: str, log: Path) -> str:
     return f"Making .venv failed. The log is {log}."
 
 
-def compile_sentence(output: str, log: Path) -> str:
-    """The sentence for a failed compilation of the engine, from its output."""
+def explain_compile_failure(output: str, log: Path) -> str:
+    """Return the sentence for a failed compilation of the engine from its output."""
     text = output.lower()
     if "no space left on device" in text:
         return f"The disk is full, so the engine could not be compiled. Make room for about 1 GB. {AGAIN}"
@@ -76,27 +74,8 @@ def compile_sentence(output: str, log: Path) -> str:
     return f"Compiling the engine failed. The log is {log}."
 
 
-def proof_sentence(code: int, output: str) -> str:
-    """The sentence for a first decode that failed; negative exit codes are signals."""
-    if code == -signal.SIGKILL or "memoryerror" in output.lower() or "failed to allocate" in output.lower():
-        return (
-            "There is not enough memory for this model. Close other programs, or choose a smaller one: "
-            "python3 manage.py start --model qwen2.5-coder-0.5b"
-        )
-    if code == -signal.SIGILL:
-        return (
-            "The engine uses an instruction that this processor does not have. Compile it plainly: "
-            "CMAKE_ARGS='-DGGML_NATIVE=OFF -DGGML_AVX=OFF -DGGML_AVX2=OFF -DGGML_FMA=OFF -DGGML_F16C=OFF "
-            "-DGGML_BMI2=OFF' python3 manage.py start"
-        )
-    if code < 0:
-        return f"The engine died ({signal.Signals(-code).name}) at its first sentence."
-    lines = output.strip().splitlines()
-    return f"The engine could not use the model: {lines[-1] if lines else 'it gave no reason.'}"
-
-
 def compiler_hint() -> str:
-    """How to install a C and C++ compiler on this system."""
+    """Return how to install a C and C++ compiler on this system."""
     if sys.platform == "darwin":
         return "Install one: xcode-select --install"
     if sys.platform == "win32":

@@ -1,4 +1,4 @@
-"""Reads requirements.txt, the one lock, and divides it into what each step installs."""
+"""Parses requirements.txt, the lock file, into the requirements of each step."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,10 @@ ENGINE = "llama-cpp-python"
 
 @dataclass(frozen=True)
 class Lock:
-    """The lock in four texts that pip reads; the engine is apart, since it is compiled with flags of ours."""
+    """The four parts of the lock as texts for pip.
+
+    The engine is separate, since it is compiled with our flags.
+    """
 
     runtime: str
     development: str
@@ -23,8 +26,8 @@ class Lock:
         return version_of(self.engine)
 
 
-def blocks(text: str) -> list[str]:
-    """Splits a lock into its requirements, each with its hash lines and without comments."""
+def split_requirements(text: str) -> list[str]:
+    """Return the requirements of a lock, each with its hash lines and without comments."""
     joined = re.sub(r"\\\n\s*", "\\\n    ", text)
     found: list[str] = []
     for line in joined.splitlines():
@@ -38,7 +41,7 @@ def blocks(text: str) -> list[str]:
 
 
 def package_of(block: str) -> str:
-    """The normalised name of the package that a block pins."""
+    """Return the normalised name of the package that a requirement pins."""
     name = re.match(r"[A-Za-z0-9._-]+", block)
     if name is None:
         raise ValueError(f"not a requirement: {block.splitlines()[0]!r}")
@@ -46,7 +49,7 @@ def package_of(block: str) -> str:
 
 
 def version_of(block: str) -> str:
-    """The exact version that a block pins."""
+    """Return the version that a requirement pins."""
     version = re.search(r"==([^\s;\\]+)", block)
     if version is None:
         raise ValueError(f"not pinned: {block.splitlines()[0]!r}")
@@ -54,18 +57,18 @@ def version_of(block: str) -> str:
 
 
 def split_lock(text: str) -> Lock:
-    """Divides the lock at its marker lines and takes the engine out of the first part."""
+    """Split the lock at its marker lines and separate the engine. Raises ValueError for an invalid lock."""
     runtime, found, rest = text.partition(DEVELOPMENT_MARKER)
     development, found_too, build = rest.partition(BUILD_MARKER)
     if not (found and found_too):
         raise ValueError("requirements.txt has lost its marker lines; run .ci/lock")
-    engine = [block for block in blocks(runtime) if package_of(block) == ENGINE]
+    engine = [block for block in split_requirements(runtime) if package_of(block) == ENGINE]
     if len(engine) != 1:
         raise ValueError(f"requirements.txt pins {ENGINE} {len(engine)} times; run .ci/lock")
-    others = [block for block in blocks(runtime) if package_of(block) != ENGINE]
+    others = [block for block in split_requirements(runtime) if package_of(block) != ENGINE]
     return Lock(
         runtime="\n".join(others) + "\n",
-        development="\n".join(blocks(development)) + "\n",
+        development="\n".join(split_requirements(development)) + "\n",
         engine=engine[0] + "\n",
-        build="\n".join(blocks(build)) + "\n",
+        build="\n".join(split_requirements(build)) + "\n",
     )

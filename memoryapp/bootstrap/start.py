@@ -1,4 +1,4 @@
-"""`manage.py start`: from nothing to a served page."""
+"""`manage.py start`: sets everything up and starts the server."""
 
 import argparse
 import ipaddress
@@ -9,19 +9,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
-from memoryapp import provider
-from memoryapp.bootstrap import engine, environment, preparation, stamps
+from memoryapp.base import provider
+from memoryapp.base.env import ROOT
+from memoryapp.base.error_text import explain_port_error
+from memoryapp.base.locking import hold_lock
+from memoryapp.bootstrap import engine, environment, preparation
 from memoryapp.bootstrap.console import say
 from memoryapp.bootstrap.environment import Interpreter
 from memoryapp.bootstrap.errors import BootstrapError
 from memoryapp.bootstrap.lock import Lock, split_lock
-from memoryapp.env import ROOT
-from memoryapp.locking import locked
-from memoryapp.troubles import port_sentence
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line of `start`."""
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     made = argparse.ArgumentParser(
         prog="manage.py start", description="Sets everything up and serves the chat."
     )
@@ -33,48 +33,52 @@ def parser() -> argparse.ArgumentParser:
 
 
 def start(arguments: Sequence[str]) -> int:
-    """Sets up what is missing, then becomes `manage.py serve`. Raises BootstrapError."""
-    options = parser().parse_args(arguments)
+    """Set up what is missing, then replace this process by `manage.py serve`. Raises BootstrapError."""
+    options = build_parser().parse_args(arguments)
     check_host(options.host, os.environ)
     check_port(options.host, options.port)
     preparation.choose_model(options.model, os.environ)
-    # Asked first, so that a wrong name or too little memory is not told after ten minutes of compiling.
-    # A model on a server needs no weights here; the embedder stays on this machine in any case.
-    remote = provider.chosen() is not None
+    # Checked first, so that a wrong name or too little memory is reported before a compilation of ten
+    # minutes. A remote model needs no weights here; the embedder always runs on this machine.
+    remote = provider.read_choice() is not None
     found = preparation.find_weights([*([] if remote else [preparation.CHAT]), preparation.EMBEDDER])
-    with exclusive() as keep:
+    with hold_setup_lock() as keep:
         interpreter, lock, key = ensure_runtime(keep)
         if remote:
             preparation.ensure_embedder(interpreter, found[-1])
         else:
             model = preparation.ensure_model(interpreter, found)
-            preparation.prove(interpreter, key, model, keep)
-        lock_key = stamps.digest(lock.runtime)
+            preparation.check_engine_decodes(interpreter, key, model, keep)
+        lock_key = environment.hash_of(lock.runtime)
         preparation.ensure_database(interpreter, lock_key, os.environ, keep)
         preparation.ensure_static(interpreter, lock_key, keep)
     serve = [str(interpreter.path), str(ROOT / "manage.py"), "serve", "--host", options.host]
     serve += ["--port", str(options.port), *(["--no-browser"] if options.no_browser else [])]
-    return become(serve)
+    return replace_process(serve)
 
 
-def exclusive() -> AbstractContextManager[int]:
-    """Keeps a second bootstrap in the same folder waiting; yields the lock's descriptor."""
-    return locked(
+def hold_setup_lock() -> AbstractContextManager[int]:
+    """Return a context manager that holds the set-up lock of this folder and yields its descriptor; a second
+    bootstrap waits.
+    """
+    return hold_lock(
         ROOT / ".venv.lock", lambda: say("Another start or test is setting up this folder; waiting for it.")
     )
 
 
 def ensure_runtime(keep: int) -> tuple[Interpreter, Lock, str]:
-    """.venv with the runtime packages and the engine; returns it with the lock and the engine's key."""
+    """Ensure .venv, the runtime packages and the engine; return the interpreter, the lock and the engine's
+    key.
+    """
     lock = split_lock((ROOT / "requirements.txt").read_text())
-    interpreter = environment.ensure(keep)
-    engine.check_possible(interpreter, lock)
-    environment.install(interpreter, "runtime", "the program", lock.runtime, keep)
-    return interpreter, lock, engine.ensure(interpreter, lock, keep)
+    interpreter = environment.ensure_venv(keep)
+    engine.check_can_compile(interpreter, lock)
+    environment.install_once(interpreter, "runtime", "the program", lock.runtime, keep)
+    return interpreter, lock, engine.ensure_engine(interpreter, lock, keep)
 
 
-def become(command: list[str]) -> int:
-    """Replaces this process by another program; on Windows runs it and returns its exit code."""
+def replace_process(command: list[str]) -> int:
+    """Replace this process by another program; on Windows run it and return its exit code."""
     if sys.platform == "win32":
         return subprocess.call(command)
     sys.stdout.flush()
@@ -82,7 +86,7 @@ def become(command: list[str]) -> int:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is reachable from this machine alone."""
+    """Return whether an address is reachable from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -92,7 +96,9 @@ def is_loopback(host: str) -> bool:
 
 
 def check_host(host: str, env: Mapping[str, str]) -> None:
-    """Refuses to listen to other machines without logins. Raises BootstrapError."""
+    """Raise BootstrapError for an address that is reachable from other machines in local mode, which has no
+    login.
+    """
     if env.get("MODE") == "server" or is_loopback(host):
         return
     raise BootstrapError(
@@ -102,15 +108,15 @@ def check_host(host: str, env: Mapping[str, str]) -> None:
 
 
 def check_port(host: str, port: int) -> None:
-    """Refuses a port that cannot be had. Raises BootstrapError."""
+    """Raise BootstrapError for a port on which the server could not listen."""
     if not 0 < port < 65536:
         raise BootstrapError(f"--port {port} is no port: it must be between 1 and 65535.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         if sys.platform != "win32":
-            # Without it, connections of a server that has just ended keep the port for a minute.
+            # Without it, connections of a server that has just ended would block the port for a minute.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host.strip("[]"), port))
         except OSError as error:
-            raise BootstrapError(port_sentence(host, port, error)) from None
+            raise BootstrapError(explain_port_error(host, port, error)) from None

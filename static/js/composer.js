@@ -1,117 +1,154 @@
-// The message box: keeps a draft for each conversation, offers commands, sends, stops.
-import { $, $$, conversation, post } from "./dom.js";
-import { scrollPage, toEnd } from "./follow.js";
-import { append, streaming } from "./messages.js";
+// @ts-check
+// The message box: keeps a draft for each conversation, offers commands, sends messages, stops replies.
+import { scrollPage, scrollToEnd } from "./autoscroll.js";
+import { conversationId, find, findAll, findClosest, findRequired, isMatch } from "./dom.js";
+import { appendMessages, findStreamingReply } from "./messages.js";
+import { postFrom } from "./requests.js";
 
-const form = $("#compose"), text = $("#text"), menu = $("#commands");
-const options = $$("#commands li"), key = `draft:${conversation ?? "new"}`;
-let chosen;
+const form = find("#compose", document, HTMLFormElement);
+const draftKey = `draft:${conversationId ?? "new"}`;
+const options = findAll("#commands li");
+/** @type {HTMLElement | undefined} The selected entry of the open list of commands. */
+let selected;
 
-// A browser without storage loses drafts, nothing else.
-function stored(work) {
-  try { return work(localStorage); } catch { return null; }
+const findBox = () => findRequired("#text", document, HTMLTextAreaElement);
+
+/**
+ * Use the browser's storage; where it is blocked, drafts are lost and nothing else.
+ * @param {(store: Storage) => string | null | void} action
+ */
+function useStorage(action) {
+  try { return action(localStorage); } catch { return null; }
 }
 
-function grow() {
+/**
+ * Fit the height to the text in browsers without `field-sizing`.
+ * @param {HTMLTextAreaElement} box
+ */
+function fitHeight(box) {
   if (CSS.supports("field-sizing", "content")) return;
-  text.style.setProperty("height", "auto");
-  text.style.setProperty("height", `${text.scrollHeight}px`);
+  box.style.setProperty("height", "auto");
+  box.style.setProperty("height", `${box.scrollHeight}px`);
 }
 
-function keep() {
-  stored((store) => text.value ? store.setItem(key, text.value) : store.removeItem(key));
-  grow();
+/** @param {HTMLTextAreaElement} box */
+function saveDraft(box) {
+  useStorage((store) => (box.value ? store.setItem(draftKey, box.value) : store.removeItem(draftKey)));
+  fitHeight(box);
 }
 
-export function fill(value) {
-  text.value = value;
-  keep();
-  text.focus();
-  text.setSelectionRange(value.length, value.length);
+/** @param {string} value */
+function fillBox(value) {
+  const box = findBox();
+  box.value = value;
+  saveDraft(box);
+  box.focus();
+  box.setSelectionRange(value.length, value.length);
 }
 
-export function stop() {
-  const reply = streaming();
-  if (reply) post(reply.dataset.stop, reply);
+export function stopReply() {
+  const reply = findStreamingReply();
+  if (reply?.dataset.stop) postFrom(reply.dataset.stop, reply);
 }
 
-function point(option) {
-  chosen?.setAttribute("aria-selected", false);
-  chosen = option;
-  menu.hidden = !option;
-  option?.setAttribute("aria-selected", true);
+/**
+ * Select an entry of the list of commands; without an entry, close the list.
+ * @param {HTMLElement} [option]
+ */
+function selectOption(option) {
+  selected?.setAttribute("aria-selected", "false");
+  selected = option;
+  findRequired("#commands").hidden = !option;
+  option?.setAttribute("aria-selected", "true");
   option?.scrollIntoView({ block: "nearest" });
-  text.setAttribute("aria-activedescendant", option?.id ?? "");
+  findBox().setAttribute("aria-activedescendant", option?.id ?? "");
 }
 
-function offer() {
-  const typed = /^\/\S*$/.exec(text.value.toLowerCase());
-  for (const option of options) option.hidden = !typed || !option.dataset.command.startsWith(typed);
-  point(options.find((option) => !option.hidden));
+function offerCommands() {
+  const [typed] = /^\/\S*$/.exec(findBox().value.toLowerCase()) ?? [];
+  for (const option of options) option.hidden = !typed || !option.dataset.command?.startsWith(typed);
+  selectOption(options.find((option) => !option.hidden));
 }
 
-function choose(run) {
-  const { command, takes } = chosen.dataset, waits = takes !== undefined;
-  fill(command + (waits ? " " : ""));
-  point();
-  if (run && !waits) form.requestSubmit();
+/**
+ * Type the selected command into the box, and send it where it takes no argument.
+ * @param {boolean} isSent
+ */
+function takeCommand(isSent) {
+  const { command = "", takes } = selected?.dataset ?? {}, takesArgument = takes !== undefined;
+  fillBox(command + (takesArgument ? " " : ""));
+  selectOption();
+  if (isSent && !takesArgument) form?.requestSubmit();
 }
 
-// The keys of the list of commands while it is open.
-function offered({ key: name }) {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[name];
-  if (!chosen) return false;
-  if (step) {
+/**
+ * Handle a key while the list of commands is open; return false for other keys.
+ * @param {KeyboardEvent} event
+ */
+function handleListKey({ key }) {
+  if (!selected) return false;
+  if (key === "ArrowDown" || key === "ArrowUp") {
     const open = options.filter((option) => !option.hidden);
-    point(open.at((open.indexOf(chosen) + step) % open.length));
-  } else if (name === "Escape") point();
-  else if (name === "Enter" || name === "Tab") choose(name === "Enter");
+    selectOption(open.at((open.indexOf(selected) + (key === "ArrowDown" ? 1 : -1)) % open.length));
+  } else if (key === "Escape") selectOption();
+  else if (key === "Enter" || key === "Tab") takeCommand(key === "Enter");
   else return false;
   return true;
 }
 
-function pressed(event) {
-  const box = event.target, page = { PageUp: -1, PageDown: 1 }[event.key];
-  if (!box.matches("[data-append] textarea") || event.isComposing || event.shiftKey) return;
-  if (box === text && offered(event)) { /* done */ }
+// Keys of the message box, and of the box in which a sent message is edited.
+/** @param {KeyboardEvent} event */
+function handleKey(event) {
+  const box = event.target;
+  if (!(box instanceof HTMLTextAreaElement && isMatch(box, "[data-append] textarea"))) return;
+  if (event.isComposing || event.shiftKey) return;
+  const isMessageBox = box.id === "text", page = { PageUp: -1, PageDown: 1 }[event.key];
+  if (isMessageBox && handleListKey(event)) { /* done */ }
   else if (page && box.scrollHeight <= box.clientHeight) scrollPage(page);
-  else if (event.key === "Enter") { if (box.value.trim()) box.form.requestSubmit(); }
-  else if (event.key === "Escape" && box !== text) $("a", box.form).click();
+  else if (event.key === "Enter") { if (box.value.trim()) box.form?.requestSubmit(); }
+  else if (event.key === "Escape" && !isMessageBox && box.form) find("a", box.form)?.click();
   else return;
   event.preventDefault();
 }
 
-const commanded = {
-  memories: () => $("#pill").click(),
-  help: () => $("#help").click(),
-  sessions() {
-    const side = $("#side"), box = $("[type=search]", side) ?? $("a", side);
-    if (!box.checkVisibility()) side.showPopover();
-    box.focus();
-  },
-};
+/** @param {string} name of a command that acts on the page, see chat/commands.py */
+function runCommand(name) {
+  if (name === "memories") findRequired("#pill").click();
+  else if (name === "help") findRequired("#help").click();
+  else if (name === "sessions") {
+    const side = findRequired("#side"), target = find("[type=search]", side) ?? findRequired("a", side);
+    if (!target.checkVisibility()) side.showPopover();
+    target.focus();
+  }
+}
 
-export function start() {
-  if (!form) return;
-  const draft = stored((store) => store.getItem(key));
-  if (draft && !text.value) text.value = draft;
-  text.setSelectionRange(text.value.length, text.value.length);
-  if (!matchMedia("(pointer: fine)").matches) text.blur();
-  grow();
-  document.addEventListener("keydown", pressed);
-  text.addEventListener("input", () => { keep(); offer(); });
-  text.addEventListener("blur", () => point());
+function addCommandListListeners() {
+  const menu = findRequired("#commands");
   menu.addEventListener("pointerdown", (event) => event.preventDefault());
-  menu.addEventListener("pointermove", ({ target }) => point(target.closest("li") ?? chosen));
-  menu.addEventListener("click", () => choose(true));
+  menu.addEventListener("pointermove", ({ target }) => selectOption(findClosest(target, "li") ?? selected));
+  menu.addEventListener("click", () => takeCommand(true));
+}
+
+export function startComposer() {
+  if (!form) return;
+  const box = findBox(), draft = useStorage((store) => store.getItem(draftKey));
+  if (draft && !box.value) box.value = draft;
+  box.setSelectionRange(box.value.length, box.value.length);
+  // On touch screens a focused box would open the keyboard.
+  if (!matchMedia("(pointer: fine)").matches) box.blur();
+  fitHeight(box);
+  document.addEventListener("keydown", handleKey);
+  box.addEventListener("input", () => { saveDraft(box); offerCommands(); });
+  box.addEventListener("blur", () => selectOption());
+  addCommandListListeners();
   htmx.on("htmx:beforeOnLoad", ({ detail: { elt, xhr, requestConfig } }) => {
-    if (!elt.matches("[data-append]") || xhr.status >= 400) return;
-    // What was written while it was on its way is kept.
-    if (elt === form && text.value === requestConfig.parameters.text) fill("");
-    append(xhr.responseText);
-    toEnd();
+    if (!isMatch(elt, "[data-append]") || xhr.status >= 400) return;
+    // Text that was typed while the message was being sent stays in the box.
+    if (elt === form && box.value === requestConfig.parameters.text) fillBox("");
+    appendMessages(xhr.responseText);
+    scrollToEnd();
   });
-  htmx.on("command", ({ detail }) => commanded[detail.name]());
-  $("#halt").addEventListener("click", () => { stop(); text.focus(); });
-  for (const starter of $$("[data-starter]")) starter.addEventListener("click", () => fill(starter.dataset.starter));
+  htmx.on("command", ({ detail }) => runCommand(detail.name));
+  findRequired("#stop").addEventListener("click", () => { stopReply(); box.focus(); });
+  for (const starter of findAll("[data-starter]")) starter.addEventListener("click", () => fillBox(starter.dataset.starter ?? ""));
 }

@@ -1,45 +1,86 @@
-// Small helpers around the page and htmx.
-import { word } from "./words.js";
+// @ts-check
+// Typed queries on the page, the page's data attributes, and its translated texts.
 
-export const $ = (selector, root = document) => root.querySelector(selector);
-export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+/** @type {Find} Return the first match that is an instance of `type` (HTMLElement unless given), or null. */
+export const find = (selector, root = document, type) => asInstance(root.querySelector(selector), type);
 
-const data = document.body.dataset;
-export const urls = { socket: data.socket, memory: data.memory, home: data.new };
-export const conversation = data.conversation || null;
+/** @type {FindRequired} Return the first match; throw an error where the page lacks the element. */
+export const findRequired = (selector, root, type) => {
+  const found = find(selector, root, type);
+  if (!found) throw new Error(`The page has no ${selector}`);
+  return found;
+};
 
-// Elements of a fragment, in order; the server has sanitised it.
-export function parse(html) {
+/** @type {FindAll} Return all matches that are instances of `type`, in document order. */
+export const findAll = (selector, root = document, type) =>
+  [...root.querySelectorAll(selector)].flatMap((found) => asInstance(found, type) ?? []);
+
+/** @type {FindClosest} Return the nearest match at or above a node, such as an event's target; or null. */
+export const findClosest = (node, selector, type) =>
+  asInstance(node instanceof Element ? node.closest(selector) : null, type);
+
+/** @type {AsInstance} Return the element if it is an instance of `type`, else null. */
+function asInstance(element, type = /** @type {any} */ (HTMLElement)) {
+  return element instanceof type ? element : null;
+}
+
+/**
+ * @param {EventTarget | null} node
+ * @param {string} selector
+ * @returns {node is HTMLElement}
+ */
+export function isMatch(node, selector) {
+  return node instanceof HTMLElement && node.matches(selector);
+}
+
+/** @param {EventTarget | null} node */
+export function isTextField(node) {
+  const fields = "textarea, select, [contenteditable], input:not([type=checkbox], [type=button], [type=submit])";
+  return findClosest(node, fields) !== null;
+}
+
+/** @param {string} html from the server, which has sanitised it */
+export function parseElements(html) {
   const holder = document.createElement("template");
   holder.innerHTML = html;
-  return [...holder.content.children];
+  return [...holder.content.children].filter((child) => child instanceof HTMLElement);
 }
 
-// Status 0 while the line is down: whoever asks is asked again when it is back.
-export async function get(url) {
-  const response = await fetch(url, { headers: { "HX-Request": "true" }, credentials: "same-origin" }).catch(() => null);
-  if (!response) return { status: 0, ok: false, text: "" };
-  const login = response.headers.get("HX-Redirect");
-  if (login) location.assign(login);
-  return { status: response.status, ok: response.ok, text: response.ok ? await response.text() : "" };
+/** @param {string} selector of a <template> that contains one element */
+export function cloneTemplate(selector) {
+  const { content } = findRequired(selector, document, HTMLTemplateElement);
+  return /** @type {HTMLElement} */ (content.firstElementChild?.cloneNode(true));
 }
 
-// Each request needs a source of its own: htmx lets a second one of the same element wait and drops a third.
-export const post = (url, source) => htmx.ajax("POST", url, { source, swap: "none" });
+const { socket = "", memory = "", home = "", conversation = "" } = document.body.dataset;
+export const urls = { socket, memory, home };
+/** The id of the conversation that the page shows; null on other pages. */
+export const conversationId = conversation || null;
 
-export function announce(text) {
-  const region = $("#announce");
+/**
+ * Return one of the page's translated texts, see templates/_script_texts.html.
+ * @param {string} name
+ */
+export function getText(name) {
+  const texts = find("#texts", document, HTMLTemplateElement)?.content;
+  return texts?.querySelector(`[data-text="${name}"]`)?.textContent ?? "";
+}
+
+/**
+ * Cut a text to this many characters, the ellipsis included.
+ * @param {string} text
+ * @param {number} length
+ */
+export function shortenText(text, length) {
+  return text.length > length ? `${text.slice(0, length - 1).trimEnd()}…` : text;
+}
+
+/**
+ * Have screen readers speak a text. The region is emptied first, so that an equal text is spoken again.
+ * @param {string} text
+ */
+export function announceText(text) {
+  const region = findRequired("#announce");
   region.textContent = "";
   requestAnimationFrame(() => { region.textContent = text; });
 }
-
-// The sentence of a failed request; HTML pages of errors are not for toasts, and what the server
-// sends as an event is shown already.
-export function sentenceOf(xhr) {
-  if (xhr.getResponseHeader("HX-Trigger")?.includes('"toast"')) return "";
-  const type = xhr.getResponseHeader("Content-Type") ?? "";
-  return type.includes("html") && /<\w/.test(xhr.responseText) ? word("trouble") : xhr.responseText.trim() || word("trouble");
-}
-
-export const typing = (element) =>
-  Boolean(element?.closest("textarea, select, [contenteditable], input:not([type=checkbox], [type=button], [type=submit])"));

@@ -1,44 +1,77 @@
-// Starts the parts in order; each module is one concern.
-import { sentenceOf } from "./dom.js";
-import { toast } from "./toasts.js";
-import { word } from "./words.js";
-import * as composer from "./composer.js";
-import * as follow from "./follow.js";
-import * as highlight from "./highlight.js";
-import * as keys from "./keys.js";
-import * as leave from "./leave.js";
-import * as line from "./line.js";
-import * as menu from "./menu.js";
-import * as messages from "./messages.js";
-import * as panel from "./panel.js";
-import * as sheet from "./sheet.js";
-import * as socket from "./socket.js";
-import * as stream from "./stream.js";
+// @ts-check
+// Starts the modules, and passes events between the server, htmx and the page.
+import { startAutoscroll } from "./autoscroll.js";
+import { startComposer } from "./composer.js";
+import { startCopyButtons } from "./copy-buttons.js";
+import { getText } from "./dom.js";
+import { startInlineEdit } from "./inline-edit.js";
+import { startMemoryPanel } from "./memory-panel.js";
+import { startMemorySheet } from "./memory-sheet.js";
+import { startMenus } from "./menus.js";
+import { startMessages } from "./messages.js";
+import { startPageVisibility } from "./page-visibility.js";
+import { startRememberSelection } from "./remember-selection.js";
+import { startReplyStream } from "./reply-stream.js";
+import { getErrorText } from "./requests.js";
+import { startShortcuts } from "./shortcuts.js";
+import { addFrameListener, addOpenListener, startSocket } from "./socket.js";
+import { showToast, startToasts } from "./toasts.js";
 
-const tell = (name, detail) => document.body.dispatchEvent(new CustomEvent(name, { detail }));
+/** @type {WeakSet<XMLHttpRequest>} Requests whose HX-Trigger events htmx has dispatched. */
+const handled = new WeakSet();
 
-htmx.on("htmx:responseError", ({ detail: { xhr } }) => toast({ text: sentenceOf(xhr) }));
-// htmx tells HX-Trigger events to the element that asked; when that has left the page, nobody would hear them.
-htmx.on("htmx:beforeOnLoad", ({ detail: { xhr } }) => { xhr.heard = true; });
-htmx.on("htmx:afterRequest", ({ detail: { xhr } }) => {
-  const header = xhr.getResponseHeader("HX-Trigger");
-  if (!header?.startsWith("{") || xhr.heard) return;
-  for (const [name, detail] of Object.entries(JSON.parse(header))) tell(name, detail);
-});
-htmx.on("theme", ({ detail }) => { document.documentElement.dataset.theme = detail.value; });
-// What the page asks by itself is asked again when the line is back.
-htmx.on("htmx:sendError", ({ detail: { requestConfig } }) => requestConfig.triggeringEvent?.target !== document.body && toast({ text: word("unreachable") }));
+/**
+ * Dispatch an event that elements wait for with `hx-trigger="… from:body"`.
+ * @param {string} name
+ * @param {unknown} [detail]
+ */
+function notifyPage(name, detail) {
+  document.body.dispatchEvent(new CustomEvent(name, { detail }));
+}
 
-const look = () => document.visibilityState === "visible" && tell("memory-changed");
-document.addEventListener("visibilitychange", look);
-addEventListener("focus", look);
+function startRequestEvents() {
+  htmx.on("htmx:responseError", ({ detail: { xhr } }) => showToast({ text: getErrorText(xhr) }));
+  // htmx dispatches HX-Trigger events on the element that asked. Where that element has left the page, dispatch
+  // them on the body.
+  htmx.on("htmx:beforeOnLoad", ({ detail: { xhr } }) => { handled.add(xhr); });
+  htmx.on("htmx:afterRequest", ({ detail: { xhr } }) => {
+    const header = xhr.getResponseHeader("HX-Trigger");
+    if (!header?.startsWith("{") || handled.has(xhr)) return;
+    for (const [name, detail] of Object.entries(JSON.parse(header))) notifyPage(name, detail);
+  });
+  htmx.on("theme", ({ detail }) => { document.documentElement.dataset.theme = detail.value; });
+  // Requests that the page makes by itself are made again when the socket reconnects; no error is shown for them.
+  htmx.on("htmx:sendError", ({ detail: { requestConfig } }) => {
+    if (requestConfig.triggeringEvent?.target !== document.body) showToast({ text: getText("unreachable") });
+  });
+}
 
-for (const part of [messages, follow, composer, panel, line, menu, sheet, highlight, keys, leave, stream]) part.start();
-socket.on("frame", (frame) => {
-  if (frame.type === "model") tell("model-changed");
-  if (frame.type === "facts") tell("memory-changed");
-  if (["chat", "messages"].includes(frame.type)) tell("chat-changed");
-  if (["rooms", "messages"].includes(frame.type)) tell("rooms-changed");
-});
-socket.on("open", () => ["memory-changed", "rooms-changed"].forEach((name) => tell(name)));
-socket.connect();
+function startSocketEvents() {
+  addFrameListener(({ type }) => {
+    if (type === "model") notifyPage("model-changed");
+    if (type === "facts") notifyPage("memory-changed");
+    if (type === "chat" || type === "messages") notifyPage("chat-changed");
+    if (type === "conversations" || type === "messages") notifyPage("conversations-changed");
+  });
+  addOpenListener(() => {
+    notifyPage("memory-changed");
+    notifyPage("conversations-changed");
+  });
+}
+
+startToasts();
+startCopyButtons();
+startRequestEvents();
+startMessages();
+startAutoscroll();
+startComposer();
+startMemoryPanel();
+startInlineEdit();
+startMenus();
+startMemorySheet();
+startRememberSelection();
+startShortcuts();
+startPageVisibility();
+startReplyStream();
+startSocketEvents();
+startSocket();

@@ -1,97 +1,155 @@
-// Articles in the page: append what is new, replace what changed, never show one twice.
-import { $, $$, announce, get, parse } from "./dom.js";
-import { decorate } from "./copy.js";
-import { grown } from "./follow.js";
-import { morph } from "./morph.js";
-import { shorten, word } from "./words.js";
+// @ts-check
+// The conversation's messages: append new ones, replace changed ones, never show one twice.
+import { followNewText } from "./autoscroll.js";
+import { decorateCode } from "./copy-buttons.js";
+import { announceText, find, findAll, findClosest, findRequired, getText, isMatch, parseElements, shortenText } from "./dom.js";
+import { morphElement } from "./morph.js";
+import { fetchHtml } from "./requests.js";
 
-const list = $("#messages");
-const arrived = [];
-let answered = 0;
+const ANNOUNCED_CHARACTERS = 400, FULL_PERCENT = 80;
+const list = find("#messages");
+/** @type {((message: HTMLElement) => void)[]} */
+const listeners = [];
+/**
+ * Messages that are being fetched, by id. A fetch is outdated when the message may have changed after it began.
+ * @type {Map<string, {isOutdated: boolean, result?: Promise<HTMLElement | undefined>}>}
+ */
+const fetches = new Map();
 
-export const onArrival = (handler) => arrived.push(handler);
-const articles = () => $$("article", list ?? document);
-export const article = (id) => document.getElementById(`m-${id}`);
-export const streaming = () => articles().findLast(({ dataset }) => dataset.state === "streaming");
-
-function welcome(fresh) {
-  htmx.process(fresh);
-  decorate(fresh);
-  meter(fresh);
-  arrived.forEach((handler) => handler(fresh));
+/** @param {(message: HTMLElement) => void} handler gets each message that is added or replaced */
+export function addMessageListener(handler) {
+  listeners.push(handler);
 }
 
-export function append(html) {
-  for (const fresh of parse(html)) {
-    const { id, seq, after } = fresh.dataset;
-    // What is missing in between would not be noticed.
-    if ($("#later")) return location.assign(location.pathname);
-    if (article(id)) { refetch(id); continue; }
-    const place = ({ dataset }) => Number(dataset.seq);
-    // What stands between the two was replaced.
-    for (const other of articles()) if (place(other) > after && place(other) < seq) other.remove();
-    const before = articles().findLast((other) => place(other) < seq);
-    if (before) before.after(fresh);
-    else list.prepend(fresh);
-    welcome(fresh);
+const findMessages = () => findAll("article", list ?? document);
+
+/** @param {string} id */
+export function findMessage(id) {
+  return document.getElementById(`m-${id}`);
+}
+
+export function findStreamingReply() {
+  return findMessages().findLast(({ dataset }) => dataset.state === "streaming");
+}
+
+/** @param {HTMLElement} message */
+const getSeq = (message) => Number(message.dataset.seq);
+
+/** @param {HTMLElement} message */
+function setUpMessage(message) {
+  htmx.process(message);
+  decorateCode(message);
+  updateContextMeter(message);
+  for (const listener of listeners) listener(message);
+}
+
+/**
+ * Add messages at their places. A message that is shown already is fetched again instead.
+ * @param {string} html
+ */
+export function appendMessages(html) {
+  const messages = parseElements(html);
+  for (const message of messages) {
+    const { id = "", after } = message.dataset, seq = getSeq(message);
+    // The end of the conversation is not loaded: appending would leave a gap.
+    if (find("#later")) return location.assign(location.pathname);
+    if (findMessage(id)) { refetchMessage(id); continue; }
+    // Messages between this one and its predecessor belong to a branch that was replaced.
+    for (const other of findMessages()) if (getSeq(other) > Number(after) && getSeq(other) < seq) other.remove();
+    const previous = findMessages().findLast((other) => getSeq(other) < seq);
+    if (previous) previous.after(message);
+    else list?.prepend(message);
+    setUpMessage(message);
   }
-  grown();
+  if (messages.length) followNewText();
 }
 
-export async function refetch(id) {
-  const old = article(id), then = answered;
-  if (!old || $(".revise", old)) return;
-  const answer = await get(old.dataset.url);
-  // What was pressed meanwhile may have changed it since.
-  if (then !== answered) return refetch(id);
-  if (answer.status === 404) return old.remove();
-  const current = article(id);
-  if (!answer.ok || !current || $(".revise", current)) return;
-  const focused = current.contains(document.activeElement);
-  morph(current, answer.text, "outerHTML");
-  welcome(current);
-  if (focused && document.activeElement === document.body) $("#text").focus();
+/**
+ * Replace a message by the server's current version; a message that is being edited stays as it is.
+ * @param {string} id
+ * @returns {Promise<HTMLElement | undefined>} the replaced message
+ */
+export function refetchMessage(id) {
+  const running = fetches.get(id), fetching = running ?? { isOutdated: false };
+  if (running) running.isOutdated = true;
+  else {
+    fetches.set(id, fetching);
+    fetching.result = replaceMessage(id, fetching).finally(() => fetches.delete(id));
+  }
+  return fetching.result ?? Promise.resolve(undefined);
+}
+
+/**
+ * @param {string} id
+ * @param {{isOutdated: boolean}} fetching
+ * @returns {Promise<HTMLElement | undefined>}
+ */
+async function replaceMessage(id, fetching) {
+  const old = findMessage(id);
+  if (!old || find(".message-edit", old)) return;
+  fetching.isOutdated = false;
+  const answer = await fetchHtml(old.dataset.url ?? "");
+  if (fetching.isOutdated) return replaceMessage(id, fetching);
+  if (answer.status === 404) { old.remove(); return; }
+  const current = findMessage(id);
+  if (!answer.ok || !current || find(".message-edit", current)) return;
+  const hadFocus = current.contains(document.activeElement);
+  morphElement(current, answer.text, "outerHTML");
+  setUpMessage(current);
+  if (hadFocus && document.activeElement === document.body) findRequired("#text").focus();
   return current;
 }
 
-export async function finish(id) {
-  const fresh = await refetch(id);
-  if (!fresh || fresh.dataset.state === "streaming") return;
-  const say = fresh.dataset.state === "complete" ? "finished" : "stopped";
-  announce(`${word(say)} ${shorten($("[data-blocks]", fresh).textContent.replace(/\s+/g, " ").trim(), 400)}`);
+/** @param {string} id of a reply that has ended */
+export async function finishReply(id) {
+  const reply = await refetchMessage(id);
+  if (!reply || reply.dataset.state === "streaming") return;
+  const outcome = getText(reply.dataset.state === "complete" ? "finished" : "stopped");
+  const text = findRequired("[data-blocks]", reply).textContent ?? "";
+  announceText(`${outcome} ${shortenText(text.replace(/\s+/g, " ").trim(), ANNOUNCED_CHARACTERS)}`);
 }
 
-// What a memory was learned from has a reply that tells of it.
-export const tellOf = (asked) => refetch(article(asked)?.nextElementSibling?.dataset.id);
-
-// What was said and learned between the page and its socket, or while the line was down.
-export async function catchUp() {
-  if (!list || $("#later")) return;
-  const last = articles().findLast(({ dataset }) => dataset.role === "assistant" && dataset.state !== "streaming");
-  const answer = await get(list.dataset.after.replace(/\d+\/$/, `${articles().at(-1)?.dataset.seq ?? 0}/`));
-  append(answer.text);
-  if (last) refetch(last.dataset.id);
+// A reply lists the facts that were learned from the message before it.
+/** @param {string} id of that message */
+export function refetchReplyTo(id) {
+  const reply = findMessage(id)?.nextElementSibling;
+  if (reply instanceof HTMLElement && reply.dataset.id) refetchMessage(reply.dataset.id);
 }
 
-function meter({ dataset: { share }, nextElementSibling }) {
-  const element = $("#meter");
-  if (!element || share === undefined || nextElementSibling) return;
-  element.title = element.title.replace(element.getAttribute("aria-valuenow"), share);
-  element.setAttribute("aria-valuenow", share);
-  $("rect", element).setAttribute("width", share);
-  element.toggleAttribute("data-full", Number(share) >= 80);
+/** Fetch what was added while no socket was open, and the last reply again. */
+export async function fetchMissedMessages() {
+  if (!list || find("#later")) return;
+  const lastReply = findMessages().findLast(({ dataset }) => dataset.role === "assistant" && dataset.state !== "streaming");
+  const lastSeq = findMessages().at(-1)?.dataset.seq ?? 0;
+  const answer = await fetchHtml((list.dataset.after ?? "").replace(/\d+\/$/, `${lastSeq}/`));
+  appendMessages(answer.text);
+  if (lastReply?.dataset.id) refetchMessage(lastReply.dataset.id);
 }
 
-export function start() {
+/** @param {HTMLElement} message has the share of the context window in percent */
+function updateContextMeter({ dataset: { share }, nextElementSibling }) {
+  const meter = find("#meter");
+  if (!meter || share === undefined || nextElementSibling) return;
+  meter.title = meter.title.replace(meter.getAttribute("aria-valuenow") ?? "", share);
+  meter.setAttribute("aria-valuenow", share);
+  findRequired("rect", meter, SVGRectElement).setAttribute("width", share);
+  meter.toggleAttribute("data-full", Number(share) >= FULL_PERCENT);
+}
+
+export function startMessages() {
   if (!list) return;
-  decorate(list);
-  htmx.on("htmx:afterRequest", () => { answered += 1; });
+  decorateCode(list);
+  // A request of a message, such as the one that flags it, changes the message.
+  htmx.on("htmx:beforeOnLoad", ({ detail: { elt } }) => {
+    const fetching = fetches.get(findClosest(elt, "article[data-id]")?.dataset.id ?? "");
+    if (fetching) fetching.isOutdated = true;
+  });
   htmx.on("htmx:afterSettle", ({ detail: { elt, target } }) => {
-    const fresh = elt.closest?.("article[data-id]");
-    if (fresh?.parentElement !== list) return;
-    welcome(fresh);
-    const box = $(".revise textarea", fresh);
+    const message = elt.closest("article[data-id]");
+    if (!(message instanceof HTMLElement) || message.parentElement !== list) return;
+    setUpMessage(message);
+    const box = find(".message-edit textarea", message, HTMLTextAreaElement);
     if (box) box.setSelectionRange(box.value.length, box.value.length);
-    else if (target.matches("article") && document.activeElement === document.body) $(".extras a", fresh)?.focus();
+    else if (isMatch(target, "article") && document.activeElement === document.body) find(".message-actions a", message)?.focus();
   });
 }

@@ -1,31 +1,43 @@
-// Draws a part of the page anew: what has not changed stays, with its focus, its selection and its place.
-import { $ } from "./dom.js";
+// @ts-check
+// Replaces a part of the page and keeps what has not changed, with its focus, selection and scroll position.
+import { find, isMatch } from "./dom.js";
 
-// What is open or chosen stays too. A line that is being edited makes way for nothing but its own answer.
-const OPEN = ".pop, [name=fact]";
-const EDITED = ":is(.card, .room, #title):has(form[data-line]:not([data-left]))";
+// Open popovers and ticked boxes stay as they are. A form that is being edited is replaced only by a form.
+const KEPT = ".pop, [name=fact]";
+const EDITED = ":is(.card, .conversation-row, #title):has(form[data-inline-edit]:not([data-finished]))";
+// Classes that start an animation; they stay until it has ended.
+const ANIMATED = ".fresh, .saved, .found";
 
-// What a class has set in motion comes to its end.
-const MOVING = ".fresh, .saved, .found";
-const moves = (element) => element.matches(MOVING) && element.getAnimations({ subtree: true }).length > 0;
+/** @param {Node} node */
+function isAnimated(node) {
+  return isMatch(node, ANIMATED) && node.getAnimations({ subtree: true }).length > 0;
+}
 
-export function morph(target, content, morphStyle) {
+/**
+ * @param {HTMLElement} target
+ * @param {string | HTMLCollection} content
+ * @param {"outerHTML" | "innerHTML"} morphStyle
+ */
+export function morphElement(target, content, morphStyle) {
   return Idiomorph.morph(target, content, {
     morphStyle,
     callbacks: {
       beforeNodeMorphed(old, now) {
-        // Looked for among hundreds of brothers, each word of a long piece of code would take its time.
+        // Equal subtrees are skipped: matching each span of a long code block with its siblings is slow.
         if (old.isEqualNode(now)) return false;
-        return !old.matches?.(OPEN) && !(old.matches?.(EDITED) && !$("form[data-line]", now));
+        if (isMatch(old, KEPT)) return false;
+        return !isMatch(old, EDITED) || (now instanceof Element && find("form[data-inline-edit]", now) !== null);
       },
-      beforeNodeRemoved: (old) => !old.matches?.(".code-tools"),
-      beforeAttributeUpdated: (name, old) => name !== "class" || old === target || !moves(old),
+      beforeNodeRemoved: (old) => !isMatch(old, ".code-tools"),
+      beforeAttributeUpdated: (name, old) => name !== "class" || old === target || !isAnimated(old),
     },
   });
 }
 
-const STYLES = { morph: "outerHTML", refill: "innerHTML" };
 htmx.defineExtension("morph", {
   isInlineSwap: (style) => style === "morph",
-  handleSwap: (style, target, { children }) => style in STYLES && morph(target, children, STYLES[style]),
+  handleSwap(style, target, { children }) {
+    if (style === "morph") return morphElement(target, children, "outerHTML");
+    return style === "refill" && morphElement(target, children, "innerHTML");
+  },
 });

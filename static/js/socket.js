@@ -1,79 +1,117 @@
-// One socket a page: says hello, keeps itself alive, comes back with jittered backoff.
-import { $, conversation, urls } from "./dom.js";
+// @ts-check
+// The page's WebSocket: sends pings, and reconnects after a growing delay with a random part.
+import { conversationId, findRequired, urls } from "./dom.js";
 
-const PING = 20_000, SILENT = 45_000, SLOWEST = 15_000;
-let socket, tries = 0, heard = 0, timer, away;
-const waiting = { frame: [], open: [] };
+const PING_MS = 20_000, SILENT_MS = 45_000, LONGEST_DELAY_MS = 15_000, FIRST_DELAY_MS = 400;
+/** A first reconnection this fast is not shown. */
+const HIDDEN_MS = 900;
+/** The close code of a conversation that has been deleted. */
+const NOT_FOUND = 4404;
 
-export const on = (kind, handler) => waiting[kind].push(handler);
-export const send = (frame) => socket?.readyState === WebSocket.OPEN && socket.send(JSON.stringify(frame));
+/** @type {WebSocket | null} */
+let socket = null;
+/** Failed attempts since the last connection, and when the last frame arrived (wall clock, ms). */
+let attempts = 0, lastFrameAt = 0;
+/** @type {number | undefined} */
+let retryTimer;
+/** @type {number | undefined} */
+let noticeTimer;
+/** @type {((frame: Frame) => void)[]} */
+const frameListeners = [];
+/** @type {((isReconnected: boolean) => void)[]} */
+const openListeners = [];
 
-function address() {
+/** @param {(frame: Frame) => void} handler */
+export function addFrameListener(handler) {
+  frameListeners.push(handler);
+}
+
+/** @param {(isReconnected: boolean) => void} handler is called each time the socket has opened */
+export function addOpenListener(handler) {
+  openListeners.push(handler);
+}
+
+/**
+ * Send a frame if the socket is open; otherwise drop it.
+ * @param {Record<string, unknown>} frame
+ */
+export function sendFrame(frame) {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
+}
+
+function getAddress() {
   const url = new URL(urls.socket, location.href);
   url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
-  if (conversation) url.searchParams.set("conversation", conversation);
+  if (conversationId) url.searchParams.set("conversation", conversationId);
   return url;
 }
 
-export function connect() {
-  clearTimeout(timer);
+function connectSocket() {
+  clearTimeout(retryTimer);
   if (socket && socket.readyState <= WebSocket.OPEN) return;
-  const mine = new WebSocket(address());
-  socket = mine;
-  mine.onopen = () => {
-    const again = tries > 0;
-    tries = 0;
-    heard = Date.now();
-    show(false);
-    waiting.open.forEach((handler) => handler(again));
+  const opened = new WebSocket(getAddress());
+  socket = opened;
+  opened.onopen = () => {
+    const isReconnected = attempts > 0;
+    attempts = 0;
+    lastFrameAt = Date.now();
+    showConnection(true);
+    for (const listener of openListeners) listener(isReconnected);
   };
-  mine.onmessage = ({ data }) => {
-    heard = Date.now();
+  opened.onmessage = ({ data }) => {
+    lastFrameAt = Date.now();
     const frame = JSON.parse(data);
-    waiting.frame.forEach((handler) => handler(frame));
+    for (const listener of frameListeners) listener(frame);
   };
-  mine.onclose = ({ code }) => {
-    // The conversation has been deleted, here or elsewhere.
-    if (code === 4404) location.assign(urls.home);
-    else if (socket === mine) retry();
+  opened.onclose = ({ code }) => {
+    if (code === NOT_FOUND) location.assign(urls.home);
+    else if (socket === opened) retryLater();
   };
 }
 
-function retry() {
+function retryLater() {
   socket = null;
-  tries += 1;
-  show(true);
-  const longest = Math.min(SLOWEST, 400 * 2 ** tries);
-  timer = setTimeout(connect, longest / 2 + Math.random() * longest / 2);
+  attempts += 1;
+  showConnection(false);
+  const longest = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** attempts);
+  retryTimer = window.setTimeout(connectSocket, longest / 2 + (Math.random() * longest) / 2);
 }
 
-// A hiccup of a second is nobody's business.
-function show(gone) {
-  clearTimeout(away);
-  if (!gone) $("#away").hidden = true;
-  else away = setTimeout(() => { $("#away").hidden = false; }, tries > 1 ? 0 : 900);
+/** @param {WebSocket} closed does not cause a reconnection */
+function closeSocket(closed) {
+  closed.onclose = null;
+  closed.close();
 }
 
-function hurry() {
-  if (!socket && document.visibilityState === "visible") connect();
+/** @param {boolean} isConnected */
+function showConnection(isConnected) {
+  const notice = findRequired("#reconnecting");
+  clearTimeout(noticeTimer);
+  if (isConnected) notice.hidden = true;
+  else noticeTimer = window.setTimeout(() => { notice.hidden = false; }, attempts > 1 ? 0 : HIDDEN_MS);
 }
 
-setInterval(() => {
+function reconnectVisiblePage() {
+  if (!socket && document.visibilityState === "visible") connectSocket();
+}
+
+function pingOrReconnect() {
   if (socket?.readyState !== WebSocket.OPEN) return;
-  if (Date.now() - heard > SILENT) {
-    const dead = socket;
-    dead.onclose = null;
-    dead.close();
-    retry();
-  } else send({ type: "ping" });
-}, PING);
-addEventListener("online", hurry);
-document.addEventListener("visibilitychange", hurry);
-addEventListener("pageshow", (event) => { if (event.persisted) hurry(); });
-addEventListener("pagehide", () => {
-  clearTimeout(timer);
-  if (!socket) return;
-  socket.onclose = null;
-  socket.close();
-  socket = null;
-});
+  if (Date.now() - lastFrameAt > SILENT_MS) {
+    closeSocket(socket);
+    retryLater();
+  } else sendFrame({ type: "ping" });
+}
+
+export function startSocket() {
+  setInterval(pingOrReconnect, PING_MS);
+  addEventListener("online", reconnectVisiblePage);
+  document.addEventListener("visibilitychange", reconnectVisiblePage);
+  addEventListener("pageshow", (event) => { if (event.persisted) reconnectVisiblePage(); });
+  addEventListener("pagehide", () => {
+    clearTimeout(retryTimer);
+    if (socket) closeSocket(socket);
+    socket = null;
+  });
+  connectSocket();
+}

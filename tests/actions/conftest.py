@@ -1,4 +1,4 @@
-"""Conversations that were answered."""
+"""Fixture for conversations whose replies are complete."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from chat.models import Conversation
 
 @pytest.fixture
 def chat(talk):
-    """Returns a maker of a conversation of finished exchanges; each message of the user's is given."""
+    """Return a function that creates a conversation from user messages, each with a complete reply."""
 
-    def make(*said: str) -> Conversation:
+    def make(*texts: str) -> Conversation:
         conversation = None
-        for text in said:
+        for text in texts:
             asked, reply = talk(text, conversation)
-            topics.assign(asked, None, "")
+            topics.assign_topic(asked, None, "")
             finish_reply(reply, f"About {text}", "complete")
             conversation = asked.conversation
         return Conversation.objects.get(pk=conversation.pk)

@@ -1,4 +1,4 @@
-"""What was spent is written down once, by whichever thread; what waits for energy can be shown."""
+"""Spent energy is stored once, also with several threads; the status lists the jobs that wait for energy."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ NEVER_EMPTY = 180
 
 
 @pytest.fixture
-def level(clock):
-    """Returns a setter of the level at this moment."""
+def set_level(clock):
+    """Return a function that sets the stored energy level as of now."""
 
     def put(units: float) -> None:
         Energy.objects.update_or_create(pk=1, defaults={"level": units, "measured_at": timezone.now()})
@@ -29,50 +29,50 @@ def level(clock):
 
 @pytest.mark.django_db
 class TestSpending:
-    """One row holds the level as of a moment."""
+    """One row holds the energy level and the time when it was measured."""
 
-    def test_before_anything_was_spent_all_of_it_is_there(self, clock):
-        assert energy.level_now(clock(0)) == CAPACITY
-        assert energy.low_until(clock(0)) is None
+    def test_the_level_starts_at_full_capacity(self, clock):
+        assert energy.read_level(clock(0)) == CAPACITY
+        assert energy.find_low_until(clock(0)) is None
 
-    def test_what_is_spent_is_refilled_with_time(self, clock):
-        energy.spend(100, clock(0))
-        assert energy.level_now(clock(0)) == 80
-        assert energy.level_now(clock(1200)) == pytest.approx(140)
-        energy.spend(10, clock(0))
-        assert energy.level_now(clock(0)) == pytest.approx(130)
-        assert energy.level_now(clock(7 * 86400)) == CAPACITY
+    def test_spent_energy_refills_over_time(self, clock):
+        energy.spend_energy(100, clock(0))
+        assert energy.read_level(clock(0)) == 80
+        assert energy.read_level(clock(1200)) == pytest.approx(140)
+        energy.spend_energy(10, clock(0))
+        assert energy.read_level(clock(0)) == pytest.approx(130)
+        assert energy.read_level(clock(7 * 86400)) == CAPACITY
 
-    def test_a_clock_that_went_backwards_takes_nothing_and_stops_nothing(self, clock, level):
-        level(20)
+    def test_a_clock_set_back_neither_spends_nor_blocks_energy(self, clock, set_level):
+        set_level(20)
         now = clock(-365 * 86400)
-        until = energy.low_until(now)
+        until = energy.find_low_until(now)
         assert until == now + timedelta(seconds=(36 - 20) * 20 + 1)
         clock(321)
-        assert energy.low_until(timezone.now()) is None
+        assert energy.find_low_until(timezone.now()) is None
 
-    def test_what_the_meter_holds_counts_before_it_is_written_down(self, clock):
+    def test_unsaved_meter_readings_count_towards_the_level(self, clock):
         meter.background.add(30)
-        assert energy.level_now(clock(0)) == CAPACITY - 30
-        energy.settle()
-        energy.settle()
+        assert energy.read_level(clock(0)) == CAPACITY - 30
+        energy.save_meter()
+        energy.save_meter()
         assert Energy.objects.get().level == CAPACITY - 30
 
-    def test_what_the_database_did_not_take_is_spent_the_next_time(self, clock, monkeypatch):
-        def away(*args):
+    def test_a_failed_save_is_repeated_with_the_next_one(self, clock, monkeypatch):
+        def fail(*args):
             raise DatabaseError("locked")
 
         meter.background.add(30)
         with monkeypatch.context() as patched:
-            patched.setattr(energy, "spend", away)
-            energy.settle()
+            patched.setattr(energy, "spend_energy", fail)
+            energy.save_meter()
         assert not Energy.objects.exists()
-        energy.settle()
+        energy.save_meter()
         assert Energy.objects.get().level == CAPACITY - 30
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_several_threads_none_loses_what_another_spent():
+def test_concurrent_threads_all_spend_their_energy():
     now = timezone.now()
     barrier = threading.Barrier(4)
 
@@ -80,7 +80,7 @@ def test_of_several_threads_none_loses_what_another_spent():
         barrier.wait(5)
         try:
             for _ in range(5):
-                energy.spend(1, now)
+                energy.spend_energy(1, now)
         finally:
             connection.close()
 
@@ -94,17 +94,21 @@ def test_of_several_threads_none_loses_what_another_spent():
 
 @pytest.mark.django_db
 class TestStatus:
-    """What the page shows."""
+    """The energy status that the page shows."""
 
-    def test_while_there_is_enough_nothing_is_deferred(self, clock, level, django_assert_num_queries):
-        level(90)
+    def test_no_jobs_are_deferred_while_energy_is_sufficient(
+        self, clock, set_level, django_assert_num_queries
+    ):
+        set_level(90)
         jobs.enqueue("extract", {}, key="extract:1")
         with django_assert_num_queries(1):
-            status = energy.status(timezone.now())
-        assert status == energy.Status(50)
+            status = energy.read_status(timezone.now())
+        assert status == energy.EnergyStatus(50)
 
-    def test_while_it_is_low_it_says_what_waits_until_when(self, clock, level, django_assert_num_queries):
-        level(18)
+    def test_low_energy_status_lists_deferred_jobs_and_the_resume_time(
+        self, clock, set_level, django_assert_num_queries
+    ):
+        set_level(18)
         now = timezone.now()
         for n in range(3):
             jobs.enqueue("extract", {}, key=f"extract:{n}")
@@ -114,10 +118,10 @@ class TestStatus:
         Job.objects.create(kind="extract", failed_at=now)
         Job.objects.create(kind="extract", lease_until=now + timedelta(minutes=1))
         with django_assert_num_queries(2):
-            status = energy.status(now)
+            status = energy.read_status(now)
         assert (status.percent, status.low, status.waiting) == (10, True, 4)
         assert {(d.kind, d.count, d.words) for d in status.deferred} == {
             ("extract", 3, "reading messages"),
             ("title", 1, "finding titles"),
         }
-        assert status.until == energy.low_until(now) == now + timedelta(seconds=361)
+        assert status.until == energy.find_low_until(now) == now + timedelta(seconds=361)

@@ -1,4 +1,4 @@
-"""Durable work: asked for once, done once, tried again, never lost."""
+"""Durable jobs are deduplicated, run once, retried after failures and never lost."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import queue
 import threading
 import time
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -15,15 +16,15 @@ from chat.actions import jobs
 from chat.jobs import runner
 from chat.jobs.registry import HANDLERS, Postpone
 from chat.models import Job
-from tests.waiting import until
+from tests.waiting import wait_until
 
 
 @pytest.fixture
-def work(monkeypatch):
-    """Returns a setter of what a job of kind "test" does, and the list of payloads it was called with."""
-    calls: list[dict] = []
+def set_test_handler(monkeypatch):
+    """Return a function that sets the handler of jobs of kind "test" and returns the list of its payloads."""
+    calls: list[dict[str, Any]] = []
 
-    def does(action=lambda payload: None):
+    def set_handler(action=lambda payload: None):
         def handler(payload):
             calls.append(payload)
             action(payload)
@@ -31,65 +32,65 @@ def work(monkeypatch):
         monkeypatch.setitem(HANDLERS, "test", handler)
         return calls
 
-    return does
+    return set_handler
 
 
-def ask(key: str | None = "k", **how) -> None:
+def enqueue_test_job(key: str | None = "k", **how) -> None:
     jobs.enqueue("test", {"n": 1}, key=key, **how)
 
 
-def run() -> int:
+def run_test_jobs() -> int:
     return runner.run_due(["test"])
 
 
-def failing(payload):
+def fail(payload):
     raise RuntimeError("the disk is on fire")
 
 
 @pytest.mark.django_db
-class TestOneThread:
-    """All that needs no second runner."""
+class TestSingleRunner:
+    """Behaviour that one runner thread shows."""
 
-    def test_a_job_runs_and_its_row_goes(self, work):
-        calls = work()
-        ask()
-        assert run() == 1
+    def test_a_job_runs_and_its_row_is_deleted(self, set_test_handler):
+        calls = set_test_handler()
+        enqueue_test_job()
+        assert run_test_jobs() == 1
         assert calls == [{"n": 1}]
         assert not Job.objects.exists()
 
-    def test_two_requests_with_one_key_are_one_job(self, work):
-        calls = work()
-        ask()
-        ask()
-        assert run() == 1
+    def test_two_requests_with_one_key_are_one_job(self, set_test_handler):
+        calls = set_test_handler()
+        enqueue_test_job()
+        enqueue_test_job()
+        assert run_test_jobs() == 1
         assert len(calls) == 1
 
-    def test_requests_without_a_key_are_each_done(self, work):
-        calls = work()
-        ask(None)
-        ask(None)
-        assert run() == 2
+    def test_requests_without_a_key_are_separate_jobs(self, set_test_handler):
+        calls = set_test_handler()
+        enqueue_test_job(None)
+        enqueue_test_job(None)
+        assert run_test_jobs() == 2
         assert len(calls) == 2
 
-    def test_a_request_that_comes_while_the_job_runs_runs_it_once_more(self, work):
-        calls = work(lambda payload: ask() if len(calls) == 1 else None)
-        ask()
-        assert run() == 2
+    def test_a_request_during_a_run_runs_the_job_again(self, set_test_handler):
+        calls: list[Any] = set_test_handler(lambda payload: enqueue_test_job() if len(calls) == 1 else None)
+        enqueue_test_job()
+        assert run_test_jobs() == 2
         assert not Job.objects.exists()
 
-    def test_a_job_does_not_run_before_its_time(self, work, clock):
-        work()
-        ask(run_after=timezone.now() + timedelta(seconds=2))
-        assert run() == 0
+    def test_a_job_does_not_run_before_its_time(self, set_test_handler, clock):
+        set_test_handler()
+        enqueue_test_job(run_after=timezone.now() + timedelta(seconds=2))
+        assert run_test_jobs() == 0
         clock(3)
-        assert run() == 1
+        assert run_test_jobs() == 1
 
-    def test_a_failure_is_kept_and_tried_again_after_growing_pauses(self, work, clock):
-        work(failing)
-        ask()
+    def test_a_failure_is_stored_and_retried_with_growing_delays(self, set_test_handler, clock):
+        set_test_handler(fail)
+        enqueue_test_job()
         pauses = []
         for _ in range(3):
-            assert run() == 0
+            assert run_test_jobs() == 0
             job = Job.objects.get()
             pauses.append((job.run_after - timezone.now()).total_seconds())
             clock(pauses[-1])
@@ -97,81 +98,81 @@ class TestOneThread:
         assert job.last_error == "RuntimeError: the disk is on fire"
         assert job.lease_until is None
 
-    def test_after_five_failures_a_job_gives_up_and_stays_visible(self, work, clock):
-        calls = work(failing)
-        ask()
+    def test_after_five_failures_a_job_gives_up_and_stays_visible(self, set_test_handler, clock):
+        calls = set_test_handler(fail)
+        enqueue_test_job()
         for _ in range(9):
-            run()
+            run_test_jobs()
             clock(3600)
         assert len(calls) == 5
         assert Job.objects.get().failed_at is not None
 
-    def test_a_new_request_gives_a_job_that_gave_up_a_new_chance(self, work):
+    def test_a_new_request_restarts_a_job_that_gave_up(self, set_test_handler):
         Job.objects.create(kind="test", dedupe_key="k", failed_at=timezone.now(), attempts=5)
-        calls = work()
-        ask()
-        assert run() == 1
+        calls = set_test_handler()
+        enqueue_test_job()
+        assert run_test_jobs() == 1
         assert len(calls) == 1
 
-    def test_a_request_during_the_last_failing_run_is_not_lost_with_it(self, work):
+    def test_a_request_during_the_last_attempt_is_not_lost(self, set_test_handler):
         def last_try(payload):
-            ask()
+            enqueue_test_job()
             raise RuntimeError("once more")
 
-        work(last_try)
-        ask()
+        set_test_handler(last_try)
+        enqueue_test_job()
         Job.objects.update(attempts=jobs.MAX_ATTEMPTS - 1)
         runner.run_one(["test"])
         job = Job.objects.get()
         assert job.failed_at is None
         assert (job.attempts, job.lease_until) == (0, None)
 
-    def test_a_postponed_job_has_not_failed(self, work):
+    def test_a_postponed_job_has_not_failed(self, set_test_handler):
         until = timezone.now() + timedelta(minutes=1)
 
         def later(payload):
             raise Postpone(until)
 
-        work(later)
-        ask()
-        assert run() == 0
+        set_test_handler(later)
+        enqueue_test_job()
+        assert run_test_jobs() == 0
         job = Job.objects.get()
         assert (job.run_after, job.attempts, job.last_error, job.lease_until) == (until, 0, "", None)
 
-    def test_what_a_killed_process_held_is_free_again_at_the_next_start(self, work):
-        calls = work()
-        ask()
+    def test_leases_of_a_killed_process_are_released_at_start(self, set_test_handler):
+        calls = set_test_handler()
+        enqueue_test_job()
         assert jobs.claim(["test"], timezone.now()) is not None
-        assert run() == 0
+        assert run_test_jobs() == 0
         assert jobs.release_leases(timezone.now()) == 0
-        assert run() == 1
+        assert run_test_jobs() == 1
         assert len(calls) == 1
 
-    def test_a_lease_that_has_run_out_is_taken_over(self, work, clock):
-        work()
-        ask()
+    def test_a_job_with_an_expired_lease_is_claimed_again(self, set_test_handler, clock):
+        set_test_handler()
+        enqueue_test_job()
         jobs.claim(["test"], timezone.now())
         clock(jobs.LEASE.total_seconds() + 1)
-        assert run() == 1
+        assert run_test_jobs() == 1
 
-    def test_the_most_urgent_due_job_comes_first(self, work):
-        calls = work()
+    def test_the_most_urgent_due_job_comes_first(self, set_test_handler):
+        calls = set_test_handler()
         for priority in (5, 1, 9):
             Job.objects.create(kind="test", payload={"priority": priority}, priority=priority)
-        run()
+        run_test_jobs()
         assert [c["priority"] for c in calls] == [1, 5, 9]
 
-    def test_a_runner_takes_only_its_own_kinds(self, work):
-        work()
-        ask()
+    def test_a_runner_takes_only_its_own_kinds(self, set_test_handler):
+        set_test_handler()
+        enqueue_test_job()
         assert not runner.run_one(["something else"])
 
-    def test_each_kind_that_is_asked_for_has_a_handler(self):
+    def test_job_kinds_have_handlers(self):
         assert {"extract", "settle", "finish_deletion"} <= HANDLERS.keys()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_runners_one_gets_the_job():
+def test_each_job_is_claimed_by_one_thread():
     for i in range(10):
         jobs.enqueue("test", {"n": i}, key=f"k{i}")
     barrier, taken = threading.Barrier(4), []
@@ -193,10 +194,10 @@ def test_of_many_runners_one_gets_the_job():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_runners_own_threads_do_what_is_due_and_end_when_told(work):
+def test_runner_threads_run_due_jobs_and_end_on_stop(set_test_handler):
     done = threading.Event()
-    work(lambda payload: done.set())
-    ask()
+    set_test_handler(lambda payload: done.set())
+    enqueue_test_job()
     both = runner.JobRunner()
     both.start()
     try:
@@ -208,16 +209,16 @@ def test_the_runners_own_threads_do_what_is_due_and_end_when_told(work):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_work_asked_for_while_the_runner_rests_begins_at_once_and_later_work_in_its_time(work, monkeypatch):
+def test_an_idle_runner_starts_new_jobs_immediately_and_delayed_jobs_on_time(set_test_handler, monkeypatch):
     monkeypatch.setattr(runner, "POLL_SECONDS", 60.0)
     ran: queue.SimpleQueue[float] = queue.SimpleQueue()
-    work(lambda payload: ran.put(time.monotonic()))
+    set_test_handler(lambda payload: ran.put(time.monotonic()))
     both = runner.JobRunner()
     both.start()
     try:
         time.sleep(0.2)
         began = time.monotonic()
-        ask()
+        enqueue_test_job()
         assert ran.get(timeout=10) - began < 5
         began = time.monotonic()
         jobs.enqueue("test", {}, run_after=timezone.now() + timedelta(seconds=1))
@@ -227,7 +228,7 @@ def test_work_asked_for_while_the_runner_rests_begins_at_once_and_later_work_in_
 
 
 @pytest.mark.django_db
-def test_the_next_due_time_counts_leases_and_leaves_out_what_was_given_up():
+def test_the_next_due_time_includes_leases_and_excludes_failed_jobs():
     now = timezone.now()
     assert Job.objects.all().next_due() is None
     Job.objects.create(kind="test", run_after=now, failed_at=now)
@@ -241,16 +242,16 @@ def test_the_next_due_time_counts_leases_and_leaves_out_what_was_given_up():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_runners_one_does_each_job(work, monkeypatch):
+def test_two_runners_run_each_job_once(set_test_handler, monkeypatch):
     monkeypatch.setattr(runner, "POLL_SECONDS", 0.01)
-    calls = work(lambda payload: time.sleep(0.001))
+    calls = set_test_handler(lambda payload: time.sleep(0.001))
     for i in range(30):
         jobs.enqueue("test", {"n": i}, key=f"k{i}")
     two = [runner.JobRunner(), runner.JobRunner()]
     for each in two:
         each.start()
     try:
-        until(lambda: not Job.objects.exists())
+        wait_until(lambda: not Job.objects.exists())
     finally:
         for each in two:
             each.stop()

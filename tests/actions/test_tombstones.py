@@ -1,126 +1,126 @@
-"""What was forgotten is not learned again from what was said before, and is when it is said anew."""
+"""A deleted fact is not extracted again from older messages; newer messages can add it again."""
 
 from __future__ import annotations
 
 import pytest
 
-from chat.actions import deletions, looks, tombstones
+from chat.actions import deletions, extraction, tombstones
 from chat.actions.facts import add_fact, edit_fact
-from chat.memory.extract import Candidate, Extraction, Refusal
+from chat.memory.extract import Extraction, FactCandidate, RefusedFact
 from chat.models import ExtractionRun, Fact, Tombstone
 
 pytestmark = pytest.mark.django_db
 
-FORGOTTEN = "You asked to forget this after you wrote it."
+FORGOTTEN = "forgotten-since"
 
 
-def look(message, text: str = "User likes chess", refused=()) -> ExtractionRun | None:
-    candidate = Candidate(text, "likes", "preference", "", hedged=False, quote=text)
-    return looks.record_look(message, Extraction([candidate], list(refused)), [None], "", 0.1)
+def record_found(message, text: str = "User likes chess", refused=()) -> ExtractionRun | None:
+    candidate = FactCandidate(text, "likes", "preference", "", hedged=False, quote=text)
+    return extraction.record_extraction(message, Extraction([candidate], list(refused)), [None], "", 0.1)
 
 
 @pytest.fixture
-def forget_for_good(owner, clock):
-    def forget(*facts: Fact) -> None:
-        deletion = deletions.forget(owner, [fact.pk for fact in facts])
-        assert deletions.finish(deletion.pk, clock(5))
+def delete_permanently(owner, clock):
+    def delete_and_finish(*facts: Fact) -> None:
+        deletion = deletions.forget_facts(owner, [fact.pk for fact in facts])
+        assert deletions.finish_deletion(deletion.pk, clock(5))
 
-    return forget
+    return delete_and_finish
 
 
-def test_an_older_message_does_not_teach_it_again(clock, talk, make_fact, forget_for_good):
+def test_an_older_message_does_not_add_a_deleted_fact(clock, talk, make_fact, delete_permanently):
     asked, _ = talk("I like chess!")
     clock(1)
-    forget_for_good(make_fact("User likes chess"))
-    run = look(asked, "user likes CHESS.")
+    delete_permanently(make_fact("User likes chess"))
+    run = record_found(asked, "user likes CHESS.")
     assert not Fact.objects.exists()
     assert (run.stored, run.refused) == (0, [{"text": "", "reason": FORGOTTEN}])
 
 
-def test_a_newer_message_does(clock, talk, make_fact, forget_for_good):
-    forget_for_good(make_fact("User likes chess"))
+def test_a_newer_message_adds_a_deleted_fact_again(clock, talk, make_fact, delete_permanently):
+    delete_permanently(make_fact("User likes chess"))
     asked, _ = talk("I like chess.")
-    assert look(asked).stored == 1
+    assert record_found(asked).stored == 1
     assert Fact.objects.live().get().text == "User likes chess"
 
 
-def test_adding_it_by_hand_does_too(owner, make_fact, forget_for_good):
-    forget_for_good(make_fact("I like chess"))
+def test_the_user_can_add_a_deleted_fact_again(owner, make_fact, delete_permanently):
+    delete_permanently(make_fact("I like chess"))
     assert add_fact(owner, "I like chess").text == "I like chess"
 
 
-def test_every_wording_it_ever_had_is_barred(clock, talk, make_fact, forget_for_good):
+def test_every_earlier_text_of_a_deleted_fact_is_barred(clock, talk, make_fact, delete_permanently):
     asked, _ = talk("I like chess!")
     clock(1)
-    forget_for_good(edit_fact(make_fact("User likes chess"), "User likes go"))
+    delete_permanently(edit_fact(make_fact("User likes chess"), "User likes go"))
     assert Tombstone.objects.count() == 2
-    assert look(asked).stored == 0
+    assert record_found(asked).stored == 0
 
 
-def test_while_it_can_be_undone_an_older_message_does_not_teach_it_in_other_words_either(
-    clock, owner, talk, make_fact
-):
+def test_similar_texts_are_barred_while_the_deletion_can_be_undone(clock, owner, talk, make_fact):
     asked, _ = talk("Chess is what I like.")
     clock(1)
     edited = edit_fact(make_fact("User likes go", confidence=0.8), "User likes chess a lot")
-    deletion = deletions.forget(owner, [edited.pk])
-    run = look(asked, "User likes chess", [Refusal("user likes GO", "not sure")])
+    deletion = deletions.forget_facts(owner, [edited.pk])
+    run = record_found(asked, "User likes chess", [RefusedFact("user likes GO", "not sure")])
     assert run.stored == 0
     assert run.refused == [{"text": "", "reason": "not sure"}, {"text": "", "reason": FORGOTTEN}]
-    deletions.undo(deletion)
+    deletions.undo_deletion(deletion)
     back = Fact.objects.live().get()
     assert (back.text, back.mention_count) == ("User likes chess a lot", 1)
 
 
-def test_an_earlier_wording_of_what_can_be_undone_is_barred(clock, owner, talk, make_fact):
+def test_earlier_texts_are_barred_while_the_deletion_can_be_undone(clock, owner, talk, make_fact):
     asked, _ = talk("I like tea.")
     clock(1)
     edited = edit_fact(make_fact("User likes tea"), "User is building a boat")
-    deletions.forget(owner, [edited.pk])
-    assert look(asked, "User likes tea").stored == 0
+    deletions.forget_facts(owner, [edited.pk])
+    assert record_found(asked, "User likes tea").stored == 0
 
 
-def test_other_facts_of_an_older_message_are_learned(clock, talk, make_fact, forget_for_good):
+def test_other_facts_of_an_older_message_are_stored(clock, talk, make_fact, delete_permanently):
     asked, _ = talk("I like chess and tea.")
     clock(1)
-    forget_for_good(make_fact("User likes chess"))
-    assert look(asked, "User likes tea").stored == 1
+    delete_permanently(make_fact("User likes chess"))
+    assert record_found(asked, "User likes tea").stored == 1
 
 
 def test_an_undone_deletion_bars_nothing(clock, owner, talk, make_fact):
     asked, _ = talk("I like chess.")
     clock(1)
-    deletions.undo(deletions.forget(owner, [make_fact("User likes chess").pk]))
-    assert look(asked).reinforced == 1
+    deletions.undo_deletion(deletions.forget_facts(owner, [make_fact("User likes chess").pk]))
+    assert record_found(asked).reinforced == 1
     assert not Tombstone.objects.exists()
 
 
-def test_it_holds_no_text_and_needs_the_secret_key(owner, make_fact, forget_for_good, settings):
-    forget_for_good(make_fact("User likes chess"))
-    stone = Tombstone.objects.get()
-    assert len(stone.digest) == 64
-    assert stone.digest == tombstones.digest_of(owner, "user likes chess!")
+def test_a_tombstone_stores_a_keyed_hash_and_no_text(owner, make_fact, delete_permanently, settings):
+    delete_permanently(make_fact("User likes chess"))
+    tombstone = Tombstone.objects.get()
+    assert len(tombstone.digest) == 64
+    assert tombstone.digest == tombstones.hash_fact_text(owner, "user likes chess!")
     settings.SECRET_KEY = "another"
-    assert stone.digest != tombstones.digest_of(owner, "User likes chess")
+    assert tombstone.digest != tombstones.hash_fact_text(owner, "User likes chess")
 
 
-def test_two_people_who_forget_the_same_have_different_stones(owner, other):
-    assert tombstones.digest_of(owner, "User likes chess") != tombstones.digest_of(other, "User likes chess")
+def test_two_owners_get_different_digests_for_one_text(owner, other):
+    assert tombstones.hash_fact_text(owner, "User likes chess") != tombstones.hash_fact_text(
+        other, "User likes chess"
+    )
 
 
-def test_the_later_press_counts(clock, owner, talk, make_fact, forget_for_good):
-    forget_for_good(make_fact("User likes chess"))
+def test_a_second_deletion_moves_the_tombstones_time(clock, owner, talk, make_fact, delete_permanently):
+    delete_permanently(make_fact("User likes chess"))
     asked, _ = talk("I like chess.")
     clock(1)
-    forget_for_good(make_fact("User likes chess"))
+    delete_permanently(make_fact("User likes chess"))
     assert Tombstone.objects.count() == 1
-    assert look(asked).stored == 0
+    assert record_found(asked).stored == 0
 
 
-def test_another_persons_tombstones_bar_nothing(clock, owner, other, talk):
+def test_another_owners_tombstones_bar_nothing(clock, owner, other, talk):
     asked, _ = talk("I like chess.")
     theirs = add_fact(other, "User likes chess")
     clock(1)
-    deletion = deletions.forget(other, [theirs.pk])
-    deletions.finish(deletion.pk, clock(5))
-    assert look(asked).stored == 1
+    deletion = deletions.forget_facts(other, [theirs.pk])
+    deletions.finish_deletion(deletion.pk, clock(5))
+    assert record_found(asked).stored == 1

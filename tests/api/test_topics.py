@@ -1,12 +1,12 @@
-"""The topic methods: what a program adds finds its topic, and what was packed away is still there to read."""
+"""The topic methods of the Python API: messages are assigned to topics, packed topics stay readable."""
 
 from __future__ import annotations
 
 import time
+from uuid import UUID
 
 import pytest
 
-from chat.actions import storage
 from chat.api import MemoryManager, Message
 from chat.models import Conversation, Topic, TopicArchive
 from chat.models import Message as Row
@@ -23,19 +23,9 @@ def manager(owner):
     return MemoryManager()
 
 
-def pack_what_was_left(session: str) -> None:
-    """Let no prompt replay what was said, and pack the topics that are not the active one."""
-    last = Row.objects.filter(conversation=session).count()
-    Conversation.objects.filter(pk=session).update(trimmed_through=last, extracted_through=last, kept=[1, 2])
-    for topic in Topic.objects.filter(conversation=session):
-        if leaving := storage.to_pack(topic):
-            storage.record_summary(topic, "They spoke of bread.", leaving[-1].seq)
-        storage.pack(topic)
-
-
 @pytest.fixture
 def packed(manager):
-    """A session with a long, packed topic; returns its id and all that was said."""
+    """A session with a long, packed and summarised topic; returns its id and all texts."""
     said = []
     for i in range(8):
         for add, text in (
@@ -46,18 +36,18 @@ def packed(manager):
             said.append(text)
     manager.add_user_message("user123", TAXES)
     session = manager.session_id("user123")
-    pack_what_was_left(session)
-    assert Row.objects.filter(archive__isnull=False).count() >= 10
+    Topic.objects.exclude(title=TAXES).update(summary="They spoke of bread.", summarised_through=9)
+    assert Row.objects.filter(archive__isnull=False).count() == 9
     return session, [*said, TAXES]
 
 
-def live(session: str) -> list[str]:
-    """Return what is not packed, in order."""
-    rows = Row.objects.filter(conversation=session, archive__isnull=True).order_by("seq")
+def unpacked_texts(session: str) -> list[str]:
+    """Return the texts that are not packed, in order."""
+    rows = Row.objects.filter(conversation=UUID(session), archive__isnull=True).order_by("seq")
     return list(rows.values_list("content", flat=True))
 
 
-def test_what_is_about_the_same_thing_joins_its_topic_and_the_answer_too(manager):
+def test_messages_about_the_same_subject_and_their_replies_share_a_topic(manager):
     first = manager.add_user_message("user123", BREAD)
     manager.add_assistant_message("user123", "About four hours.")
     again = manager.add_user_message("user123", MORE_BREAD)
@@ -67,13 +57,13 @@ def test_what_is_about_the_same_thing_joins_its_topic_and_the_answer_too(manager
     assert first["topic_title"] == BREAD
 
 
-def test_messages_saved_as_a_session_have_topics_as_well(manager):
+def test_messages_saved_with_save_message_have_topics(manager):
     session = manager.create_session()
     manager.save_message(session, Message(role="user", content=BREAD))
     assert manager.get_topic_stats(session)["topic_title"] == BREAD
 
 
-def test_importance_is_the_topics_from_then_on(manager):
+def test_the_importance_of_a_topic_is_kept(manager):
     assert manager.add_user_message("user123", BREAD)["importance_score"] == 1.0
     assert manager.add_user_message("user123", MORE_BREAD, importance=0.5)["importance_score"] == 0.5
     assert manager.add_user_message("user123", MORE_BREAD)["importance_score"] == 0.5
@@ -82,7 +72,7 @@ def test_importance_is_the_topics_from_then_on(manager):
     assert len(manager.get_full_topic_history("user123")) == 3
 
 
-def test_the_figures_have_the_seeds_names(manager):
+def test_topic_statistics_have_the_documented_keys(manager):
     manager.add_user_message("user123", BREAD)
     stats = manager.get_topic_stats("user123")
     assert stats.keys() == {
@@ -93,7 +83,7 @@ def test_the_figures_have_the_seeds_names(manager):
     assert (stats["memory_type"], stats["half_life_days"]) == ("short-term", 1.0)
 
 
-def test_the_context_is_the_current_topics_messages_in_order(manager):
+def test_the_context_is_the_messages_of_the_current_topic_in_order(manager):
     manager.add_user_message("user123", BREAD)
     manager.add_user_message("user123", TAXES)
     manager.add_assistant_message("user123", "The originals.")
@@ -103,14 +93,14 @@ def test_the_context_is_the_current_topics_messages_in_order(manager):
     ]
 
 
-def test_a_topics_summary_stands_before_its_messages(manager, packed):
+def test_the_summary_of_a_topic_comes_before_its_messages(manager, packed):
     session, _ = packed
     Topic.objects.filter(title=TAXES).update(summary="They spoke of taxes.")
     context = manager.get_topic_context(session)
     assert context[0] == {"role": "system", "content": "Topic summary: They spoke of taxes."}
 
 
-def test_the_history_holds_what_was_packed_in_time_order_and_unpacks_nothing(manager, packed):
+def test_the_history_includes_packed_messages_in_order_and_unpacks_nothing(manager, packed):
     session, said = packed
     history = manager.get_full_topic_history(session)
     assert [entry["content"] for entry in history] == said
@@ -118,11 +108,11 @@ def test_the_history_holds_what_was_packed_in_time_order_and_unpacks_nothing(man
     assert abs(history[-1]["timestamp"] - time.time()) < 60
     assert len({entry["topic_id"] for entry in history}) == 2
     unpacked = manager.get_full_topic_history(session, include_compressed=False)
-    assert [entry["content"] for entry in unpacked] == live(session) != said
+    assert [entry["content"] for entry in unpacked] == unpacked_texts(session) != said
     assert TopicArchive.objects.count() == 1
 
 
-def test_a_topic_that_is_spoken_of_again_is_unpacked(manager, packed):
+def test_a_topic_that_becomes_active_again_is_unpacked(manager, packed):
     session, said = packed
     stats = manager.add_user_message(session, f"{BREAD} (once more)")
     assert (stats["active_messages"], stats["compressed_messages"]) == (17, 0)
@@ -130,19 +120,19 @@ def test_a_topic_that_is_spoken_of_again_is_unpacked(manager, packed):
     assert [entry["content"] for entry in context[1:-1]] == said[:-1]
 
 
-def test_what_a_damaged_archive_held_is_left_out_and_logged(manager, packed, caplog):
+def test_messages_of_a_damaged_archive_are_left_out_and_logged(manager, packed, caplog):
     session, said = packed
     TopicArchive.objects.update(data=b"nothing")
-    assert [m.content for m in manager.load_session(session)] == live(session) != said
+    assert [m.content for m in manager.load_session(session)] == unpacked_texts(session) != said
     assert "an archive is damaged" in caplog.text
 
 
-def test_before_there_is_a_topic_everything_is_empty(manager):
+def test_without_a_topic_everything_is_empty(manager):
     assert manager.get_topic_stats("user123") == {}
     assert manager.get_topic_context("user123") == manager.get_full_topic_history("user123") == []
 
 
-def test_a_manager_that_is_not_enabled_has_no_topics(owner):
+def test_a_disabled_manager_has_no_topics(owner):
     manager = MemoryManager(enabled=False)
     assert manager.add_user_message("user123", BREAD) == manager.get_topic_stats("user123") == {}
     assert manager.add_assistant_message("user123", "Four hours.") == ""
@@ -150,7 +140,7 @@ def test_a_manager_that_is_not_enabled_has_no_topics(owner):
     assert not Conversation.objects.exists()
 
 
-def test_another_owner_has_topics_of_their_own(manager, other):
+def test_another_owner_has_their_own_topics(manager, other):
     manager.add_user_message("user123", BREAD)
     theirs = MemoryManager(owner=other)
     assert theirs.get_topic_stats(manager.session_id("user123")) == {}

@@ -1,9 +1,9 @@
-"""What apps remember, what it costs, how fast it is read: `python -m tests.benchmarks.app_memories`.
+"""Quality, cost and read time of app memories: `python -m tests.benchmarks.app_memories`.
 
-The default model in this process writes the memory of labelled conversations
-(`tests/memory/data/app_memories.jsonl`: each group of `expect` is met by one of its words, no word of
-`forbid` may stand in it) and chooses what makes way for an eleventh. Prints each answer and a table, and
-exits with 1 when a bar is missed.
+The default model, loaded in this process, writes memories of labelled conversations
+(`tests/memory/data/app_memories.jsonl`: a memory needs one word of each group of `expect` and no word of
+`forbid`), and chooses which memory an eleventh one replaces. Prints each answer and a table, and exits with 1
+when a bar is missed.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from django.core.management import call_command  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from chat.actions.owners import local_owner  # noqa: E402
-from chat.context import rooms  # noqa: E402
+from chat.context import memory as app_memories_module  # noqa: E402
+from chat.errors import ProviderError  # noqa: E402
 from chat.llm import weights  # noqa: E402
 from chat.llm.llama import LlamaProvider, default_threads  # noqa: E402
-from chat.llm.types import ProviderError  # noqa: E402
-from chat.memory import app_choice, app_memories  # noqa: E402
+from chat.memory import app_memories, app_memory_eviction  # noqa: E402
 from chat.models import App, AppMemory, Conversation, Message  # noqa: E402
-from tests.benchmarks.live import Row, printed  # noqa: E402
+from tests.benchmarks.running_server import Row, print_table  # noqa: E402
 
 CASES = Path(__file__).resolve().parents[1] / "memory" / "data" / "app_memories.jsonl"
 APPS, EACH, READS = 100, 10, 300
@@ -61,22 +61,26 @@ def main() -> int:
     provider.engine.start()
     provider.engine.ready.wait(300)
     try:
-        told = list(writing(provider))
-        rows = [*told[-1], *choosing(provider, [text for text in told[0] if text]), *reading()]
+        results = list(measure_writing(provider))
+        rows = [
+            *results[-1],
+            *measure_choosing(provider, [text for text in results[0] if text]),
+            *measure_reading(),
+        ]
     finally:
         provider.close()
-    return printed(rows)
+    return print_table(rows)
 
 
-def writing(provider: LlamaProvider) -> Iterator[list[Any]]:
-    """Yield what was written of each case, then the rows of the table."""
+def measure_writing(provider: LlamaProvider) -> Iterator[list[Any]]:
+    """Yield the list of written memories, then the rows of the table."""
     texts, seconds, met, wanted, forbidden = [], [], 0, 0, 0
     for line in CASES.read_text().splitlines():
         case = json.loads(line)
         messages = [Message(seq=n, **m) for n, m in enumerate(case["messages"], 1)]
         began = time.perf_counter()
         try:
-            written = app_memories.write(provider, messages, "")
+            written = app_memories.write_app_memory(provider, messages, "")
         except ProviderError as problem:
             written, problem_text = None, f"({problem})"
         else:
@@ -99,25 +103,25 @@ def writing(provider: LlamaProvider) -> Iterator[list[Any]]:
             "≤ 12 s",
             median <= 12,
         ),
-        Row("what was expected of them", f"{met} of {wanted} groups", "≥ 80 %", met >= 0.8 * wanted),
-        Row("what must not stand in them", f"{forbidden}", "0", forbidden == 0),
+        Row("expected groups found", f"{met} of {wanted} groups", "≥ 80 %", met >= 0.8 * wanted),
+        Row("forbidden words found", f"{forbidden}", "0", forbidden == 0),
     ]
 
 
-def choosing(provider: LlamaProvider, texts: list[str]) -> Iterator[Row]:
-    """Have the model make room among the memories just written, for three new ones."""
+def measure_choosing(provider: LlamaProvider, texts: list[str]) -> Iterator[Row]:
+    """Let the model choose among the memories just written which one each of three new ones replaces."""
     memories = [AppMemory(content=text, updated_at=timezone.now()) for text in texts[:10]]
     seconds, usable = [], 0
     for new, about in NEW:
         began = time.perf_counter()
         try:
-            choice = app_choice.choose(provider, memories, new)
+            choice = app_memory_eviction.choose_memory_to_replace(provider, memories, new)
         except ProviderError as problem:
             print(f"choice  {time.perf_counter() - began:4.1f} s  ({problem})  {new}")
             continue
         seconds.append(time.perf_counter() - began)
         usable += 1
-        print(f"choice  {seconds[-1]:4.1f} s  {about!r}: {choice.was} → {choice.text or 'goes'}")
+        print(f"choice  {seconds[-1]:4.1f} s  {about!r}: {choice.old_text} → {choice.text or 'goes'}")
     longest = max(seconds, default=0.0)
     yield Row(
         "a choice among eleven, longest",
@@ -127,8 +131,8 @@ def choosing(provider: LlamaProvider, texts: list[str]) -> Iterator[Row]:
     )
 
 
-def reading() -> Iterator[Row]:
-    """Read what stands in a prompt, in 100 apps with ten memories each."""
+def measure_reading() -> Iterator[Row]:
+    """Measure rendering the app memories of a prompt, with 100 apps of ten memories each."""
     owner = local_owner()
     apps = App.objects.bulk_create(App(owner=owner, slug=f"app-{n}", name=f"App {n}") for n in range(APPS))
     AppMemory.objects.bulk_create(
@@ -143,7 +147,9 @@ def reading() -> Iterator[Row]:
     for _ in range(READS):
         talk = random.choice(talks)
         began = time.perf_counter()
-        text = rooms.fitting(str(talk.app), rooms.remembered(talk), lambda piece: len(piece) // 4)
+        text = app_memories_module.render_fitting_app_memories(
+            str(talk.app), app_memories_module.list_app_memories(talk), lambda piece: len(piece) // 4
+        )
         taken.append(1000 * (time.perf_counter() - began))
         assert f"about {talk.app.name}." in text
     p95 = statistics.quantiles(taken, n=20)[-1]

@@ -1,9 +1,9 @@
-"""What a compaction adds to the turn that needs it: `python -m tests.benchmarks.compacting`.
+"""The delay that a compaction adds to its turn: `python -m tests.benchmarks.compacting`.
 
-The default model behind the real server with a window of 4,096 tokens, and a conversation that has passed
-70 % of it: while nobody writes it is summed up and its next prompt read. Then a message takes it past 80 %,
-and its first token is compared with bare llama.cpp that has read the same prompt up to that message. Prints a
-table and exits with 1 when the bar is missed.
+Runs the real server with the default model, a window of 4,096 tokens and a conversation over 70 % of it.
+While idle, the server summarises the conversation and prefills its next prompt. Then a message takes it over
+80 %, and the time to the first token is compared with bare llama.cpp that has decoded the same prompt up to
+that message. Prints a table and exits with 1 when the bar is missed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import statistics
 import sys
 import tempfile
+from uuid import UUID
 
 os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="memoryapp-benchmark-")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
@@ -23,52 +24,65 @@ django.setup()
 from chat.actions.owners import local_owner  # noqa: E402
 from chat.llm import weights  # noqa: E402
 from chat.models import Conversation, Fact, PromptReport  # noqa: E402
-from tests.benchmarks import talk  # noqa: E402
-from tests.benchmarks.bare import Bare  # noqa: E402
-from tests.benchmarks.live import Row, loaded, planted, printed, quiet, turns_of  # noqa: E402
-from tests.benchmarks.more_talk import MORE  # noqa: E402
-from tests.page_client import Page, serve  # noqa: E402
+from tests.benchmarks import sample_talk  # noqa: E402
+from tests.benchmarks.bare_llama_cpp import BareLlama  # noqa: E402
+from tests.benchmarks.more_sample_talk import MORE  # noqa: E402
+from tests.benchmarks.running_server import (  # noqa: E402
+    Row,
+    create_conversation,
+    open_page,
+    print_table,
+    read_prompt_turns,
+    wait_until_idle,
+)
+from tests.page_client import PageClient, start_server_process  # noqa: E402
 
 WINDOW = 4096
-CONVERSATIONS = 3
-LONGEST_WAIT = 1.0  # seconds
-# Takes the conversation from some 75 % of the window past its 80 %.
-LONG = f"{talk.LONG} Now to my question: what of all this has to stand on the page, and what can go?"
+CONVERSATION_COUNT = 3
+MAX_DELAY = 1.0  # seconds
+# Takes the conversation from about 75 % of the window to over 80 %.
+LONG = f"{sample_talk.LONG} Now to my question: what of all this has to stand on the page, and what can go?"
 
 
 def main() -> int:
-    """Compact some conversations and print the table; returns the exit code."""
-    process, base = serve({**os.environ, "WINDOW": str(WINDOW)}, "-m", "tests.benchmarks.server")
-    bare = Bare(weights.model_path())
+    """Compact some conversations, print the table, and return the exit code."""
+    process, base = start_server_process(
+        {**os.environ, "WINDOW": str(WINDOW)}, "-m", "tests.benchmarks.server"
+    )
+    bare = BareLlama(weights.model_path())
     try:
-        page = loaded(base)
+        page = open_page(base)
         owner = local_owner()
-        for text, category, kind in talk.FACTS:
+        for text, category, kind in sample_talk.FACTS:
             Fact.objects.create(owner=owner, text=text, category=category, kind=kind, confidence=0.75)
         waits = [
-            wait(page, bare, planted(owner, [*talk.TALK[n:], *talk.TALK[:n], *MORE[:11]]))
-            for n in range(CONVERSATIONS)
+            measure_delay(
+                page,
+                bare,
+                create_conversation(owner, [*sample_talk.TALK[n:], *sample_talk.TALK[:n], *MORE[:11]]),
+            )
+            for n in range(CONVERSATION_COUNT)
         ]
     finally:
         process.terminate()
         process.wait(20)
         bare.native.close()
     figures = f"{statistics.median(waits):+.2f} s, at most {max(waits):+.2f} s of {len(waits)}"
-    return printed([Row("wait that a compaction adds", figures, "≤ 1 s", max(waits) <= LONGEST_WAIT)])
+    return print_table([Row("wait that a compaction adds", figures, "≤ 1 s", max(waits) <= MAX_DELAY)])
 
 
-def wait(page: Page, bare: Bare, conversation: str) -> float:
-    """Return by how many seconds the compacted turn's first token is later than bare llama.cpp's."""
+def measure_delay(page: PageClient, bare: BareLlama, conversation: str) -> float:
+    """Return how many seconds later the compacted turn's first token is than bare llama.cpp's."""
     page.say("Where were we? Answer in one sentence.", conversation)
-    quiet()
+    wait_until_idle()
     if not Conversation.objects.get(pk=conversation).prepared:
         raise RuntimeError("nothing was prepared")
     reply = page.say(LONG, conversation, stop_after=0.6)
-    report = PromptReport.objects.get(reply_id=reply.id)
-    quiet()
+    report = PromptReport.objects.get(reply_id=UUID(reply.id))
+    wait_until_idle()
     if not report.stage:
         raise RuntimeError("nothing was compacted")
-    turns = turns_of(bare, reply.id)
+    turns = read_prompt_turns(bare, reply.id)
     tokens, before = bare.template.tokens(turns), bare.template.tokens(turns[:-1])
     known = next((n for n, (a, b) in enumerate(zip(tokens, before, strict=False)) if a != b), len(before))
     bare.read(tokens[:known])

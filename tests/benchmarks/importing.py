@@ -1,11 +1,11 @@
-"""How long an import holds the database: 10,000 memories of mem0, conversations that go on, and a long one.
+"""How long imports lock the database: 10,000 memories of mem0, continued conversations, and a long one.
 
-Run from the project's folder:
+Run in the project's folder:
 
     python -m tests.benchmarks.importing [--memories 10000] [--chats 500] [--long 20000]
 
-It prints the longest write transaction of each import in seconds, with the sum of all, and exits with 1 where
-one of them was longer than a second.
+Prints the longest write transaction and the total time of each import in seconds. Exits with 1 if a
+transaction takes longer than a second.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-# Nobody else waits longer than this for the database.
+# The longest time that another writer may wait for the database.
 MOST_SECONDS = 1.0
-# So many messages of each conversation are here already, and so many follow.
-_HERE, _FOLLOWING = 10, 10
+# The number of stored messages of each conversation, and of new ones in the file.
+_STORED, _NEW = 10, 10
 
 
 def main() -> int:
-    """Import both files into an empty database and print what others had to wait for."""
+    """Import all files, print their transaction times, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--chats", type=int, default=500)
@@ -61,7 +61,7 @@ def _measure(folder: Path, options: Any) -> int:
         path.write_text(json.dumps(document))
         with _transactions() as seconds:
             begin = time.perf_counter()
-            done = importing.carry_out(owner, path)
+            done = importing.import_file(owner, path)
             whole = time.perf_counter() - begin
         longest = max(longest, *seconds)
         print(
@@ -74,33 +74,33 @@ def _measure(folder: Path, options: Any) -> int:
 
 def _files(owner: Any, options: Any) -> Iterator[tuple[str, Any]]:
     yield "memories of mem0", {"results": [_memory(number) for number in range(options.memories)]}
-    document = _longer(owner, options.chats, _HERE + _FOLLOWING)
+    document = _make_continued_export(owner, options.chats, _STORED + _NEW)
     yield "conversations that go on", document
     yield "the same once more", document
-    yield "a long one that goes on", _longer(owner, 1, _HERE + options.long)
+    yield "a long one that goes on", _make_continued_export(owner, 1, _STORED + options.long)
 
 
-def _longer(owner: Any, chats: int, in_a_chat: int) -> dict[str, Any]:
-    """Return an export of conversations of which only the beginning is here any more."""
-    from chat.actions.export import export
+def _make_continued_export(owner: Any, chats: int, in_a_chat: int) -> dict[str, Any]:
+    """Return an export of conversations of which the database has only the first messages."""
+    from chat.actions.export import export_json
     from chat.models import Message
     from tests.porting.conftest import wipe
-    from tests.porting.worlds import build
+    from tests.porting.sample_data import create_sample_data
 
     wipe(owner)
-    build(owner, messages=chats * in_a_chat, in_a_chat=in_a_chat, facts=0)
-    document = json.loads(b"".join(export(owner)))
+    create_sample_data(owner, messages=chats * in_a_chat, in_a_chat=in_a_chat, facts=0)
+    document = json.loads(b"".join(export_json(owner)))
     document["facts"] = []
-    Message.objects.filter(seq__gt=_HERE).update(replaced_by=None)
-    Message.objects.filter(seq__gt=_HERE).delete()
+    Message.objects.filter(seq__gt=_STORED).update(replaced_by=None)
+    Message.objects.filter(seq__gt=_STORED).delete()
     return document
 
 
 def _memory(number: int) -> dict[str, Any]:
-    said = ("Works with {} at Company{}", "Likes {} from Maker{}", "Uses Tool{1} for {0}")[number % 3]
+    template = ("Works with {} at Company{}", "Likes {} from Maker{}", "Uses Tool{1} for {0}")[number % 3]
     return {
         "id": f"00000000-0000-4000-8000-{number:012d}",
-        "memory": said.format(f"Thing{number}", number),
+        "memory": template.format(f"Thing{number}", number),
         "hash": "",
         "user_id": "me",
         "created_at": f"2024-{number % 12 + 1:02d}-{number % 27 + 1:02d}T10:00:00+00:00",
@@ -109,7 +109,7 @@ def _memory(number: int) -> dict[str, Any]:
 
 @contextmanager
 def _transactions() -> Iterator[list[float]]:
-    """Note how long each outermost transaction lasts; each takes the lock of a writer at its beginning."""
+    """Record the seconds of each outermost transaction; each takes the write lock at its start."""
     from django.db import connection
     from django.db.transaction import Atomic
 
@@ -117,17 +117,17 @@ def _transactions() -> Iterator[list[float]]:
     began: list[float] = []
     enter, leave = Atomic.__enter__, Atomic.__exit__
 
-    def entered(self: Any) -> None:
+    def record_enter(self: Any) -> None:
         outermost = not connection.in_atomic_block
         enter(self)
         began.append(time.perf_counter() if outermost else 0.0)
 
-    def left(self: Any, *error: Any) -> None:
+    def record_exit(self: Any, *error: Any) -> None:
         leave(self, *error)
         if since := began.pop():
             seconds.append(time.perf_counter() - since)
 
-    with patch.object(Atomic, "__enter__", entered), patch.object(Atomic, "__exit__", left):
+    with patch.object(Atomic, "__enter__", record_enter), patch.object(Atomic, "__exit__", record_exit):
         yield seconds
 
 

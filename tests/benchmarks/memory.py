@@ -1,7 +1,7 @@
-"""How long memory takes in the way of a reply: `python -m tests.benchmarks.memory`.
+"""Time that memory adds before a reply starts: `python -m tests.benchmarks.memory`.
 
 Prints a table with the median and the 95th percentile of each measure, and exits with 1 when a bar is missed.
-Tokens are counted with a real tokenizer; embedding the message is apart.
+Tokens are counted with a real tokenizer; the time to embed the message is not included.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from django.contrib.auth import get_user_model  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
-from chat.actions.looks import record_look  # noqa: E402
+from chat.actions.extraction import record_extraction  # noqa: E402
 from chat.actions.owners import default_app, local_owner  # noqa: E402
-from chat.context.budget import memory_budget  # noqa: E402
-from chat.context.known import prototypes, weigh  # noqa: E402
-from chat.context.memory import Memory  # noqa: E402
-from chat.context.prompt import DEFAULT_PERSONA, build  # noqa: E402
+from chat.context.budget import MEMORY_MAX  # noqa: E402
+from chat.context.fact_snapshot import compute_relevance, load_prototypes  # noqa: E402
+from chat.context.memory import TurnMemory  # noqa: E402
+from chat.context.prompt import build_prompt  # noqa: E402
 from chat.llm.llama import LlamaProvider  # noqa: E402
 from chat.llm.registry import registry  # noqa: E402
 from chat.llm.types import Completion  # noqa: E402
-from chat.memory.asking import forget_texts  # noqa: E402
-from chat.memory.consolidate import decide  # noqa: E402
-from chat.memory.extract import Candidate, Extraction  # noqa: E402
-from chat.memory.judge import consider  # noqa: E402
-from chat.memory.relevance import sights  # noqa: E402
+from chat.memory.consolidate import decide_action  # noqa: E402
+from chat.memory.extract import Extraction, FactCandidate  # noqa: E402
+from chat.memory.judge import judge_candidate  # noqa: E402
+from chat.memory.query_intent import clear_text_caches  # noqa: E402
+from chat.memory.relevance import compute_vector_matches  # noqa: E402
 from chat.models import Conversation, Fact, Message  # noqa: E402
-from tests.benchmarks import talk  # noqa: E402
-from tests.benchmarks.counting import tokenizer  # noqa: E402
-from tests.benchmarks.timings import Row, printed  # noqa: E402
+from tests.benchmarks import sample_talk  # noqa: E402
+from tests.benchmarks.default_tokenizer import load_tokenizer  # noqa: E402
+from tests.benchmarks.timings import Row, print_table  # noqa: E402
 
 ONE_OWNERS_FACTS = 150
 OWNERS, FACTS_AN_OWNER = 1000, 100
@@ -75,8 +75,8 @@ QUESTIONS = (
 )
 
 
-class Ready:
-    """An embedder whose answer is there already: embedding the message is measured apart."""
+class FixedEmbedder:
+    """An embedder that returns one fixed vector at once, because embedding is measured separately."""
 
     name = "minilm-l6-int8"
 
@@ -84,102 +84,105 @@ class Ready:
         self.vector = vector
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the one vector for each text."""
+        """Return the fixed vector for each text."""
         return np.repeat(self.vector[None, :], len(texts), axis=0)
 
 
 def main() -> int:
     """Run every measurement and print the table; returns the exit code."""
     call_command("migrate", verbosity=0)
-    provider = tokenizer()
-    registry.use(provider, embedder=Ready(unit(0)))  # type: ignore[arg-type]
+    provider = load_tokenizer()
+    registry.use(provider, embedder=FixedEmbedder(make_unit_vector(0)))  # type: ignore[arg-type]
     try:
-        rows = [*among_one_owners(provider), *consolidating(), *among_all(provider)]
+        rows = [*measure_one_owner(provider), *measure_consolidation(), *measure_many_owners(provider)]
     finally:
         provider.close()
-    return printed(rows)
+    return print_table(rows)
 
 
-def among_one_owners(provider: LlamaProvider) -> Iterator[Row]:
-    """Measure a turn after 4,000 tokens whose owner has 150 facts: a fresh block, then the note."""
+def measure_one_owner(provider: LlamaProvider) -> Iterator[Row]:
+    """Measure a turn after 4,000 tokens of history with 150 facts: a new block and then the note."""
     owner = local_owner()
-    Fact.objects.bulk_create(facts_of(owner, ONE_OWNERS_FACTS, 1))
-    conversation, history = talked(owner, provider)
+    Fact.objects.bulk_create(make_facts(owner, ONE_OWNERS_FACTS, 1))
+    conversation, history = make_conversation(owner, provider)
     message = history[-1]
     earlier = history[:-1]
-    budget = memory_budget(provider.context_window, provider.count_text(DEFAULT_PERSONA))
-    memory = Memory.of(conversation, message, provider, budget)
-    known = memory.known
-    vectors = {f.id: unit(i).tobytes() for i, f in enumerate(known.facts)}
-    examples = prototypes(registry.embedder())  # type: ignore[arg-type]
+    memory = TurnMemory.load(conversation, message, provider)
+    known = memory.relevant
+    vectors = {f.id: make_unit_vector(i).tobytes() for i, f in enumerate(known.facts)}
+    examples = load_prototypes(registry.embedder())  # type: ignore[arg-type]
 
     def choose() -> None:
-        seen = sights(unit(0), vectors, examples)
-        known.relevance.update(weigh(known.facts, known.ask, seen, Ready.name))
-        memory.note(memory.fresh_block()[0], earlier)
+        seen = compute_vector_matches(make_unit_vector(0), vectors, examples)
+        known.relevance.update(compute_relevance(known.facts, known.ask, seen, FixedEmbedder.name))
+        memory.build_note(memory.build_block(MEMORY_MAX)[0], earlier, lambda: MEMORY_MAX)
 
     def whole() -> None:
-        fresh = Memory.of(conversation, message, provider, budget)
-        fresh.note(fresh.fresh_block()[0], earlier)
+        fresh = TurnMemory.load(conversation, message, provider)
+        fresh.build_note(fresh.build_block(MEMORY_MAX)[0], earlier, lambda: MEMORY_MAX)
 
-    yield Row(f"select and budget among {ONE_OWNERS_FACTS} facts", timed(choose, ROUNDS), 5)
-    yield Row("  the same, reading them from the database", timed(whole, ROUNDS), None)
+    yield Row(f"select and budget among {ONE_OWNERS_FACTS} facts", time_rounds(choose, ROUNDS), 5)
+    yield Row("  the same, reading them from the database", time_rounds(whole, ROUNDS), None)
     yield Row(
         f"  the whole prompt, {HISTORY_TOKENS:,} tokens of history read and counted",
-        timed(lambda: build(conversation, message, provider), ROUNDS // 5),
+        time_rounds(lambda: build_prompt(conversation, message, provider), ROUNDS // 5),
         None,
     )
 
 
-class Adds:
-    """A model that answers at once, so that what is measured is all but the model."""
+class AddingModel:
+    """A model that answers at once, so that the time of the model is not measured."""
 
     def complete(self, *args: Any, **options: Any) -> Completion:
-        """Return the answer that changes nothing."""
+        """Return the answer that adds the candidate and changes no other fact."""
         return Completion("ADD")
 
 
-def consolidating() -> Iterator[Row]:
-    """Measure what one candidate costs among the 150 facts of an owner, the model's answer apart."""
+def measure_consolidation() -> Iterator[Row]:
+    """Measure one candidate among the 150 facts of an owner, without the model's time."""
     owner = local_owner()
     live = list(Fact.objects.for_owner(owner).live())
     numbers = iter(range(10_000))
 
-    def candidate() -> Candidate:
+    def candidate() -> FactCandidate:
         text = f"User plays the trombone in band {next(numbers)} on Sundays"
-        return Candidate(text, "habit", "preference", "", False, f"I play it now: {text}")
+        return FactCandidate(text, "habit", "preference", "", False, f"I play it now: {text}")
 
     def consolidate() -> None:
         new = candidate()
-        consider(Adds(), new, unit(9999), live, Ready.name)  # type: ignore[arg-type]
-        decide(new, unit(9999), live, Ready.name)
+        judge_candidate(AddingModel(), new, make_unit_vector(9999), live, FixedEmbedder.name)  # type: ignore[arg-type]
+        decide_action(new, make_unit_vector(9999), live, FixedEmbedder.name)
 
-    def unread() -> None:
-        forget_texts()
+    def consolidate_uncached() -> None:
+        clear_text_caches()
         consolidate()
 
     def store() -> None:
         new = candidate()
-        _, message = first_turn(owner, new.quote)
-        record_look(message, Extraction([new]), [unit(next(numbers))], Ready.name, 0.0)
+        _, message = make_first_turn(owner, new.quote)
+        record_extraction(
+            message, Extraction([new]), [make_unit_vector(next(numbers))], FixedEmbedder.name, 0.0
+        )
 
-    yield Row(f"consolidate one candidate among {len(live)} facts", timed(consolidate, ROUNDS), 20)
-    yield Row("  the same, where no fact has been read before", timed(unread, ROUNDS // 5), 20)
-    yield Row("  storing it: one transaction with its events", timed(store, ROUNDS // 10), None)
+    yield Row(f"consolidate one candidate among {len(live)} facts", time_rounds(consolidate, ROUNDS), 20)
+    yield Row(
+        "  the same, where no fact has been read before", time_rounds(consolidate_uncached, ROUNDS // 5), 20
+    )
+    yield Row("  storing it: one transaction with its events", time_rounds(store, ROUNDS // 10), None)
 
 
-def among_all(provider: LlamaProvider) -> Iterator[Row]:
-    """Measure first turns of many owners: nothing is remembered of their facts, and the query is included."""
+def measure_many_owners(provider: LlamaProvider) -> Iterator[Row]:
+    """Measure first turns of many owners, whose facts are not cached; the database query is included."""
     users = get_user_model().objects.bulk_create(
         get_user_model()(username=f"owner {n}") for n in range(OWNERS)
     )
     for start in range(0, FACTS_AN_OWNER, 5):
-        # Interleaved, as they come in life: one owner's rows lie apart.
+        # Interleave the owners, so that one owner's rows are not adjacent, as in real use.
         Fact.objects.bulk_create(
             fact
             for n in range(5)
             for i, user in enumerate(users)
-            for fact in facts_of(user, 1, start + n + 1000 * i)
+            for fact in make_facts(user, 1, start + n + 1000 * i)
         )
     print(f"{Fact.objects.count():,} facts of {OWNERS:,} owners")
     plan = Fact.objects.for_owner(users[0]).live().explain()
@@ -187,22 +190,23 @@ def among_all(provider: LlamaProvider) -> Iterator[Row]:
     if "fact_shelf" not in plan:
         raise RuntimeError("the owner's facts are read without their index")
     rng = random.Random(1)
-    turns = iter([first_turn(user, rng.choice(QUESTIONS)) for user in rng.sample(users, ROUNDS + WARM_UP)])
-    budget = memory_budget(provider.context_window, provider.count_text(DEFAULT_PERSONA))
+    turns = iter(
+        [make_first_turn(user, rng.choice(QUESTIONS)) for user in rng.sample(users, ROUNDS + WARM_UP)]
+    )
 
     def choose() -> None:
-        memory = Memory.of(*next(turns), provider, budget)
-        memory.note(memory.fresh_block()[0], [])
+        memory = TurnMemory.load(*next(turns), provider)
+        memory.build_note(memory.build_block(MEMORY_MAX)[0], [], lambda: MEMORY_MAX)
 
     yield Row(
         f"select and budget among {OWNERS * FACTS_AN_OWNER:,} facts of {OWNERS:,} owners, query included",
-        timed(choose, ROUNDS),
+        time_rounds(choose, ROUNDS),
         10,
     )
 
 
-def timed(work: Callable[[], None], rounds: int) -> list[float]:
-    """Return the milliseconds of each round, after a few that do not count."""
+def time_rounds(work: Callable[[], None], rounds: int) -> list[float]:
+    """Return the milliseconds of each round, after a few rounds of warm-up."""
     for _ in range(WARM_UP):
         work()
     taken = []
@@ -213,8 +217,8 @@ def timed(work: Callable[[], None], rounds: int) -> list[float]:
     return taken
 
 
-def facts_of(owner: Any, count: int, seed: int) -> Iterator[Fact]:
-    """Return so many facts of all sorts, with vectors."""
+def make_facts(owner: Any, count: int, seed: int) -> Iterator[Fact]:
+    """Yield `count` unsaved facts of different kinds, with vectors of 384 float32 values."""
     rng = random.Random(seed)
     for n in range(count):
         category, kind, sentence = rng.choice(SENTENCES)
@@ -224,23 +228,23 @@ def facts_of(owner: Any, count: int, seed: int) -> Iterator[Fact]:
             category=category,
             kind=kind,
             confidence=rng.choice((0.6, 0.75, 0.9)),
-            embedding=unit(seed + n).tobytes(),
-            embedder=Ready.name,
+            embedding=make_unit_vector(seed + n).tobytes(),
+            embedder=FixedEmbedder.name,
         )
 
 
-def unit(seed: int) -> NDArray[np.float32]:
-    """Return a vector of unit length that depends on the seed alone."""
+def make_unit_vector(seed: int) -> NDArray[np.float32]:
+    """Return a float32 vector of length 1 and shape (384,) that depends only on the seed."""
     vector = np.random.default_rng(seed).normal(size=384).astype(np.float32)
     return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
 
-def talked(owner: Any, provider: LlamaProvider) -> tuple[Conversation, list[Message]]:
-    """Return a conversation of about 4,000 tokens, and its messages with a new question at the end."""
+def make_conversation(owner: Any, provider: LlamaProvider) -> tuple[Conversation, list[Message]]:
+    """Create a conversation of about 4,000 tokens; return it and its messages, the last a new question."""
     conversation = Conversation.objects.create(owner=owner, app=default_app(owner))
     contents: list[str] = []
     while sum(map(provider.count_text, contents)) < HISTORY_TOKENS:
-        contents += talk.TALK[len(contents) // 2 % len(talk.TALK)]
+        contents += sample_talk.TALK[len(contents) // 2 % len(sample_talk.TALK)]
     contents.append(QUESTIONS[0])
     messages = [
         Message(conversation=conversation, seq=i, role="assistant" if i % 2 == 0 else "user", content=text)
@@ -249,8 +253,8 @@ def talked(owner: Any, provider: LlamaProvider) -> tuple[Conversation, list[Mess
     return conversation, Message.objects.bulk_create(messages)
 
 
-def first_turn(owner: Any, question: str) -> tuple[Conversation, Message]:
-    """Return a new conversation and its first message."""
+def make_first_turn(owner: Any, question: str) -> tuple[Conversation, Message]:
+    """Create a conversation with one message and return both."""
     conversation = Conversation.objects.create(owner=owner, app=default_app(owner))
     return conversation, Message.objects.create(
         conversation=conversation, seq=1, role="user", content=question

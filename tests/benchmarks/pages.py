@@ -1,7 +1,7 @@
-"""How quick the page is where there is much in it: `python -m tests.benchmarks.pages`.
+"""Response and painting times of pages with much data: `python -m tests.benchmarks.pages`.
 
-A conversation of 1,000 messages and 150 facts, the real server in a process of its own with a model that only
-recites, and a real Chromium (CHROMIUM names another). Prints a table and exits with 1 when a bar is missed.
+Uses a conversation of 1,000 messages and 150 facts, the real server in its own process with a scripted model,
+and a real Chromium (CHROMIUM names another program). Prints a table and exits with 1 when a bar is missed.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from playwright.sync_api import sync_playwright  # noqa: E402
 
 from chat.actions.owners import local_owner  # noqa: E402
 from chat.models import Fact  # noqa: E402
-from tests.benchmarks.live import Row, planted, printed  # noqa: E402
-from tests.benchmarks.more_talk import MORE  # noqa: E402
-from tests.benchmarks.talk import TALK  # noqa: E402
-from tests.page_client import Page, serve  # noqa: E402
+from tests.benchmarks.more_sample_talk import MORE  # noqa: E402
+from tests.benchmarks.running_server import Row, create_conversation, print_table  # noqa: E402
+from tests.benchmarks.sample_talk import TALK  # noqa: E402
+from tests.page_client import PageClient, start_server_process  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 MESSAGES, FACTS, ROUNDS = 1000, 150, 15
 WORDS_A_SECOND = 40
-SHELVES = (("project", "goal"), ("preference", "likes"), ("identity", "event"))
+CATEGORIES = (("project", "goal"), ("preference", "likes"), ("identity", "event"))
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
-# From the press to the frame that shows a card.
+# Milliseconds from a key press to the frame that shows a fact card.
 OPENED = """() => new Promise((done) => addEventListener("keydown", (event) => {
   const look = () => requestAnimationFrame(() => {
     if (!document.querySelector("#sheet[open] .card")?.getClientRects().length) return look();
@@ -53,7 +53,7 @@ OPENED = """() => new Promise((done) => addEventListener("keydown", (event) => {
   });
   look();
 }, { once: true, capture: true }))"""
-# From each press of a letter to the frame after it.
+# Milliseconds from each typed letter to the next frame.
 TYPED = """() => {
   window.delays = [];
   addEventListener("keydown", (event) => requestAnimationFrame(() => {
@@ -70,16 +70,16 @@ SHIFTED = """() => {
 
 
 class Pace(threading.Semaphore):
-    """Lets one word after the other go."""
+    """A semaphore that lets a fixed number of words a second pass."""
 
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
-        """Wait as long as a word takes."""
+        """Wait for the time of one word."""
         time.sleep(1 / WORDS_A_SECOND)
         return True
 
 
 def serve_scripted(port: int) -> None:
-    """Serve the data folder of the environment with a model that recites at a steady pace."""
+    """Serve the environment's data folder with a scripted model that writes at a steady pace."""
     import uvicorn
 
     from chat.jobs.runner import JobRunner
@@ -103,35 +103,39 @@ def serve_scripted(port: int) -> None:
 
 
 def main() -> int:
-    """Plant the data, run every measurement and print the table; returns the exit code."""
+    """Create the data, run all measurements, print the table, and return the exit code."""
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
     owner = local_owner()
-    key = planted(owner, itertools.islice(itertools.cycle([*TALK, *MORE]), MESSAGES // 2))
+    key = create_conversation(owner, itertools.islice(itertools.cycle([*TALK, *MORE]), MESSAGES // 2))
     Fact.objects.bulk_create(
         Fact(
             owner=owner,
             text=f"User thinks that {text[:60]} ({n})",
-            category=shelf,
+            category=category,
             kind=kind,
             confidence=0.75,
         )
-        for n, (shelf, kind), (text, _) in zip(
-            range(FACTS), itertools.cycle(SHELVES), itertools.cycle([*TALK, *MORE]), strict=False
+        for n, (category, kind), (text, _) in zip(
+            range(FACTS), itertools.cycle(CATEGORIES), itertools.cycle([*TALK, *MORE]), strict=False
         )
     )
-    process, base = serve(dict(os.environ), "-m", "tests.benchmarks.pages", "serve")
+    process, base = start_server_process(dict(os.environ), "-m", "tests.benchmarks.pages", "serve")
     try:
-        rows = [*server_time(Page(base), key), *in_browser(base, f"/c/{key}/"), *sizes()]
+        rows = [
+            *measure_server_time(PageClient(base), key),
+            *measure_in_browser(base, f"/c/{key}/"),
+            *measure_sizes(),
+        ]
     finally:
         process.terminate()
         process.wait(20)
     print("load average:", *(f"{load:.1f}" for load in os.getloadavg()))
-    return printed(rows)
+    return print_table(rows)
 
 
-def server_time(page: Page, key: str) -> Iterator[Row]:
-    """Measure the chat's page and the panel, from asking to the last byte."""
+def measure_server_time(page: PageClient, key: str) -> Iterator[Row]:
+    """Measure the conversation page and the memory page, from the request to the last byte."""
     for what, path, bar in (
         ("server time of the chat's page", f"/c/{key}/", 400),
         ("  of the memory page", "/memory/", 400),
@@ -145,40 +149,40 @@ def server_time(page: Page, key: str) -> Iterator[Row]:
         yield _row(f"{what} ({size // 1000} kB)", took, bar)
 
 
-def in_browser(base: str, path: str) -> Iterator[Row]:
-    """Measure what only a browser can tell."""
+def measure_in_browser(base: str, path: str) -> Iterator[Row]:
+    """Measure painting times and layout shifts in a browser."""
     program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         tab = browser.new_context(base_url=base, viewport={"width": 1280, "height": 800}).new_page()
-        first = [_first_opening(tab, path) for _ in range(ROUNDS)]
+        first = [_measure_first_opening(tab, path) for _ in range(ROUNDS)]
         again = []
         for _ in range(ROUNDS):
             tab.keyboard.press("Escape")
             tab.wait_for_timeout(400)
-            again.append(_opening(tab))
+            again.append(_measure_opening(tab))
         yield _row("panel: press to painted cards, first time on a page", first, 100)
         yield _row("  opened again", again, 100)
         tab.keyboard.press("Escape")
-        yield from _while_streaming(tab)
+        yield from _measure_while_streaming(tab)
         browser.close()
 
 
-def _first_opening(tab: Tab, path: str) -> float:
+def _measure_first_opening(tab: Tab, path: str) -> float:
     tab.goto(path)
     tab.wait_for_load_state("networkidle")
-    tab.wait_for_timeout(500)  # nobody presses earlier
-    return _opening(tab)
+    tab.wait_for_timeout(500)  # let the page settle before the key press
+    return _measure_opening(tab)
 
 
-def _opening(tab: Tab) -> float:
+def _measure_opening(tab: Tab) -> float:
     tab.evaluate(f"() => {{ window.opened = ({OPENED})(); }}")
-    # What evaluate returns must not wait for the promise: the press comes after it.
+    # The key press follows, so evaluate must not wait for the promise.
     tab.keyboard.press("Control+Shift+M")
     return float(tab.evaluate("window.opened"))
 
 
-def _while_streaming(tab: Tab) -> Iterator[Row]:
+def _measure_while_streaming(tab: Tab) -> Iterator[Row]:
     box = tab.get_by_role("textbox", name="Message", exact=True)
     for typing in (False, True):
         box.fill("Tell me all of it.")
@@ -201,8 +205,8 @@ def _while_streaming(tab: Tab) -> Iterator[Row]:
         tab.locator("[data-state=streaming]").wait_for(state="detached")
 
 
-def sizes() -> Iterator[Row]:
-    """Count our own scripts and styles, before compression."""
+def measure_sizes() -> Iterator[Row]:
+    """Sum the sizes of the own scripts and of the own styles, without compression."""
     for kind in ("js", "css"):
         size = sum(path.stat().st_size for path in (ROOT / "static" / kind).glob(f"*.{kind}"))
         yield Row(f"own {kind}", f"{size:,} bytes", "< 40,000 bytes", size < 40_000)

@@ -1,7 +1,7 @@
-"""How quick a search is among 100,000 messages: `python -m tests.benchmarks.search [messages]`.
+"""Time of a search among 100,000 messages: `python -m tests.benchmarks.search [messages]`.
 
-Sentences of a real conversation, words as rare and as common as in real text, German and Chinese among them,
-and a second owner who says the same. Prints a table and exits with 1 when the bar is missed.
+The messages have English, German and Chinese sentences and made-up words with realistic frequencies; a second
+owner has similar messages. Prints a table and exits with 1 when the bar is missed.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from chat.actions import indexing, vectors  # noqa: E402
+from chat.actions import fact_bulk, indexing  # noqa: E402
 from chat.actions.owners import default_app, ensure_owner, local_owner  # noqa: E402
-from chat.jobs.indexing import sweep_index  # noqa: E402
+from chat.jobs.maintenance import sweep_index  # noqa: E402
 from chat.llm import weights  # noqa: E402
 from chat.llm.embedder import Embedder  # noqa: E402
 from chat.llm.registry import registry  # noqa: E402
 from chat.llm.scripted import ScriptedProvider  # noqa: E402
 from chat.models import Conversation, Fact, Message, Role, SearchEntry  # noqa: E402
-from chat.search.finding import find  # noqa: E402
-from tests.benchmarks.more_talk import MORE  # noqa: E402
-from tests.benchmarks.talk import TALK  # noqa: E402
-from tests.benchmarks.timings import Row, printed  # noqa: E402
+from chat.search.search import find  # noqa: E402
+from tests.benchmarks.more_sample_talk import MORE  # noqa: E402
+from tests.benchmarks.sample_talk import TALK  # noqa: E402
+from tests.benchmarks.timings import Row, print_table  # noqa: E402
 
 MESSAGES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-# What another owner of the same database has said.
-OTHERS = MESSAGES // 4
-A_CHAT, ROUNDS = 40, 15
+# The number of messages of another owner in the same database.
+OTHER_MESSAGES = MESSAGES // 4
+CONVERSATION_LENGTH, ROUNDS = 40, 15
 BAR = 50  # ms
 VOCABULARY = 20_000
 
@@ -60,8 +60,8 @@ CHINESE = (
     "这个数据库的索引太大了，我想知道怎么才能让搜索更快一些。",
     "明天去北京出差，需要预订火车票和酒店，预算是两千元。",
 )
-# What is asked, by what makes it hard.
-ASKED = {
+# Queries, grouped by what makes them hard.
+QUERIES = {
     "a very common word": ("the", "and", "you"),
     "common words": ("the slot", "members and bookings", "database table"),
     "a rare word": ("zanzibar", "quetzal", "xylophone"),
@@ -77,18 +77,18 @@ ASKED = {
 
 
 def sentences() -> list[str]:
-    """Return the sentences of the real conversation."""
+    """Return the sentences of the sample conversation."""
     said = (text for exchange in (*TALK, *MORE) for text in exchange)
     return [s for text in said for s in re.split(r"(?<=[.?!])\s+", text) if len(s) > 20]
 
 
-def texts(seed: int) -> Iterator[str]:
-    """Yield messages without end: some sentences each, made-up words among them, one in a thousand rare."""
+def generate_texts(seed: int) -> Iterator[str]:
+    """Yield message texts endlessly: sentences and made-up words; one in a thousand has a rare word."""
     chance = random.Random(seed)
     real = sentences()
     letters = "etaoinshrdlucmfwypvbgk"
     vocabulary = ["".join(chance.choices(letters, k=chance.randint(3, 9))) for _ in range(VOCABULARY)]
-    # Zipf's law: the word in place n is said 1/n as often as the first.
+    # Zipf's law: the word of rank n is 1/n as frequent as the first.
     weights = [1 / (n + 10) for n in range(VOCABULARY)]
     while True:
         kind = chance.random()
@@ -105,15 +105,15 @@ def texts(seed: int) -> Iterator[str]:
             yield " ".join(parts)
 
 
-def plant(owner: Any, count: int, seed: int) -> None:
-    """Give an owner so many messages in chats of forty, the newest now."""
-    said = texts(seed)
+def create_messages(owner: Any, count: int, seed: int) -> None:
+    """Create `count` messages of an owner in conversations of forty, the newest with the current time."""
+    said = generate_texts(seed)
     app = default_app(owner)
     moment = timezone.now() - timedelta(minutes=count)
-    for start in range(0, count, A_CHAT):
+    for start in range(0, count, CONVERSATION_LENGTH):
         chat = Conversation.objects.create(owner=owner, app=app, title=next(said)[:60], updated_at=moment)
         rows = []
-        for n in range(min(A_CHAT, count - start)):
+        for n in range(min(CONVERSATION_LENGTH, count - start)):
             moment += timedelta(minutes=1)
             role = Role.ASSISTANT if n % 2 else Role.USER
             rows.append(
@@ -122,8 +122,8 @@ def plant(owner: Any, count: int, seed: int) -> None:
         Message.objects.bulk_create(rows)
 
 
-def plant_facts(owner: Any, count: int = 150) -> None:
-    """Give an owner as many facts as there can be."""
+def create_facts(owner: Any, count: int = 150) -> None:
+    """Create the maximum number of facts for an owner."""
     said = sentences()
     Fact.objects.bulk_create(
         Fact(owner=owner, text=said[n % len(said)][:300], category="project", kind="goal", confidence=0.75)
@@ -131,38 +131,38 @@ def plant_facts(owner: Any, count: int = 150) -> None:
     )
 
 
-def with_meaning(owner: Any) -> bool:
-    """Embed the facts and use the embedder, as the server does; False where its weights are not here."""
+def use_embedder(owner: Any) -> bool:
+    """Embed the facts and register the embedder; return False if its weights are missing."""
     entry = weights.embedder()
     if not weights.is_present(entry):
         return False
     paths = {path.suffix: path for path in (weights.path_of(entry, file) for file in entry.files)}
     embedder = Embedder(paths[".onnx"], paths[".json"])
     facts = list(Fact.objects.for_owner(owner))
-    vectors.store(facts, list(embedder.embed([fact.text for fact in facts])), embedder.name)
+    fact_bulk.store_embeddings(facts, list(embedder.embed([fact.text for fact in facts])), embedder.name)
     registry.use(ScriptedProvider(), embedder=embedder)
     return True
 
 
-def filled() -> tuple[float, float]:
-    """Fill the index as the background does; returns the longest transaction and the whole, in seconds."""
+def fill_index() -> tuple[float, float]:
+    """Fill the index as the background job does; return the seconds of the longest transaction and of all."""
     held: list[float] = []
-    put = indexing._put_below
+    put = indexing._insert_below
 
-    def watched(entries: list[SearchEntry]) -> None:
+    def measure_insert(entries: list[SearchEntry]) -> None:
         start = time.perf_counter()
         put(entries)
         held.append(time.perf_counter() - start)
 
-    indexing._put_below = watched
+    indexing._insert_below = measure_insert
     began = time.perf_counter()
     sweep_index({})
-    indexing._put_below = put
+    indexing._insert_below = put
     return max(held), time.perf_counter() - began
 
 
-def timed(owner: Any, queries: tuple[str, ...]) -> tuple[list[float], list[float]]:
-    """Return how long each search took, and what of that on the processor, in ms."""
+def time_searches(owner: Any, queries: tuple[str, ...]) -> tuple[list[float], list[float]]:
+    """Return the wall time and the processor time of each search, in ms."""
     took, worked = [], []
     for _ in range(ROUNDS):
         for query in queries:
@@ -174,30 +174,32 @@ def timed(owner: Any, queries: tuple[str, ...]) -> tuple[list[float], list[float
 
 
 def main() -> int:
-    """Plant, measure and print; returns the exit code."""
+    """Create the data, measure, print the table, and return the exit code."""
     call_command("migrate", verbosity=0)
     owner, other = local_owner(), ensure_owner("somebody-else")
-    half = OTHERS // 2
-    # Another owner's messages lie before, among and after.
-    for user, count, seed in ((other, half, 1), (owner, MESSAGES, 2), (other, OTHERS - half, 3)):
-        plant(user, count, seed)
-    plant_facts(owner)
-    print("the embedder works too" if with_meaning(owner) else "the embedder's weights are not here")
-    before = size()
-    print(f"{MESSAGES:,} messages of the owner, {OTHERS:,} of another; the database has {before:.0f} MB")
-    longest, seconds = filled()
-    print(f"the index was filled in {seconds:.0f} s and has {size() - before:.0f} MB", end="; ")
+    half = OTHER_MESSAGES // 2
+    # The other owner's messages are created before and after the owner's.
+    for user, count, seed in ((other, half, 1), (owner, MESSAGES, 2), (other, OTHER_MESSAGES - half, 3)):
+        create_messages(user, count, seed)
+    create_facts(owner)
+    print("the embedder works too" if use_embedder(owner) else "the embedder's weights are not here")
+    before = database_size()
+    print(
+        f"{MESSAGES:,} messages of the owner, {OTHER_MESSAGES:,} of another; the database has {before:.0f} MB"
+    )
+    longest, seconds = fill_index()
+    print(f"the index was filled in {seconds:.0f} s and has {database_size() - before:.0f} MB", end="; ")
     print(f"its longest transaction took {longest * 1000:.0f} ms")
-    measured = {what: timed(owner, queries) for what, queries in ASKED.items()}
+    measured = {what: time_searches(owner, queries) for what, queries in QUERIES.items()}
     rows = [Row(what, took, BAR) for what, (took, _worked) in measured.items()]
     everything = Row("all of them", [ms for took, _worked in measured.values() for ms in took], BAR)
-    # On a busy machine the one waits for others, the other does not.
+    # On a busy machine the wall time includes waiting; the processor time does not.
     alone = Row("… on the processor", [ms for _took, worked in measured.values() for ms in worked], None)
-    return printed([*rows, everything, alone])
+    return print_table([*rows, everything, alone])
 
 
-def size() -> float:
-    """Return what the database file takes, in MB."""
+def database_size() -> float:
+    """Return the size of the database file in MB."""
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return Path(connection.settings_dict["NAME"]).stat().st_size / 1e6

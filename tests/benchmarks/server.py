@@ -1,4 +1,4 @@
-"""The real server in a process of its own, with a probe of its event loop at /lag/ (benchmarks only)."""
+"""Runs the real server for benchmarks, with a measurement of its event-loop lag at /lag/."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PROBE_SECONDS = 0.005
 
 
 class LagProbe:
-    """Wraps the application; measures how late the loop wakes a sleeper, in milliseconds.
+    """Wraps the application and measures how late the event loop wakes a sleeping task, in milliseconds.
 
-    A first request to /lag/ begins, the next one ends and answers: 200 wake-ups a second beside llama.cpp
-    would slow the other measurements.
+    The first request to /lag/ starts the measurement; the next one ends it and responds with the lags. The
+    measurement does not run all the time, because 200 wake-ups a second would slow other measurements.
     """
 
     def __init__(self, app: Any) -> None:
@@ -52,7 +52,7 @@ class LagProbe:
 
 
 def main(port: str) -> None:
-    """Migrate the data folder of the environment and serve it, as `manage.py serve` does."""
+    """Migrate the environment's data folder and serve it, as `manage.py serve` does."""
     django.setup()
     from django.core.management import call_command
 
@@ -61,8 +61,8 @@ def main(port: str) -> None:
     import memoryapp.asgi
     from chat.memory import energy
 
-    # What is measured would wait for an hour: a benchmark asks for a day's work in some minutes.
-    energy.LOW = float("-inf")
+    # Benchmarks request a day's jobs within minutes; with the energy limit these would wait for an hour.
+    energy.LOW_LEVEL = float("-inf")
     memoryapp.asgi.application = LagProbe(memoryapp.asgi.application)  # type: ignore[assignment]
     call_command("serve", port=int(port), no_browser=True)
 

@@ -1,18 +1,22 @@
-"""What topics and their archives cost: `python -m tests.benchmarks.topics`.
+"""Time and size of topics and their archives: `python -m tests.benchmarks.topics`.
 
-Fifty messages of a real conversation packed and restored, a message matched among forty topics, and what a
-message costs beside the model. Needs the embedder's weights; prints a table and exits with 1 when a bar is
-missed.
+Packs and restores fifty messages, embeds a message and compares it with forty topics, and measures the
+database time of a message in a conversation with twenty topics. Needs the embedder's weights. Prints a table
+and exits with 1 when a bar is missed.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+from unittest import mock
 
 os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="memoryapp-benchmark-")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
@@ -21,134 +25,167 @@ import django
 
 django.setup()
 
+import numpy as np  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 
-from chat.actions import messages, storage, topics  # noqa: E402
+from chat.actions import messages, topic_archive, topics  # noqa: E402
 from chat.actions.owners import default_app, local_owner  # noqa: E402
-from chat.generation.placing import embedded  # noqa: E402
+from chat.generation.reply_run import embed_message  # noqa: E402
 from chat.llm import weights  # noqa: E402
 from chat.llm.embedder import Embedder  # noqa: E402
 from chat.llm.registry import registry  # noqa: E402
 from chat.llm.scripted import ScriptedProvider  # noqa: E402
 from chat.models import Conversation, Message, MessageState, Topic  # noqa: E402
-from chat.topics.contents import with_contents  # noqa: E402
-from chat.topics.decay import MOST_TOPICS  # noqa: E402
-from chat.topics.match import Candidate, choose  # noqa: E402
-from chat.topics.pack import pack, unpack  # noqa: E402
-from tests.benchmarks.more_talk import MORE  # noqa: E402
-from tests.benchmarks.talk import TALK  # noqa: E402
-from tests.benchmarks.timings import Row, printed  # noqa: E402
+from chat.topics.contents import load_contents  # noqa: E402
+from chat.topics.match import TopicCandidate, choose_topic  # noqa: E402
+from chat.topics.pack import pack_contents, unpack_contents  # noqa: E402
+from chat.topics.rules import DEFAULT_RULES  # noqa: E402
+from tests.benchmarks.more_sample_talk import MORE  # noqa: E402
+from tests.benchmarks.sample_talk import TALK  # noqa: E402
+from tests.benchmarks.timings import Row, print_table  # noqa: E402
 
-SAID = [text for exchange in (*TALK, *MORE) for text in exchange]
+CONTENTS = [text for exchange in (*TALK, *MORE) for text in exchange]
 ROLES = ("assistant", "user")
 QUESTIONS = [asked for asked, _ in (*TALK, *MORE)]
 ROUNDS, WARM_UP = 300, 20
-SMALLER = 60  # percent
+MIN_REDUCTION = 60  # percent
 
 
 def main() -> int:
-    """Run every measurement and print the tables; returns the exit code."""
+    """Run all measurements, print the tables, and return the exit code."""
     call_command("migrate", verbosity=0)
     entry = weights.embedder()
     paths = {path.suffix: path for path in (weights.path_of(entry, file) for file in entry.files)}
     registry.use(ScriptedProvider(), embedder=Embedder(paths[".onnx"], paths[".json"]))
-    small = sizes()
-    rows = [*archiving(), *matching(), *adding()]
-    return printed(rows) or int(not small)
+    small = print_sizes()
+    rows = [*measure_archiving(), *measure_matching(), *measure_adding()]
+    return print_table(rows) or int(not small)
 
 
-def sizes() -> bool:
-    """Print how much smaller an archive is than the messages as the seed keeps them, and than bare text."""
+def print_sizes() -> bool:
+    """Print how much smaller an archive is than its messages as JSON and as plain text."""
     entries = [
         {"role": ROLES[n % 2], "content": text, "timestamp": 1_234_567_890.5 + 61.3 * n}
-        for n, text in enumerate(SAID, start=1)
+        for n, text in enumerate(CONTENTS, start=1)
     ]
-    stored = len(pack(dict(enumerate(SAID))).data)
-    as_json, bare = len(json.dumps(entries).encode()), sum(len(text.encode()) for text in SAID)
+    stored = len(pack_contents(dict(enumerate(CONTENTS))).data)
+    as_json, bare = len(json.dumps(entries).encode()), sum(len(text.encode()) for text in CONTENTS)
     share, of_bare = (100 * (1 - stored / whole) for whole in (as_json, bare))
-    verdict = "ok" if share >= SMALLER else "MISSED"
+    verdict = "ok" if share >= MIN_REDUCTION else "MISSED"
     print(
-        f"{len(SAID)} messages, no two alike: {as_json:,} bytes as JSON, {bare:,} as text, {stored:,} packed"
+        f"{len(CONTENTS)} different messages: {as_json:,} bytes as JSON, {bare:,} as text, {stored:,} packed"
     )
-    print(f"smaller than JSON by {share:.1f} %   (bar {SMALLER} %: {verdict}), than text by {of_bare:.1f} %")
-    return share >= SMALLER
+    print(
+        f"smaller than JSON by {share:.1f} % (bar {MIN_REDUCTION} %: {verdict}), than text by {of_bare:.1f} %"
+    )
+    return share >= MIN_REDUCTION
 
 
-def archiving() -> Iterator[Row]:
-    """Measure packing and restoring all fifty messages."""
-    contents = dict(enumerate(SAID, start=1))
-    stored = pack(contents)
-    if unpack(stored.data, stored.sha256) != contents:
+def measure_archiving() -> Iterator[Row]:
+    """Measure packing and restoring fifty messages."""
+    contents = dict(enumerate(CONTENTS, start=1))
+    stored = pack_contents(contents)
+    if unpack_contents(stored.data, stored.sha256) != contents:
         raise RuntimeError("what was packed did not come back")
-    topic, conversation = packable()
+    topic, conversation = create_inactive_topic()
     shown = Message.objects.filter(conversation=conversation).order_by("seq")
     before = [m.content for m in shown]
     put, back = [], []
     for _ in range(ROUNDS // 5):
-        put.append(once(lambda: storage.pack(topic)))
-        if [m.content for m in with_contents(shown.all())] != before:
+        put.append(time_once(lambda: topic_archive.pack_topic(topic)))
+        if [m.content for m in load_contents(shown.all())] != before:
             raise RuntimeError("a packed message reads differently")
-        back.append(once(lambda: storage.unpack(topic)))
-    storage.pack(topic)
-    reading = timed(lambda: with_contents(shown.all()), ROUNDS)
+        back.append(time_once(lambda: topic_archive.unpack_topic(topic)))
+    topic_archive.pack_topic(topic)
+    reading = time_rounds(lambda: load_contents(shown.all()), ROUNDS)
     yield Row(
-        "restore 50 messages: checksum and all", timed(lambda: unpack(stored.data, stored.sha256), ROUNDS), 5
+        "restore 50 messages: checksum and all",
+        time_rounds(lambda: unpack_contents(stored.data, stored.sha256), ROUNDS),
+        5,
     )
     yield Row("  read 50 packed messages from the database", reading, 5)
     yield Row("  put 46 contents back into their rows, one transaction", back, None)
     yield Row("  pack 46 contents, one transaction", put, None)
 
 
-def matching() -> Iterator[Row]:
-    """Measure finding the topic of a message among as many as there may be, its vector included."""
-    vectors = {text: embedded(text) for text in QUESTIONS}
+def measure_matching() -> Iterator[Row]:
+    """Measure embedding a message, and comparing it with the maximum number of topics."""
+    vectors = {text: embed_message(text) for text in QUESTIONS}
     known = [v for v, _ in vectors.values() if v is not None]
-    candidates = [Candidate(n, known[n % len(known)], frozenset()) for n in range(MOST_TOPICS)]
-    turn = iter(range(10**6))
+    candidates = [
+        TopicCandidate(n, known[n % len(known)], frozenset()) for n in range(DEFAULT_RULES.hard_max_topics)
+    ]
+    texts = itertools.cycle(QUESTIONS)
 
-    def match() -> None:
-        text = QUESTIONS[next(turn) % len(QUESTIONS)]
-        choose(text, *embedded(text), candidates, 0)
+    def compare() -> None:
+        text = next(texts)
+        choose_topic(text, *vectors[text], candidates, 0)
 
-    yield Row(f"match a message with {MOST_TOPICS} topics, embedding it included", timed(match, ROUNDS), 15)
+    yield Row("embed a message", time_rounds(lambda: embed_message(next(texts)), ROUNDS), 15)
+    yield Row(f"  compare it with {len(candidates)} topics", time_rounds(compare, ROUNDS), 1, of_median=True)
 
 
-def adding() -> Iterator[Row]:
-    """Measure what a message costs in the database, and its topic among thirty, without the model's work."""
+def measure_adding() -> Iterator[Row]:
+    """Measure the database time of a message and of its topic assignment, without the model's time.
+
+    A topic assignment is measured whole and as its two parts: matching (reading the topics and comparing the
+    message with them) and adding (the rest: counting the message in its topic, retiring, the transaction).
+    """
     owner = local_owner()
     conversation = Conversation.objects.create(owner=owner, app=default_app(owner))
-    given = [(text, *embedded(text)) for text in QUESTIONS]
-    kept: dict[str, list[float]] = {"send": [], "assign": [], "finish": []}
-    for n in range(ROUNDS + WARM_UP):
-        text, vector, name = given[n % len(given)]
+    given = [(text, *embed_message(text)) for text in QUESTIONS]
+    kept: dict[str, list[float]] = {"send": [], "match": [], "assign": [], "add": [], "finish": []}
+    original = topics.match_message
+
+    def match_timed(*arguments: Any) -> topics.TopicMatch:
         began = time.perf_counter()
-        asked, reply = messages.send_message(owner, f"{text} ({n})", conversation)
-        sent = time.perf_counter()
-        topics.assign(asked, vector, name)
-        placed = time.perf_counter()
-        messages.finish_reply(reply, "An answer.", MessageState.COMPLETE)
-        finished = time.perf_counter()
-        for key, seconds in (
-            ("send", sent - began),
-            ("assign", placed - sent),
-            ("finish", finished - placed),
-        ):
-            kept[key].append(seconds * 1000)
-        # Memory has read it.
-        Conversation.objects.update(extracted_through=reply.seq)
+        found = original(*arguments)
+        kept["match"].append((time.perf_counter() - began) * 1000)
+        return found
+
+    with mock.patch.object(topics, "match_message", match_timed):
+        for n in range(ROUNDS + WARM_UP):
+            text, vector, name = given[n % len(given)]
+            if n == len(given):
+                create_unrelated_topics(conversation, name)
+            began = time.perf_counter()
+            asked, reply = messages.send_message(owner, f"{text} ({n})", conversation)
+            kept["send"].append((time.perf_counter() - began) * 1000)
+            kept["assign"].append(time_once(partial(topics.assign_topic, asked, vector, name)))
+            kept["add"].append(kept["assign"][-1] - kept["match"][-1])
+            finish = partial(messages.finish_reply, reply, "An answer.", MessageState.COMPLETE)
+            kept["finish"].append(time_once(finish))
+            # Count the messages as extracted.
+            Conversation.objects.update(extracted_through=reply.seq)
     count = Topic.objects.filter(conversation=conversation, retired_at__isnull=True).count()
-    for key, what, bar in (
-        ("send", "add a message and its empty reply, one transaction", 5),
-        ("assign", f"  give it its topic among {count}, one transaction", 5),
-        ("finish", "  finish the reply, one transaction", 5),
+    for key, what, bar, of_median in (
+        ("send", "add a message and its empty reply, one transaction", 5, False),
+        ("match", f"  match it with {count} topics, beside the embedding", 2, True),
+        ("add", "  add it to its topic, beside the matching", 1, True),
+        ("assign", "  both, one transaction", 3, True),
+        ("finish", "  finish the reply, one transaction", 5, False),
     ):
-        yield Row(what, kept[key][WARM_UP:], bar)
+        yield Row(what, kept[key][len(given) + WARM_UP :], bar, of_median)
 
 
-def packable() -> tuple[Topic, Conversation]:
-    """Return a topic of fifty messages that was left, and its conversation."""
+def create_unrelated_topics(conversation: Conversation, embedder: str) -> None:
+    """Fill a conversation up to the number of topics above which topics retire; no message matches these."""
+    rng = np.random.default_rng(1)
+    missing = DEFAULT_RULES.max_topics - Topic.objects.filter(conversation=conversation).count()
+    for number in range(missing):
+        vector = rng.normal(size=384).astype(np.float32)
+        Topic.objects.create(
+            conversation=conversation,
+            title=f"A subject that nobody talks about, number {number}",
+            embedding=vector.tobytes(),
+            embedder=embedder,
+        )
+
+
+def create_inactive_topic() -> tuple[Topic, Conversation]:
+    """Create an inactive topic of fifty messages; return it and its conversation."""
     owner = local_owner()
-    last = len(SAID) + 1
+    last = len(CONTENTS) + 1
     conversation = Conversation.objects.create(
         owner=owner, app=default_app(owner), trimmed_through=last, extracted_through=last
     )
@@ -157,25 +194,25 @@ def packable() -> tuple[Topic, Conversation]:
         Message(
             conversation=conversation, seq=n, role=("assistant", "user")[n % 2], content=text, topic=topic
         )
-        for n, text in enumerate(SAID, start=1)
+        for n, text in enumerate(CONTENTS, start=1)
     ]
     Message.objects.bulk_create(rows)
     Message.objects.create(conversation=conversation, seq=last, role="user", content="And now?", topic=other)
     return topic, conversation
 
 
-def once(work: Callable[[], object]) -> float:
-    """Return the milliseconds that a piece of work takes."""
+def time_once(work: Callable[[], object]) -> float:
+    """Return the wall time of a call in milliseconds."""
     began = time.perf_counter()
     work()
     return (time.perf_counter() - began) * 1000
 
 
-def timed(work: Callable[[], object], rounds: int) -> list[float]:
-    """Return the milliseconds of each round, after a few that do not count."""
+def time_rounds(work: Callable[[], object], rounds: int) -> list[float]:
+    """Return the milliseconds of each round, after some rounds of warm-up."""
     for _ in range(WARM_UP):
         work()
-    return [once(work) for _ in range(rounds)]
+    return [time_once(work) for _ in range(rounds)]
 
 
 if __name__ == "__main__":

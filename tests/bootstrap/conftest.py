@@ -1,12 +1,12 @@
-"""Steps leave no stamp outside the test."""
+"""A stamps folder of its own for each test."""
 
 from pathlib import Path
 
 import pytest
 
-from memoryapp.bootstrap import stamps
+from memoryapp.bootstrap import environment
 
 
 @pytest.fixture(autouse=True)
-def _stamps_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(stamps, "FOLDER", tmp_path / "stamps")
+def _private_stamps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(environment, "STAMPS", tmp_path / "stamps")

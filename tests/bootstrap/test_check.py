@@ -1,63 +1,145 @@
-"""The test command runs the suite with what it needs."""
+"""The test command plans its runs, finds Chromium and retries browser tests."""
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from memoryapp.bootstrap import browser, check
+from memoryapp.bootstrap import check
+from memoryapp.bootstrap.environment import Interpreter
 from memoryapp.bootstrap.errors import BootstrapError
+from tests.conftest import ModelFilesTogether
 
 
-class TestTests:
+class TestPlan:
     @pytest.fixture
     def runs(self, tmp_path: Path) -> list[list[str]]:
-        """What a whole suite is run as."""
+        """The planned runs of the whole suite."""
         (tmp_path / "tests" / "e2e").mkdir(parents=True)
         (tmp_path / "tests" / "e2e" / "test_page.py").touch()
-        return check.plan([], tmp_path)
+        return check.plan_runs([], tmp_path)
 
-    def test_browser_tests_run_in_a_process_of_their_own(self, runs: list[list[str]]) -> None:
-        assert [run[0] for run in runs] == ["tests", "tests", "tests/e2e", "tests/e2e"]
-        assert all({"--ignore=tests/e2e", "--ignore=tests/benchmarks"} <= set(run) for run in runs[:2])
+    def test_browser_tests_run_in_processes_of_their_own(self, runs: list[list[str]]) -> None:
+        assert [run[0] for run in runs] == ["tests", "tests/e2e"]
+        assert {"--ignore=tests/e2e", "--ignore=tests/benchmarks"} <= set(runs[0])
 
-    def test_models_run_alone_and_everything_else_on_every_core(self, runs: list[list[str]]) -> None:
-        for beside, alone in (runs[:2], runs[2:]):
-            assert "not model" in beside
-            assert "--dist=loadfile" in beside
-            assert "model" in alone
-            assert not any("dist" in argument for argument in alone)
+    def test_all_tests_run_on_every_core_each_file_in_one_process(self, runs: list[list[str]]) -> None:
+        assert all({"--numprocesses=logical", "--dist=loadfile"} <= set(run) for run in runs)
 
-    def test_what_failed_in_the_browser_runs_once_more(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        ran: list[list[str]] = []
-
-        def fail_every_other_time(_: object, __: str, run: list[str]) -> int:
-            ran.append(run)
-            return len(ran) % 2
-
-        monkeypatch.setattr(check, "run_pytest", fail_every_other_time)
-        assert check.run_patiently(None, "", ["tests/e2e", "-m", "model"]) == 0  # type: ignore[arg-type]
-        assert ran == [["tests/e2e", "-m", "model"], ["tests/e2e", "--last-failed"]]
-        assert check.run_patiently(None, "", ["tests", "-m", "model"]) == 1  # type: ignore[arg-type]
-        assert len(ran) == 3
+    def test_the_tests_of_a_file_stay_together_and_so_do_all_files_with_a_model(
+        self, request: pytest.FixtureRequest
+    ) -> None:
+        scheduler = ModelFilesTogether(request.config)
+        names = ["tests/bootstrap/test_check.py::test_one", "tests/llm/test_llama.py::test_two[a@b]"]
+        assert [scheduler._split_scope(name) for name in names] == ["tests/bootstrap/test_check.py", "model"]
+        with_model = {
+            item.location[0] for item in request.session.items if item.get_closest_marker("model") is not None
+        }
+        assert with_model <= scheduler.model_files
 
     def test_given_arguments_are_one_run(self, tmp_path: Path) -> None:
-        assert check.plan(["-k", "undo"], tmp_path) == [["-k", "undo"]]
+        assert check.plan_runs(["-k", "undo"], tmp_path) == [["-k", "undo"]]
 
     @pytest.mark.parametrize(
         ("codes", "worst"), [([0, 0], 0), ([1, 0], 1), ([0, 2], 2), ([5, 0], 0), ([5, 5], 5), ([-9, 1], 9)]
     )
     def test_the_worst_exit_code_counts(self, codes: list[int], worst: int) -> None:
-        assert check.worst(codes) == worst
+        assert check.worst_exit_code(codes) == worst
 
-    def test_the_chromium_that_is_named_wins(self, tmp_path: Path) -> None:
+    def test_the_chromium_named_in_the_environment_is_used(self, tmp_path: Path) -> None:
         mine = tmp_path / "my-chromium"
         mine.touch(mode=0o755)
-        assert browser.find({"CHROMIUM": str(mine)}) == str(mine)
-        assert browser.find({"CHROMIUM": str(tmp_path / "missing")}) is None
+        assert check.find_chromium({"CHROMIUM": str(mine)}) == str(mine)
+        assert check.find_chromium({"CHROMIUM": str(tmp_path / "missing")}) is None
 
-    def test_without_chromium_and_rights_the_command_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(browser, "find", lambda env: None)
+    def test_without_chromium_and_root_the_variable_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(check, "find_chromium", lambda env: None)
         monkeypatch.setattr("os.geteuid", lambda: 1000)
         monkeypatch.delenv("CHROMIUM", raising=False)
         with pytest.raises(BootstrapError, match="CHROMIUM=<path>"):
-            browser.ensure(0)
+            check.ensure_chromium(0)
+
+
+FLAKY = """
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("name", {names!r})
+def test_page(name):
+    seen = Path(__file__).with_name(name)
+    if not seen.exists():
+        seen.touch()
+        pytest.fail("the browser was too slow")
+
+
+def test_broken():
+    assert {works}
+
+
+def test_sound():
+    ran = Path(__file__).with_name("ran")
+    ran.write_text(ran.read_text() + "x" if ran.exists() else "x")
+"""
+
+
+class TestRetries:
+    """A failed browser test is retried once and reported, at most two of them."""
+
+    @pytest.fixture
+    def suite(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, list[str]]]:
+        """Return a function that runs the suite of a temporary project: its exit code and its retries.
+
+        `flaky` of its browser tests fail the first time they run; `test_broken` fails unless it `works`.
+        """
+        (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]")
+        monkeypatch.setattr(check, "ROOT", tmp_path)
+        # The temporary project has no Django and needs no plugin.
+        monkeypatch.delenv("DJANGO_SETTINGS_MODULE", raising=False)
+        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        retried: dict[str, bool] = {}
+        interpreter = Interpreter(Path(sys.executable), "", "", tmp_path)
+
+        def run(flaky: int, *, works: bool = True, folder: str = "tests/e2e") -> tuple[int, list[str]]:
+            (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+            (tmp_path / folder / "ran").touch()
+            names = [f"page{n}-{len(retried)}" for n in range(flaky)]
+            tests = FLAKY.format(names=names or ["ran"], works=works)
+            (tmp_path / folder / "test_pages.py").write_text(tests)
+            code = check.run_with_retries(interpreter, "", [folder], retried)
+            return code, [name.partition("::")[2] for name in retried]
+
+        return run
+
+    def test_each_retry_is_printed_and_counted(self, suite, capfd, tmp_path):
+        assert suite(2) == (0, ["test_page[page0-0]", "test_page[page1-0]"])
+        printed = capfd.readouterr().out
+        for n in range(2):
+            assert f"Retrying the browser test tests/e2e/test_pages.py::test_page[page{n}-0]\n" in printed
+        # A test that passed is not run again.
+        assert (tmp_path / "tests" / "e2e" / "ran").read_text() == "x"
+
+    def test_a_test_that_fails_again_fails_the_run(self, suite):
+        assert suite(0, works=False) == (1, ["test_broken"])
+
+    def test_more_than_two_failures_fail_the_run_without_a_retry(self, suite, capfd):
+        assert suite(3) == (1, [])
+        printed = capfd.readouterr().out
+        assert "3 browser tests failed. A run retries 2 at most, so it fails." in printed
+
+    def test_the_limit_holds_for_all_runs_of_the_suite_together(self, suite):
+        assert suite(2)[0] == 0
+        code, retried = suite(1)
+        assert (code, len(retried)) == (1, 2)
+
+    def test_other_tests_are_not_retried(self, suite):
+        assert suite(1, folder="tests/actions") == (1, [])
+
+    def test_the_summary_counts_and_names_the_retries(self):
+        assert check.describe_retries({"a::test_one": True, "b::test_two": False}).splitlines() == [
+            "Browser tests retried: 2 (at most 2)",
+            "  passed: a::test_one",
+            "  failed again: b::test_two",
+        ]

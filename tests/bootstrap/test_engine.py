@@ -1,4 +1,4 @@
-"""The engine is built once for its flags, kept, and proved before it is trusted."""
+"""The engine is compiled once per set of flags, cached and reused."""
 
 import shutil
 import tarfile
@@ -6,30 +6,30 @@ from pathlib import Path
 
 import pytest
 
+from memoryapp.base.env import ROOT
 from memoryapp.bootstrap import engine, environment
 from memoryapp.bootstrap.errors import BootstrapError
 from memoryapp.bootstrap.lock import split_lock
-from memoryapp.env import ROOT
 
 
 class TestEngine:
-    def test_without_a_compiler_the_sentence_comes_before_any_download(
+    def test_without_a_compiler_it_fails_before_any_download(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("shutil.which", lambda name: None)
         monkeypatch.delenv("CC", raising=False)
         monkeypatch.delenv("CXX", raising=False)
-        monkeypatch.setattr(engine, "run", lambda *_, **__: pytest.fail("nothing may run"))
+        monkeypatch.setattr(engine, "run_logged", lambda *_, **__: pytest.fail("nothing may run"))
         with pytest.raises(BootstrapError, match="no C compiler"):
             engine.require_compiler()
 
-    def test_the_compiler_that_the_user_names_is_enough(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_compiler_named_in_the_environment_is_accepted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("shutil.which", lambda name: name if name in ("icx", "icpx") else None)
         monkeypatch.setenv("CC", "icx -O2")
         monkeypatch.setenv("CXX", "icpx")
         engine.require_compiler()
 
-    def test_a_finished_wheel_is_installed_and_not_compiled_again(
+    def test_a_cached_wheel_is_installed_and_not_compiled_again(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         commands: list[list[str]] = []
@@ -39,15 +39,15 @@ class TestEngine:
             return 0, ""
 
         monkeypatch.setattr(engine, "cache_dir", lambda: tmp_path)
-        monkeypatch.setattr(engine, "run", run)
+        monkeypatch.setattr(engine, "run_logged", run)
         monkeypatch.setattr(engine, "current_key", lambda *_: "key")
         wheel = tmp_path / "engine" / "key" / "llama_cpp_python-0.3.36-py3-none-linux_x86_64.whl"
         wheel.parent.mkdir(parents=True)
         wheel.touch()
         python = environment.Interpreter(Path("python"), "cp311", "linux-x86_64", tmp_path)
         lock = split_lock((ROOT / "requirements.txt").read_text())
-        assert engine.ensure(python, lock, 0) == "key"
-        assert engine.ensure(python, lock, 0) == "key"
+        assert engine.ensure_engine(python, lock, 0) == "key"
+        assert engine.ensure_engine(python, lock, 0) == "key"
         assert len(commands) == 1
         assert commands[0][-1] == str(wheel)
         assert "--no-index" in commands[0]
@@ -80,22 +80,22 @@ class TestEngine:
         def make(folder: Path, *_: object) -> None:
             folder.mkdir(parents=True)
 
-        monkeypatch.setattr(engine, "run", run)
-        monkeypatch.setattr(environment, "make", make)
+        monkeypatch.setattr(engine, "run_logged", run)
+        monkeypatch.setattr(environment, "make_venv", make)
         monkeypatch.setattr(environment, "install_into", lambda *_: None)
         monkeypatch.setattr(engine, "require_compiler", lambda: None)
         monkeypatch.setenv("CMAKE_ARGS", "-DMINE=1")
         python = environment.Interpreter(Path("python"), "cp311", "linux-x86_64", tmp_path)
         lock = split_lock((ROOT / "requirements.txt").read_text())
-        wheel = engine.build(tmp_path, python, lock, [0])
+        wheel = engine.compile_engine(tmp_path, python, lock, [0])
         assert ran["Compiling"]["CMAKE_ARGS"] == "-DMINE=1"
         assert {path.name for path in tmp_path.iterdir()} == {wheel.name, "engine.txt", "flags.txt"}
 
-    def test_a_full_disk_is_noticed_before_compiling(
+    def test_too_little_disk_space_is_detected_before_compiling(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(engine, "NEEDED_BYTES", 10**18)
         python = environment.Interpreter(Path("python"), "cp311", "linux-x86_64", tmp_path)
         lock = split_lock((ROOT / "requirements.txt").read_text())
         with pytest.raises(BootstrapError, match="Make room"):
-            engine.build(tmp_path, python, lock, [0])
+            engine.compile_engine(tmp_path, python, lock, [0])

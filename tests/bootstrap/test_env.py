@@ -1,11 +1,11 @@
-"""Settings from the environment and the folders of a user on each platform."""
+"""Settings from environment variables, and the user folders of each platform."""
 
 import stat
 from pathlib import Path
 
 import pytest
 
-from memoryapp import env
+from memoryapp.base import env
 
 HOME = Path("/home/maya")
 
@@ -23,19 +23,19 @@ HOME = Path("/home/maya")
         ("win32", {"LOCALAPPDATA": "/c/Local"}, "cache", "/c/Local/memoryapp/Cache"),
     ],
 )
-def test_each_platform_s_own_folder_is_used(
+def test_each_platform_uses_its_own_user_folders(
     platform: str, variables: dict[str, str], purpose: str, folder: str
 ) -> None:
     assert env.user_folder(purpose, platform, variables, HOME) == Path(folder)
 
 
-def test_the_data_folder_is_made_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_data_folder_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATA_DIR", str(tmp_path / "deep" / "data"))
     assert stat.S_IMODE(env.data_dir().stat().st_mode) == 0o700
     assert env.database_path().parent == env.data_dir()
 
 
-def test_the_folder_of_weights_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_models_folder_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MODEL_DIR", "/srv/models")
     assert env.model_dir() == Path("/srv/models")
     monkeypatch.setenv("MODEL_DIR", "")
@@ -45,7 +45,7 @@ def test_the_folder_of_weights_can_be_named(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("text", "value"), [("1", True), ("Yes", True), ("on", True), ("0", False), ("false", False), ("", False)]
 )
-def test_yes_and_no_are_read_in_their_usual_spellings(
+def test_booleans_are_read_in_their_usual_spellings(
     text: str, value: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_SWITCH", text)
@@ -69,7 +69,7 @@ def test_lists_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "read", [lambda: env.envint("SOME_VALUE", 1), lambda: env.envbool("SOME_VALUE", True)]
 )
-def test_nonsense_names_the_variable(read: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_value_names_the_variable(read: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_VALUE", "banana")
     assert callable(read)
     with pytest.raises(env.BadValue, match=r"SOME_VALUE must be .*'banana'"):
@@ -77,7 +77,7 @@ def test_nonsense_names_the_variable(read: object, monkeypatch: pytest.MonkeyPat
 
 
 class TestDatabaseUrl:
-    """A URL switches to PostgreSQL; what is wrong with one is said without what may be secret in it."""
+    """DATABASE_URL selects PostgreSQL; errors never show its password."""
 
     @pytest.mark.parametrize(
         ("url", "expected"),
@@ -91,15 +91,15 @@ class TestDatabaseUrl:
             ("postgresql://[::1]:5432/my%20memory/", ("my memory", "", "", "::1", "5432")),
         ],
     )
-    def test_its_parts(self, url: str, expected: tuple[str, ...]) -> None:
-        found = env.postgresql(url)
+    def test_the_parts_of_a_url(self, url: str, expected: tuple[str, ...]) -> None:
+        found = env.parse_database_url(url)
         assert tuple(found[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")) == expected
         assert found["ENGINE"] == "django.db.backends.postgresql"
         assert found["OPTIONS"] == {}
 
-    def test_parameters_go_to_libpq(self) -> None:
+    def test_parameters_of_a_url_are_passed_to_libpq(self) -> None:
         url = "postgresql://db.example/memory?sslmode=verify-full&connect_timeout=5"
-        assert env.postgresql(url)["OPTIONS"] == {"sslmode": "verify-full", "connect_timeout": "5"}
+        assert env.parse_database_url(url)["OPTIONS"] == {"sslmode": "verify-full", "connect_timeout": "5"}
 
     @pytest.mark.parametrize(
         "url",
@@ -109,7 +109,7 @@ class TestDatabaseUrl:
             "postgresql://maya:s3cr3t@db:x/memory",
         ],
     )
-    def test_a_wrong_one_is_refused_without_its_password(self, url: str) -> None:
+    def test_an_invalid_url_is_refused_without_its_password(self, url: str) -> None:
         with pytest.raises(env.BadValue, match="DATABASE_URL") as refused:
-            env.postgresql(url)
+            env.parse_database_url(url)
         assert "s3cr3t" not in str(refused.value)

@@ -1,62 +1,63 @@
-"""Each failure of the bootstrap is a sentence with a way out."""
+"""Failures of the bootstrap are explained with what to do."""
 
 import signal
 from pathlib import Path
 
 import pytest
 
+from memoryapp.base import error_text
+from memoryapp.base.error_text import PipError, find_pip_error
 from memoryapp.bootstrap import errors
-from memoryapp.pip import Trouble, trouble_in
 
 LOG = Path("/cache/logs/runtime.log")
 
 OUTPUTS = {
-    Trouble.NO_NETWORK: (
+    PipError.NO_NETWORK: (
         "WARNING: Retrying (Retry(total=4)) after connection broken by 'NewConnectionError(...: [Errno -3] "
         "Temporary failure in name resolution')': /simple/django/\n"
         "ERROR: No matching distribution found for django==5.2.19"
     ),
-    Trouble.REFUSED: (
+    PipError.REFUSED: (
         "ERROR: Could not find a version that satisfies the requirement django==5.2.19 (from: none)\n"
         "ERROR: No matching distribution found for django==5.2.19"
     ),
-    Trouble.CHECKSUM: (
+    PipError.CHECKSUM: (
         "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n"
         "    django==5.2.19: Expected sha256 aa Got bb"
     ),
-    Trouble.DISK_FULL: "ERROR: Could not install packages: OSError: [Errno 28] No space left on device",
-    Trouble.CERTIFICATE: "SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] ...'))",
-    Trouble.NO_PIP: "/x/.venv/bin/python: No module named pip",
+    PipError.DISK_FULL: "ERROR: Could not install packages: OSError: [Errno 28] No space left on device",
+    PipError.CERTIFICATE: "SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] ...'))",
+    PipError.NO_PIP: "/x/.venv/bin/python: No module named pip",
 }
 
 
 @pytest.mark.parametrize("trouble", OUTPUTS)
-def test_pip_s_output_tells_the_trouble(trouble: Trouble) -> None:
-    assert trouble_in(OUTPUTS[trouble]) is trouble
+def test_the_cause_is_found_in_the_output_of_pip(trouble: PipError) -> None:
+    assert find_pip_error(OUTPUTS[trouble]) is trouble
 
 
-def test_a_forbidden_answer_is_a_refusal() -> None:
-    assert trouble_in("ERROR: HTTP error 403 while getting the wheel") is Trouble.REFUSED
+def test_http_403_is_a_refusal() -> None:
+    assert find_pip_error("ERROR: HTTP error 403 while getting the wheel") is PipError.REFUSED
 
 
-def test_an_unknown_failure_is_not_guessed_at() -> None:
-    assert trouble_in("Segmentation fault") is None
+def test_an_unknown_failure_has_no_cause() -> None:
+    assert find_pip_error("Segmentation fault") is None
 
 
 @pytest.mark.parametrize(
     ("output", "says", "way_out"),
     [
-        (OUTPUTS[Trouble.NO_NETWORK], "cannot be reached", "Run the same command again"),
-        (OUTPUTS[Trouble.REFUSED], "does not hand out", "another Python"),
-        (OUTPUTS[Trouble.CHECKSUM], "checksum is wrong", str(LOG)),
-        (OUTPUTS[Trouble.DISK_FULL], "disk is full", "Make room"),
-        (OUTPUTS[Trouble.CERTIFICATE], "certificate is not trusted", "PIP_CERT"),
-        (OUTPUTS[Trouble.NO_PIP], "has no pip", "Delete the folder .venv"),
+        (OUTPUTS[PipError.NO_NETWORK], "cannot be reached", "Run the same command again"),
+        (OUTPUTS[PipError.REFUSED], "does not hand out", "another Python"),
+        (OUTPUTS[PipError.CHECKSUM], "checksum is wrong", str(LOG)),
+        (OUTPUTS[PipError.DISK_FULL], "disk is full", "Make room"),
+        (OUTPUTS[PipError.CERTIFICATE], "certificate is not trusted", "PIP_CERT"),
+        (OUTPUTS[PipError.NO_PIP], "has no pip", "Delete the folder .venv"),
         ("Segmentation fault", "failed", str(LOG)),
     ],
 )
-def test_a_failed_install_is_a_sentence_with_a_way_out(output: str, says: str, way_out: str) -> None:
-    sentence = errors.pip_sentence("the packages", output, LOG)
+def test_a_failed_install_is_explained_with_what_to_do(output: str, says: str, way_out: str) -> None:
+    sentence = errors.explain_pip_failure("the packages", output, LOG)
     assert says in sentence
     assert way_out in sentence
     assert "\n" not in sentence
@@ -72,8 +73,8 @@ def test_a_failed_install_is_a_sentence_with_a_way_out(output: str, says: str, w
         ("what?", str(LOG)),
     ],
 )
-def test_a_failed_venv_is_a_sentence_with_a_way_out(output: str, says: str) -> None:
-    assert says in errors.venv_sentence(output, LOG)
+def test_a_failed_venv_is_explained_with_what_to_do(output: str, says: str) -> None:
+    assert says in errors.explain_venv_failure(output, LOG)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +86,8 @@ def test_a_failed_venv_is_a_sentence_with_a_way_out(output: str, says: str) -> N
         ("error: expected ';'", str(LOG)),
     ],
 )
-def test_a_failed_compilation_is_a_sentence_with_a_way_out(output: str, says: str) -> None:
-    assert says in errors.compile_sentence(output, LOG)
+def test_a_failed_compilation_is_explained_with_what_to_do(output: str, says: str) -> None:
+    assert says in errors.explain_compile_failure(output, LOG)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +101,8 @@ def test_a_failed_compilation_is_a_sentence_with_a_way_out(output: str, says: st
         (1, "", "no reason"),
     ],
 )
-def test_a_failed_decode_is_a_sentence(code: int, output: str, says: str) -> None:
-    assert says in errors.proof_sentence(code, output)
+def test_a_failed_selftest_is_explained(code: int, output: str, says: str) -> None:
+    assert says in error_text.explain_selftest_failure(code, output)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_a_failed_decode_is_a_sentence(code: int, output: str, says: str) -> Non
         ("win32", "", "Visual Studio"),
     ],
 )
-def test_a_missing_compiler_is_installed_the_system_s_way(
+def test_a_missing_compiler_is_explained_with_the_command_of_the_system(
     monkeypatch: pytest.MonkeyPatch, platform: str, program: str, command: str
 ) -> None:
     monkeypatch.setattr("sys.platform", platform)

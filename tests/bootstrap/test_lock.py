@@ -1,4 +1,4 @@
-"""The lock: one file, three parts, and the engine taken out of the first."""
+"""The lock file: three parts, with the engine separated from the first."""
 
 import re
 
@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryapp.base.env import ROOT
 from memoryapp.bootstrap.lock import (
     BUILD_MARKER,
     DEVELOPMENT_MARKER,
-    blocks,
     package_of,
     split_lock,
+    split_requirements,
     version_of,
 )
-from memoryapp.env import ROOT
 
 LOCK = f"""\
 # made by a tool
@@ -36,20 +36,20 @@ cmake==4.4.5 \\
 """
 
 
-def test_each_part_holds_its_own_packages() -> None:
+def test_each_part_has_its_own_packages() -> None:
     lock = split_lock(LOCK)
-    assert [package_of(block) for block in blocks(lock.runtime)] == ["django", "tzdata"]
-    assert [package_of(block) for block in blocks(lock.development)] == ["pytest"]
-    assert [package_of(block) for block in blocks(lock.build)] == ["cmake"]
+    assert [package_of(block) for block in split_requirements(lock.runtime)] == ["django", "tzdata"]
+    assert [package_of(block) for block in split_requirements(lock.development)] == ["pytest"]
+    assert [package_of(block) for block in split_requirements(lock.build)] == ["cmake"]
 
 
-def test_the_engine_is_apart_and_keeps_its_hash() -> None:
+def test_the_engine_is_separate_and_keeps_its_hash() -> None:
     lock = split_lock(LOCK)
     assert lock.engine == "llama-cpp-python==0.3.36 \\\n    --hash=sha256:bb\n"
     assert lock.engine_version == "0.3.36"
 
 
-def test_a_package_keeps_its_marker_and_every_hash() -> None:
+def test_a_package_keeps_its_marker_and_all_hashes() -> None:
     assert "tzdata==2026.6 ; sys_platform == 'win32' \\\n    --hash=sha256:cc \\\n    --hash=sha256:dd" in (
         split_lock(LOCK).runtime
     )
@@ -67,26 +67,26 @@ def test_a_lock_without_the_engine_is_refused() -> None:
 
 
 @given(st.from_regex(r"[A-Za-z][A-Za-z0-9._-]{0,10}[A-Za-z0-9]", fullmatch=True))
-def test_names_are_compared_in_their_normal_form(name: str) -> None:
+def test_package_names_are_compared_in_normalised_form(name: str) -> None:
     normal = package_of(f"{name}==1")
     assert normal == package_of(f"{name.upper()}==1")
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", normal)
 
 
-def test_the_project_s_lock_pins_and_hashes_every_package() -> None:
+def test_the_lock_of_the_project_pins_and_hashes_every_package() -> None:
     lock = split_lock((ROOT / "requirements.txt").read_text())
     for part in (lock.runtime, lock.development, lock.engine, lock.build):
-        for block in blocks(part):
+        for block in split_requirements(part):
             assert version_of(block)
             assert "--hash=sha256:" in block
 
 
-def test_the_project_s_lock_names_no_place_to_download_from() -> None:
+def test_the_lock_of_the_project_names_no_index_or_url() -> None:
     text = (ROOT / "requirements.txt").read_text()
     assert not re.search(r"https?://|file:|--index|--extra|--find", text)
 
 
-def test_the_project_s_lock_holds_what_pyproject_pins() -> None:
+def test_the_lock_of_the_project_has_the_versions_of_pyproject() -> None:
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -97,7 +97,7 @@ def test_the_project_s_lock_holds_what_pyproject_pins() -> None:
         (project["dependency-groups"]["build"], lock.build),
     ]
     for wanted, text in groups:
-        locked = {(package_of(block), version_of(block)) for block in blocks(text)}
+        locked = {(package_of(block), version_of(block)) for block in split_requirements(text)}
         for requirement in wanted:
             pinned = re.sub(r"\[.*?\]", "", requirement)
             assert (package_of(pinned), version_of(pinned)) in locked

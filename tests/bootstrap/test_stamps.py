@@ -1,28 +1,31 @@
-"""Stamps say for which inputs a step was done."""
+"""Stamps record the inputs for which a step was done."""
 
 from pathlib import Path
 
-from memoryapp.bootstrap import stamps
+from memoryapp.bootstrap import environment
 
 
 class TestStamps:
-    def test_a_step_is_fresh_only_for_the_inputs_it_was_done_with(self) -> None:
-        assert not stamps.is_fresh("runtime", "a")
-        stamps.mark("runtime", "a")
-        assert stamps.is_fresh("runtime", "a")
-        assert not stamps.is_fresh("runtime", "b")
+    def test_a_step_is_done_only_for_the_same_inputs(self) -> None:
+        assert not environment.is_done("runtime", "a")
+        environment.mark_done("runtime", "a")
+        assert environment.is_done("runtime", "a")
+        assert not environment.is_done("runtime", "b")
 
-    def test_the_order_and_the_borders_of_inputs_count(self) -> None:
-        assert len({stamps.digest("a", "b"), stamps.digest("b", "a"), stamps.digest("ab")}) == 3
+    def test_order_and_boundaries_of_inputs_change_the_hash(self) -> None:
+        assert (
+            len({environment.hash_of("a", "b"), environment.hash_of("b", "a"), environment.hash_of("ab")})
+            == 3
+        )
 
-    def test_a_tree_s_digest_sees_new_changed_and_removed_files(self, tmp_path: Path) -> None:
+    def test_the_hash_of_a_tree_changes_with_new_and_changed_and_removed_files(self, tmp_path: Path) -> None:
         folder = tmp_path / "tree"
         (folder / "sub").mkdir(parents=True)
-        seen = [stamps.tree_digest(folder)]
+        seen = [environment.hash_of_tree(folder)]
         (folder / "sub" / "a.css").write_text("a")
-        seen.append(stamps.tree_digest(folder))
+        seen.append(environment.hash_of_tree(folder))
         (folder / "sub" / "a.css").write_text("ab")
-        seen.append(stamps.tree_digest(folder))
+        seen.append(environment.hash_of_tree(folder))
         (folder / "sub" / "a.css").unlink()
-        assert stamps.tree_digest(folder) == seen[0]
+        assert environment.hash_of_tree(folder) == seen[0]
         assert len(set(seen)) == 3

@@ -1,4 +1,4 @@
-"""Starting does each step once and refuses what cannot work."""
+"""The checks and the preparation of the start command."""
 
 import socket
 import sqlite3
@@ -29,18 +29,18 @@ class TestStart:
             listener.listen()
             yield listener.getsockname()[1]
 
-    def test_a_taken_port_names_another_one(self, taken: int) -> None:
+    def test_a_taken_port_suggests_another_one(self, taken: int) -> None:
         with pytest.raises(BootstrapError, match=f"Port {taken} is taken.*--port {taken + 1}"):
             start.check_port("127.0.0.1", taken)
 
-    def test_a_free_port_is_fine(self, taken: int) -> None:
+    def test_a_free_port_is_accepted(self, taken: int) -> None:
         with socket.socket() as other:
             other.bind(("127.0.0.1", 0))
             free = other.getsockname()[1]
         start.check_port("127.0.0.1", free)
 
     @pytest.mark.parametrize("port", [0, -1, 65536])
-    def test_a_number_that_is_no_port_is_refused(self, port: int) -> None:
+    def test_an_invalid_port_is_refused(self, port: int) -> None:
         with pytest.raises(BootstrapError, match="is no port"):
             start.check_port("127.0.0.1", port)
 
@@ -52,7 +52,7 @@ class TestStart:
             ("mine.gguf", {"MODEL_PATH": "mine.gguf"}),
         ],
     )
-    def test_the_model_of_the_command_line_wins(self, model: str | None, expected: dict[str, str]) -> None:
+    def test_the_model_of_the_command_line_is_used(self, model: str | None, expected: dict[str, str]) -> None:
         env = {"MODEL": "a", "MODEL_PATH": "/b.gguf"}
         preparation.choose_model(model, env)
         assert env == expected
@@ -63,21 +63,25 @@ class TestWeights:
     def _no_weights(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MODEL_DIR", str(tmp_path / "models"))
 
-    def test_what_is_to_be_fetched_is_none(self) -> None:
+    def test_missing_weights_are_none(self) -> None:
         assert preparation.find_weights(["smollm2-135m", "embedder"]) == [None, None]
 
-    def test_a_file_of_one_s_own_is_found(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_model_file_of_the_user_is_found(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         own = tmp_path / "mine.gguf"
         own.write_bytes(b"GGUF")
         monkeypatch.setenv("MODEL_PATH", str(own))
         assert preparation.find_weights(["chat", "embedder"]) == [own, None]
 
-    def test_an_unknown_model_is_told_before_anything_is_made(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_unknown_model_is_refused_before_anything_is_created(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("MODEL", "gpt")
         with pytest.raises(BootstrapError, match="no model named 'gpt'"):
             preparation.find_weights(["chat", "embedder"])
 
-    def test_the_chat_starts_without_an_embedder(
+    def test_the_start_continues_without_an_embedder(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr(preparation, "fetch_weights", lambda interpreter, names: False)
@@ -85,7 +89,7 @@ class TestWeights:
         assert preparation.ensure_model(python, [Path("mine.gguf"), None]) == Path("mine.gguf")
         assert "memory compares words" in capsys.readouterr().out
 
-    def test_the_chat_does_not_start_without_its_model(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_start_fails_without_the_model(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(preparation, "fetch_weights", lambda interpreter, names: False)
         python = environment.Interpreter(Path("python"), "cp311", "linux-x86_64", Path())
         with pytest.raises(BootstrapError):
@@ -93,7 +97,7 @@ class TestWeights:
 
 
 class TestDatabase:
-    def test_a_database_that_is_not_there_has_seen_nothing(self, tmp_path: Path) -> None:
+    def test_a_missing_database_has_no_migrations(self, tmp_path: Path) -> None:
         assert preparation.applied_migrations(tmp_path / "none.sqlite3") is None
 
     def test_a_restored_older_database_is_migrated_again(self, tmp_path: Path) -> None:
@@ -107,7 +111,7 @@ class TestDatabase:
         assert older is not None
         assert preparation.applied_migrations(path) != older
 
-    def test_a_file_that_is_no_database_has_seen_nothing(self, tmp_path: Path) -> None:
+    def test_a_file_that_is_no_database_has_no_migrations(self, tmp_path: Path) -> None:
         path = tmp_path / "db.sqlite3"
         path.write_text("not a database")
         assert preparation.applied_migrations(path) is None

@@ -1,4 +1,4 @@
-"""Conversations of any length, without a model having written them."""
+"""Fixtures that create conversations of any length and take turns in them without a model."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import pytest
 
 from chat.actions import prompts
 from chat.actions.owners import default_app
-from chat.context.prompt import Prompt, build
+from chat.context.prompt import Prompt, build_prompt
 from chat.llm.scripted import ScriptedProvider
 from chat.models import Conversation, Message
 
 
 @pytest.fixture
 def provider() -> ScriptedProvider:
-    """A model that counts four characters a token."""
+    """A scripted model; it counts four characters as one token."""
     return ScriptedProvider()
 
 
 @pytest.fixture
 def make_conversation(owner: Any) -> Callable[..., Conversation]:
-    """Returns a maker of conversations whose messages alternate, the user's first."""
+    """Return a function that creates a conversation of alternating messages, starting with the user."""
 
     def make(contents: Sequence[str] = (), **fields: Any) -> Conversation:
         conversation = Conversation.objects.create(owner=owner, app=default_app(owner), **fields)
@@ -38,24 +38,24 @@ def make_conversation(owner: Any) -> Callable[..., Conversation]:
 
 
 @pytest.fixture
-def say() -> Callable[[Conversation, str], Message]:
-    """Returns a writer of the user's next message."""
+def add_user_message() -> Callable[[Conversation, str], Message]:
+    """Return a function that adds a user message to a conversation."""
 
-    def write(conversation: Conversation, text: str) -> Message:
+    def add_message(conversation: Conversation, text: str) -> Message:
         place = Message.objects.filter(conversation=conversation).count() + 1
         return Message.objects.create(conversation=conversation, seq=place, role="user", content=text)
 
-    return write
+    return add_message
 
 
 @pytest.fixture
-def turn(say: Any, provider: ScriptedProvider) -> Callable[..., Prompt]:
-    """Returns a whole turn: the user writes, the prompt is built and recorded, the model answers."""
+def turn(add_user_message: Any, provider: ScriptedProvider) -> Callable[..., Prompt]:
+    """Return a function that adds a message and a reply, records the message's prompt and returns it."""
 
     def take(conversation: Conversation, text: str, answer: str = "Understood.") -> Prompt:
-        asked = say(conversation, text)
+        asked = add_user_message(conversation, text)
         conversation.refresh_from_db()
-        prompt = build(conversation, asked, provider)
+        prompt = build_prompt(conversation, asked, provider)
         reply = Message.objects.create(
             conversation=conversation, seq=asked.seq + 1, role="assistant", content=answer
         )

@@ -1,4 +1,4 @@
-"""What was edited or superseded elsewhere is corrected in the next note; the block stays as it was."""
+"""Facts edited or superseded elsewhere are corrected in the next turn note; the memory block is unchanged."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from chat.actions import deletions
+from chat.actions.fact_events import record_event
 from chat.actions.facts import edit_fact
-from chat.actions.history import record
 from chat.models import Conversation, Fact, FactEventKind, Message
 
 pytestmark = pytest.mark.django_db
@@ -17,17 +17,17 @@ BOAT, YACHT = "User is building a boat", "User is building a yacht"
 
 @pytest.fixture
 def boat(make_fact):
-    """A project, which stands in the block."""
+    """A project fact, which is in the memory block."""
     return make_fact(BOAT, category="project", kind="building")
 
 
 @pytest.fixture
 def supersede(make_fact):
-    """Returns what another conversation does when it learns that something else holds now."""
+    """Return a function that supersedes a fact, as an extraction in another conversation does."""
 
     def replace(old: Fact, text: str, source: Message | None = None) -> Fact | None:
         Fact.objects.filter(pk=old.pk).update(superseded_at=timezone.now())
-        record(old, FactEventKind.SUPERSEDE, "memory", source=source)
+        record_event(old, FactEventKind.SUPERSEDE, "memory", source=source)
         if not text:
             return None
         return make_fact(text, category=old.category, kind=old.kind, supersedes=old, source_message=source)
@@ -35,7 +35,7 @@ def supersede(make_fact):
     return replace
 
 
-def test_an_edited_fact_is_corrected_once_and_the_block_stays_word_for_word(boat, make_conversation, turn):
+def test_an_edited_fact_is_corrected_once_and_the_block_is_unchanged(boat, make_conversation, turn):
     conversation = make_conversation()
     first = turn(conversation, "Hi")
     edit_fact(boat, YACHT)
@@ -56,7 +56,7 @@ def test_a_correction_is_stored_with_the_message_and_replayed(boat, make_convers
     assert any(f"now: {YACHT}" in t.content for t in turn(conversation, "Go on").turns)
 
 
-def test_a_superseded_fact_is_corrected_by_what_holds_now(boat, supersede, make_conversation, turn):
+def test_a_superseded_fact_is_corrected_with_the_current_value(boat, supersede, make_conversation, turn):
     conversation = make_conversation()
     turn(conversation, "Hi")
     yacht = supersede(supersede(boat, "User is building a canoe"), YACHT)
@@ -66,7 +66,7 @@ def test_a_superseded_fact_is_corrected_by_what_holds_now(boat, supersede, make_
     assert turn(conversation, "Go on").note == ""
 
 
-def test_what_ended_without_a_successor_is_taken_back(boat, supersede, make_conversation, turn):
+def test_a_fact_that_ended_is_corrected_without_a_new_value(boat, supersede, make_conversation, turn):
     conversation = make_conversation()
     turn(conversation, "Hi")
     supersede(boat, "")
@@ -75,7 +75,7 @@ def test_what_ended_without_a_successor_is_taken_back(boat, supersede, make_conv
     assert "now:" not in note
 
 
-def test_what_an_earlier_note_said_is_corrected_too(make_fact, make_conversation, turn):
+def test_facts_of_earlier_notes_are_corrected_too(make_fact, make_conversation, turn):
     home = make_fact("User lives in Oslo", category="identity", kind="home")
     conversation = make_conversation()
     assert "Oslo" in turn(conversation, "How is my city?").note
@@ -92,7 +92,7 @@ def test_a_second_edit_corrects_the_first_correction(boat, make_conversation, tu
     assert f"- no longer: {YACHT}; now: User is building a raft" in turn(conversation, "And now?").note
 
 
-def test_an_edit_taken_back_is_corrected_back(boat, make_conversation, turn):
+def test_a_reverted_edit_is_corrected_back(boat, make_conversation, turn):
     conversation = make_conversation()
     turn(conversation, "Hi")
     boat = edit_fact(boat, YACHT)
@@ -102,9 +102,7 @@ def test_an_edit_taken_back_is_corrected_back(boat, make_conversation, turn):
     assert turn(conversation, "Fine").note == ""
 
 
-def test_what_the_user_took_back_in_this_conversation_needs_no_correction(
-    boat, supersede, make_conversation, turn
-):
+def test_a_change_made_in_this_conversation_needs_no_correction(boat, supersede, make_conversation, turn):
     conversation = make_conversation()
     turn(conversation, "Hi")
     turn(conversation, "I am building a yacht now, not a boat.")
@@ -112,7 +110,7 @@ def test_what_the_user_took_back_in_this_conversation_needs_no_correction(
     assert turn(conversation, "And?").note == ""
 
 
-def test_a_fact_learned_here_and_edited_elsewhere_is_told_in_its_new_words(
+def test_a_fact_learned_here_and_edited_elsewhere_is_noted_with_its_new_text(
     make_fact, make_conversation, turn
 ):
     conversation = make_conversation()
@@ -127,33 +125,31 @@ def test_a_fact_learned_here_and_edited_elsewhere_is_told_in_its_new_words(
     assert "- User lives in Bergen" in turn(conversation, "What can I do in my city?").note
 
 
-def test_forgetting_what_was_corrected_leaves_no_word_of_either(boat, owner, clock, make_conversation, turn):
+def test_deleting_a_corrected_fact_removes_both_texts(boat, owner, clock, make_conversation, turn):
     conversation = make_conversation()
     turn(conversation, "Hi")
     yacht = edit_fact(boat, YACHT)
     turn(conversation, "And?")
-    deletion = deletions.forget(owner, [yacht.pk])
+    deletion = deletions.forget_facts(owner, [yacht.pk])
     pending = turn(conversation, "Go on")
     assert not any("boat" in t.content or "yacht" in t.content for t in pending.turns)
-    assert deletions.finish(deletion.pk, clock(5))
+    assert deletions.finish_deletion(deletion.pk, clock(5))
     kept = str([*Message.objects.values_list("note"), *Conversation.objects.values_list("memory_block")])
     assert "boat" not in kept
     assert "yacht" not in kept
 
 
-def test_forgetting_the_successor_takes_what_it_had_replaced_along(
-    boat, owner, supersede, make_conversation, turn
-):
+def test_deleting_the_successor_removes_the_superseded_text(boat, owner, supersede, make_conversation, turn):
     conversation = make_conversation()
     turn(conversation, "Hi")
     yacht = supersede(boat, YACHT)
     turn(conversation, "And?")
-    deletions.forget(owner, [yacht.pk])
+    deletions.forget_facts(owner, [yacht.pk])
     after = turn(conversation, "Go on")
     assert not any("yacht" in t.content or "boat" in t.content for t in after.turns)
 
 
-def test_an_archived_fact_is_not_called_untrue(boat, make_conversation, turn):
+def test_an_archived_fact_is_not_corrected(boat, make_conversation, turn):
     conversation = make_conversation()
     first = turn(conversation, "Hi")
     Fact.objects.filter(pk=boat.pk).update(archived_at=timezone.now())
@@ -161,7 +157,7 @@ def test_an_archived_fact_is_not_called_untrue(boat, make_conversation, turn):
     assert (second.note, second.block) == ("", first.block)
 
 
-def test_with_memory_off_corrections_leave_with_the_rest(boat, make_conversation, turn):
+def test_with_memory_off_corrections_are_removed(boat, make_conversation, turn):
     conversation = make_conversation()
     turn(conversation, "Hi")
     edit_fact(boat, YACHT)
@@ -171,7 +167,7 @@ def test_with_memory_off_corrections_leave_with_the_rest(boat, make_conversation
     assert not any("boat" in t.content or "yacht" in t.content for t in off.turns)
 
 
-def test_a_block_is_there_again_once_memory_is_on_again(boat, make_conversation, turn):
+def test_the_block_returns_when_memory_is_turned_on(boat, make_conversation, turn):
     conversation = make_conversation(memory_mode="off")
     assert turn(conversation, "Hi").block.text == ""
     Conversation.objects.filter(pk=conversation.pk).update(memory_mode="on")
@@ -191,7 +187,7 @@ def test_a_fresh_block_after_trimming_needs_no_correction(boat, make_conversatio
 @pytest.mark.parametrize(
     "text", ["no longer: User sings; now: User dances", "[no longer: a; now: b", "x; now: y"]
 )
-def test_a_fact_that_looks_like_a_correction_takes_nothing_back(make_fact, make_conversation, turn, text):
+def test_a_fact_that_looks_like_a_correction_corrects_nothing(make_fact, make_conversation, turn, text):
     make_fact("User sings", category="project", kind="goal")
     make_fact(text, category="project", kind="goal")
     conversation = make_conversation()

@@ -1,4 +1,4 @@
-"""The model names a conversation in at most six words of its language, or the first words stay."""
+"""The model generates a title of at most six words in the conversation's language."""
 
 from __future__ import annotations
 
@@ -7,43 +7,44 @@ from collections import deque
 import pytest
 
 from chat.context import title
+from chat.errors import UnusableOutput
 from chat.llm.scripted import ScriptedProvider
 from chat.llm.types import Completion, Lane, Usage
 from chat.models import Message
 
 
-def said(*texts: str) -> list[Message]:
+def make_messages(*texts: str) -> list[Message]:
     return [
         Message(seq=n, role="assistant" if n % 2 == 0 else "user", content=text)
         for n, text in enumerate(texts, start=1)
     ]
 
 
-TENT = said("Can you help me pick a tent for two? We are off to Norway.", "Gladly.")
+TENT = make_messages("Can you help me pick a tent for two? We are off to Norway.", "Gladly.")
 
 
-def found(answer: str, messages: list[Message] = TENT) -> str:
-    return title.find_title(ScriptedProvider(titles=deque([answer])), messages)
+def generate(answer: str, messages: list[Message] = TENT) -> str:
+    return title.generate_title(ScriptedProvider(titles=deque([answer])), messages)
 
 
 @pytest.fixture
 def provider():
-    """A model that names everything alike."""
+    """A scripted model with one title to return."""
     made = ScriptedProvider()
     made.titles.append("A tent for Norway")
     return made
 
 
-def test_what_was_said_makes_the_title(provider):
-    assert title.find_title(provider, TENT) == "A tent for Norway"
+def test_a_title_is_generated_from_the_messages(provider):
+    assert title.generate_title(provider, TENT) == "A tent for Norway"
     call = provider.calls[0]
     assert (call.slot, call.lane, call.max_tokens <= 32) == ("title", Lane.BACKGROUND, True)
     assert call.turns[-1].content.endswith("Assistant: Gladly.\n\nTitle in English:")
 
 
-def test_all_but_the_last_turn_is_the_same_for_every_conversation(provider):
-    title.find_title(provider, TENT)
-    assert list(provider.calls[0].turns[:-1]) == title.prefix()
+def test_the_prompt_prefix_is_the_same_for_all_conversations(provider):
+    title.generate_title(provider, TENT)
+    assert list(provider.calls[0].turns[:-1]) == title.build_prefix()
 
 
 @pytest.mark.parametrize(
@@ -55,8 +56,8 @@ def test_all_but_the_last_turn_is_the_same_for_every_conversation(provider):
         ("Szukamy portu", "the language of the user"),
     ],
 )
-def test_it_is_asked_for_in_the_language_of_the_conversation(provider, text, language):
-    title.find_title(provider, said(text))
+def test_the_title_is_requested_in_the_conversations_language(provider, text, language):
+    title.generate_title(provider, make_messages(text))
     assert f"Title in {language}:" in provider.calls[0].turns[-1].content
 
 
@@ -69,8 +70,8 @@ def test_it_is_asked_for_in_the_language_of_the_conversation(provider, text, lan
         ("Which tent?", "Which tent?"),
     ],
 )
-def test_it_is_made_tidy(answer, shown):
-    assert found(answer) == shown
+def test_the_title_is_cleaned_up(answer, shown):
+    assert generate(answer) == shown
 
 
 @pytest.mark.parametrize(
@@ -80,21 +81,21 @@ def test_it_is_made_tidy(answer, shown):
         *("one two three four five six seven", "x" * 61, "Can you help me pick a"),
     ],
 )
-def test_what_is_no_title_is_refused(answer):
-    with pytest.raises(title.TitleFailed):
-        found(answer)
+def test_an_unusable_title_is_refused(answer):
+    with pytest.raises(UnusableOutput):
+        generate(answer)
 
 
-def test_half_a_word_at_the_end_is_left_out():
+def test_an_incomplete_last_word_is_dropped():
     class Cut(ScriptedProvider):
-        def complete(self, turns, **how):
+        def complete(self, turns, options):
             return Completion("A tent for Norw", "length", Usage())
 
-    assert title.find_title(Cut(), TENT) == "A tent for"
+    assert title.generate_title(Cut(), TENT) == "A tent for"
 
 
-def test_very_long_messages_are_read_by_their_beginning(provider):
-    title.find_title(provider, said("begin " + "x" * 50_000, "y" * 50_000))
+def test_very_long_messages_are_cut_to_their_start(provider):
+    title.generate_title(provider, make_messages("begin " + "x" * 50_000, "y" * 50_000))
     asked = provider.calls[0].turns[-1].content
     assert "begin" in asked
     assert len(asked) < 800

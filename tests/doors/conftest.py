@@ -1,4 +1,4 @@
-"""Sockets at the application's own door, closed again whatever happens."""
+"""WebSocket clients, sample facts, and one object of each kind."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import pytest
 import pytest_asyncio
 from asgiref.testing import ApplicationCommunicator
 
-from .owned import Things
+from .owned_objects import OwnedObjects
 
 OUR_HEADERS = {"host": "testserver", "origin": "http://testserver"}
 PATIENCE = 5
 
 
 class Socket(ApplicationCommunicator):
-    """A page's socket. (Channels has one, but its package wants the daphne server.)"""
+    """The WebSocket client of a page. (The class that Channels offers needs the daphne server.)"""
 
-    async def opened(self) -> bool | int:
-        """Return True when the door opens, else the code it was closed with."""
+    async def connect(self) -> bool | int:
+        """Connect; return True if the server accepts, else the close code."""
         await self.send_input({"type": "websocket.connect"})
         answer = await self.receive_output(PATIENCE)
         return True if answer["type"] == "websocket.accept" else int(answer["code"])
 
     async def send(self, content: Any) -> None:
-        """Send a frame: text as it is, bytes as they are, anything else as JSON."""
+        """Send a frame: text and bytes as they are, anything else as JSON."""
         kind = "bytes" if isinstance(content, bytes) else "text"
         raw = content if isinstance(content, str | bytes) else json.dumps(content)
         await self.send_input({"type": "websocket.receive", kind: raw})
@@ -38,18 +38,18 @@ class Socket(ApplicationCommunicator):
         return dict(json.loads(message["text"]))
 
     async def frame(self, kind: str) -> dict[str, Any]:
-        """Return the next frame of a type, passing over others."""
+        """Return the next frame of this type and skip all others."""
         while (frame := await self.receive())["type"] != kind:
             pass
         return frame
 
     async def is_silent(self) -> bool:
-        """Return whether the answer to a ping is all that comes."""
+        """Return True if the next frame answers a ping, so that no other frame was waiting."""
         await self.send({"type": "ping"})
         return (await self.receive())["type"] == "pong"
 
     async def leave(self) -> None:
-        """Close the page, or let a door that never opened be."""
+        """Disconnect, unless the server has closed the socket already."""
         if not self.future.done():
             await self.send_input({"type": "websocket.disconnect", "code": 1001})
             await self.wait(PATIENCE)
@@ -57,7 +57,10 @@ class Socket(ApplicationCommunicator):
 
 @pytest_asyncio.fixture
 async def socket() -> AsyncIterator[Callable[..., Socket]]:
-    """Returns a maker of sockets to a conversation, or to none, with our own page's headers or others."""
+    """Return a function that makes a socket for a conversation or for none; by default with our headers.
+
+    All sockets are closed at the end of the test.
+    """
     from memoryapp.asgi import application
 
     made: list[Socket] = []
@@ -83,7 +86,7 @@ async def socket() -> AsyncIterator[Callable[..., Socket]]:
 
 @pytest.fixture
 def known(make_fact):
-    """One fact on each shelf, the preference pinned."""
+    """One fact of each of three categories by keyword; the preference is pinned."""
     return {
         "boat": make_fact("User is building a boat", category="project", kind="building"),
         "chess": make_fact("User likes chess", pinned=True),
@@ -92,6 +95,6 @@ def known(make_fact):
 
 
 @pytest.fixture
-def things(server_mode: Any, owner: Any, scripted: Any) -> Things:
-    """What the owner owns, on a server where people log in."""
-    return Things.of(owner, "of the owner")
+def things(server_mode: Any, owner: Any, scripted: Any) -> OwnedObjects:
+    """One object of each kind of the owner, in server mode."""
+    return OwnedObjects.of(owner, "of the owner")

@@ -1,4 +1,4 @@
-"""The admin site shows everything and changes nothing but the owner's settings."""
+"""The admin site shows every model and can change only the owner's settings."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from django.contrib import admin
 from django.urls import reverse
 
 from chat.actions import deletions
-from chat.actions.accounts import record_call
+from chat.actions.api_tokens import create_token
 from chat.actions.facts import add_fact
-from chat.actions.idempotency import Made, once
+from chat.actions.idempotency import CreatedObjects, run_once
 from chat.actions.messages import finish_reply, send_message
 from chat.actions.prompts import record_prompt
-from chat.actions.tokens import create_token
-from chat.context.prompt import build
+from chat.actions.usage import record_call
+from chat.context.prompt import build_prompt
 from chat.llm.types import Lane, Usage
 from chat.models import AppMemory, AppMemoryEvent, Energy, ExtractionRun, OwnerSettings, Topic, TopicArchive
 
@@ -25,20 +25,20 @@ every_model = pytest.mark.parametrize("model", MODELS, ids=lambda m: m.__name__)
 
 @pytest.fixture
 def filled(owner, scripted):
-    """One row of everything."""
+    """One row of every model."""
     asked, reply = send_message(owner, "I love hiking.")
     finish_reply(reply, "Nice.", "complete")
-    record_prompt(asked.conversation, asked, reply, build(asked.conversation, asked, scripted), 8192)
+    record_prompt(asked.conversation, asked, reply, build_prompt(asked.conversation, asked, scripted), 8192)
     record_call(owner.pk, "reply", Lane.CHAT, Usage(), "stop")
     add_fact(owner, "I love hiking")
-    deletions.forget(owner, [add_fact(owner, "I love tea").pk])
-    gone = deletions.forget(owner, [add_fact(owner, "I love coffee").pk])
-    assert deletions.finish(gone.pk, gone.expires_at + deletions.GRACE)
+    deletions.forget_facts(owner, [add_fact(owner, "I love tea").pk])
+    gone = deletions.forget_facts(owner, [add_fact(owner, "I love coffee").pk])
+    assert deletions.finish_deletion(gone.pk, gone.expires_at + deletions.UNDO_GRACE)
     ExtractionRun.objects.create(message=asked, stored=1)
     topic = Topic.objects.create(conversation=asked.conversation, title="I love hiking.")
     TopicArchive.objects.create(topic=topic, data=b"packed", count=1, sha256="0" * 64)
     create_token(owner, "script")
-    once(owner, "a key", b"a request", lambda: Made([]))
+    run_once(owner, "a key", b"a request", lambda: CreatedObjects([]))
     AppMemory.objects.create(owner=owner, app=asked.conversation.app, content="The user loves hiking.")
     AppMemoryEvent.objects.create(owner=owner, app=asked.conversation.app, kind="add")
     Energy.objects.create()
@@ -49,7 +49,7 @@ def address(model, page: str, *args) -> str:
 
 
 @every_model
-def test_every_model_is_registered_with_columns_of_its_own(model):
+def test_every_model_is_registered_with_its_own_columns(model):
     assert admin.site.is_registered(model)
     assert admin.site.get_model_admin(model).list_display != ("__str__",)
 
@@ -62,7 +62,7 @@ def test_every_list_and_every_row_opens(ours, filled, model):
 
 
 @every_model
-def test_every_list_leads_through_time(model):
+def test_every_list_can_be_browsed_by_date(model):
     assert admin.site.get_model_admin(model).date_hierarchy
 
 
@@ -81,7 +81,7 @@ def test_searching_every_list_works(ours, filled, model):
 
 
 @pytest.mark.parametrize("model", [m for m in MODELS if m is not OwnerSettings], ids=lambda m: m.__name__)
-def test_nothing_can_be_added_changed_or_deleted(ours, filled, model):
+def test_all_other_models_are_read_only(ours, filled, model):
     row = model.objects.first()
     before = list(model.objects.order_by("pk").values())
     assert ours.get(address(model, "add")).status_code == 403
@@ -95,7 +95,7 @@ def test_nothing_can_be_added_changed_or_deleted(ours, filled, model):
     assert list(model.objects.order_by("pk").values()) == before
 
 
-def test_the_owners_settings_can_be_changed(ours, owner):
+def test_the_settings_of_an_owner_can_be_changed(ours, owner):
     answer = ours.post(
         address(OwnerSettings, "change", owner.pk),
         {"owner": owner.pk, "time_zone": "Europe/Oslo", "look_after": 5, "prune_after": 0},
@@ -104,14 +104,14 @@ def test_the_owners_settings_can_be_changed(ours, owner):
     assert OwnerSettings.objects.get().time_zone == "Europe/Oslo"
 
 
-def test_a_tokens_hash_is_not_shown(ours, filled):
+def test_the_hash_of_a_token_is_not_shown(ours, filled):
     from chat.models import ApiToken
 
     token = ApiToken.objects.get()
     assert token.digest not in ours.get(address(ApiToken, "change", token.pk)).content.decode()
 
 
-def test_a_facts_history_stands_under_it(ours, filled):
+def test_the_history_of_a_fact_is_shown_below_it(ours, filled):
     from chat.models import Fact
 
     page = ours.get(address(Fact, "change", Fact.objects.get(text="I love hiking").pk)).content.decode()

@@ -1,4 +1,4 @@
-"""What may be done in the admin site: purge an app's memories, export an owner, change settings. No more."""
+"""Actions of the admin site: purge the memories of an app, export an owner's data, change settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def act(client, model: str, action: str, *keys, follow=True):
 
 @pytest.fixture
 def staff(other, server_mode, logged_in):
-    """Returns a maker of a client whose user may enter the admin site and has these permissions."""
+    """Return a function that makes a client whose user may enter the admin site and has these permissions."""
 
     def make(*permissions: str):
         other.is_staff = True
@@ -37,7 +37,7 @@ def staff(other, server_mode, logged_in):
 
 
 @pytest.fixture
-def remembering(owner):
+def work_with_memories(owner):
     """Two apps, each with a memory."""
     work = App.objects.create(owner=owner, slug="work", name="Work")
     for app in (default_app(owner), work):
@@ -46,46 +46,46 @@ def remembering(owner):
 
 
 class TestPurging:
-    """An app's memories are forgotten as its owner would, with the same undo."""
+    """Purging an app forgets its memories and can be undone, as on the app's own page."""
 
-    def test_the_memories_of_the_chosen_app_alone_go(self, ours, owner, remembering):
-        page = act(ours, "app", "purge", remembering.pk).content.decode()
+    def test_only_the_memories_of_the_chosen_app_are_purged(self, ours, owner, work_with_memories):
+        page = act(ours, "app", "purge", work_with_memories.pk).content.decode()
         assert "Memories of 1 forgotten." in page
         assert [m.content for m in AppMemory.objects.live()] == ["Of general."]
 
-    def test_the_owner_can_take_it_back(self, ours, owner, remembering):
-        act(ours, "app", "purge", remembering.pk)
-        ours.post(reverse("undo", args=[Deletion.objects.get().pk]))
+    def test_the_owner_can_undo_a_purge(self, ours, owner, work_with_memories):
+        act(ours, "app", "purge", work_with_memories.pk)
+        ours.post(reverse("deletion_undo", args=[Deletion.objects.get().pk]))
         assert AppMemory.objects.live().count() == 2
 
-    def test_after_the_deadline_they_are_gone(self, ours, owner, remembering):
-        act(ours, "app", "purge", remembering.pk)
+    def test_purged_memories_are_deleted_after_the_undo_deadline(self, ours, owner, work_with_memories):
+        act(ours, "app", "purge", work_with_memories.pk)
         gone = Deletion.objects.get()
-        assert deletions.finish(gone.pk, gone.expires_at + deletions.GRACE)
+        assert deletions.finish_deletion(gone.pk, gone.expires_at + deletions.UNDO_GRACE)
         assert [m.content for m in AppMemory.objects.all()] == ["Of general."]
 
-    def test_an_app_without_memories_says_so(self, ours, owner):
+    def test_purging_an_app_without_memories_says_that_it_had_none(self, ours, owner):
         page = act(ours, "app", "purge", default_app(owner).pk).content.decode()
         assert "1 had none." in page
         assert not Deletion.objects.exists()
 
-    def test_who_may_not_delete_memories_may_not_purge(self, staff, remembering):
-        act(staff("view_app", "view_appmemory"), "app", "purge", remembering.pk)
+    def test_purging_needs_the_permission_to_delete_memories(self, staff, work_with_memories):
+        act(staff("view_app", "view_appmemory"), "app", "purge", work_with_memories.pk)
         assert AppMemory.objects.live().count() == 2
-        act(staff("view_app", "delete_appmemory"), "app", "purge", remembering.pk)
+        act(staff("view_app", "delete_appmemory"), "app", "purge", work_with_memories.pk)
         assert AppMemory.objects.live().count() == 1
 
 
 class TestExport:
-    """One owner's data comes as a JSON file."""
+    """The data of one owner is exported as a JSON file."""
 
     @pytest.fixture
-    def written(self, owner):
+    def owner_with_data(self, owner):
         _asked, reply = send_message(owner, "I love fjords")
         finish_reply(reply, "Nice.", "complete")
         add_fact(owner, "I love hiking")
 
-    def test_it_comes_as_a_file_with_all_that_is_kept(self, ours, owner, written):
+    def test_the_export_is_a_file_with_all_data_of_the_owner(self, ours, owner, owner_with_data):
         answer = act(ours, "ownersettings", "export", owner.pk)
         assert answer.headers["Content-Disposition"] == 'attachment; filename="memoryapp-owner.json"'
         assert answer.headers["Content-Type"] == "application/json"
@@ -93,11 +93,11 @@ class TestExport:
         assert [m["content"] for m in found["conversations"][0]["messages"]] == ["I love fjords", "Nice."]
         assert [fact["text"] for fact in found["facts"]] == ["I love hiking"]
 
-    def test_more_than_one_owner_is_refused(self, ours, owner, other):
+    def test_exporting_more_than_one_owner_is_refused(self, ours, owner, other):
         page = act(ours, "ownersettings", "export", owner.pk, other.pk).content.decode()
         assert "Choose one owner." in page
 
-    def test_who_may_not_read_messages_may_not_export(self, staff, owner, written):
+    def test_exporting_needs_the_permission_to_read_messages(self, staff, owner, owner_with_data):
         answer = act(staff("view_ownersettings", "view_fact"), "ownersettings", "export", owner.pk)
         assert not answer.streaming
         answer = act(
@@ -108,15 +108,15 @@ class TestExport:
 
 @pytest.mark.asyncio
 @pytest.mark.django_db(transaction=True)
-async def test_under_the_server_the_export_is_sent_as_it_is_made(async_client, monkeypatch, recwarn):
+async def test_the_export_is_streamed_by_the_asgi_server(async_client, monkeypatch, recwarn):
     from asgiref.sync import sync_to_async
 
     from chat.actions.owners import local_owner
-    from chat.views import downloads
+    from chat.views import responses
 
     owner = await sync_to_async(local_owner)()
     await sync_to_async(add_fact)(owner, "I love hiking")
-    monkeypatch.setattr(downloads, "_PIECE", 50)
+    monkeypatch.setattr(responses, "_CHUNK_BYTES", 50)
     answer = await async_client.post(
         reverse("admin:chat_ownersettings_changelist"),
         {"action": "export", "_selected_action": [str(owner.pk)]},
@@ -129,7 +129,7 @@ async def test_under_the_server_the_export_is_sent_as_it_is_made(async_client, m
 
 
 class TestSettings:
-    """Settings take what their own page takes."""
+    """The settings form accepts the same values as the settings page."""
 
     def change(self, client, whose, **fields):
         given = {"time_zone": "", "language": "", "theme": "", "look_after": 5, "prune_after": 0, **fields}
@@ -148,16 +148,16 @@ class TestSettings:
         ],
         ids=str,
     )
-    def test_what_means_nothing_is_refused(self, ours, owner, wrong):
+    def test_an_invalid_value_is_refused(self, ours, owner, wrong):
         before = OwnerSettings.objects.values().get()
         assert self.change(ours, owner, **wrong).status_code == 200
         assert OwnerSettings.objects.values().get() == before
 
-    def test_what_means_something_is_kept(self, ours, owner):
+    def test_a_valid_value_is_saved(self, ours, owner):
         assert self.change(ours, owner, time_zone="Europe/Oslo", prune_after=90).status_code == 302
         assert OwnerSettings.objects.get().prune_after == 90
 
-    def test_they_stay_their_owners_and_are_neither_made_nor_deleted(self, ours, owner, other):
+    def test_settings_cannot_change_their_owner_or_be_added_or_deleted(self, ours, owner, other):
         self.change(ours, owner, owner=other.pk)
         assert set(OwnerSettings.objects.values_list("owner", flat=True)) == {owner.pk, other.pk}
         assert ours.get(reverse("admin:chat_ownersettings_add")).status_code == 403

@@ -1,4 +1,4 @@
-"""A model may end at its first word: then the page says so, and the reply can be had anew."""
+"""The page says when the model gave an empty reply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 NOTHING = "The model gave no reply."
 
 
-def test_a_reply_without_a_word_is_told_as_one(ours, talk):
+def test_an_empty_reply_is_reported_on_the_page(ours, talk):
     asked, reply = talk("Boats")
     article = reverse("message", args=[reply.pk])
     assert NOTHING not in ours.get(article).content.decode()

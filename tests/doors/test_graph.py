@@ -1,4 +1,4 @@
-"""The entity graph's page: a picture, a list that leads to cards, and answers; only of whoever asks."""
+"""The page of the entity graph: a drawing, a list that links to cards, and answers, only for its owner."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def known(make_fact):
+def make_graph_fact(make_fact):
     def make(text, kind, **fields):
         fact = make_fact(text, kind=kind, **fields)
-        graph.follow(fact)
+        graph.sync_fact(fact)
         return fact
 
     return make
@@ -30,72 +30,72 @@ def page(ours):
     return lambda question="": ours.get(reverse("memory_graph"), {"q": question}).content.decode()
 
 
-def test_an_empty_graph_shows_the_owner_alone_and_says_what_will_come(owner, page):
+def test_an_empty_graph_shows_only_the_owner_and_an_explanation(owner, page):
     text = page()
     assert "Nothing to draw yet." in text
     assert text.count('role="img"') == 2
-    assert 'class="thing"' not in text
+    assert 'class="entity"' not in text
 
 
-def test_what_is_known_stands_in_the_picture_and_in_the_list_with_a_link_to_its_card(page, known):
-    fact = known("User likes Rust", "likes")
+def test_facts_are_drawn_and_listed_with_links_to_their_cards(page, make_graph_fact):
+    fact = make_graph_fact("User likes Rust", "likes")
     text = page()
     assert 'class="name"' in text
     assert f'href="/memory/#fact-{fact.pk}"' in text
     assert "You like Rust" in text
 
 
-def test_what_was_replaced_is_dashed_and_leads_to_what_replaced_it(page, known):
-    old = known("User lives in Oslo", "home", superseded_at=timezone.now())
-    new = known("User lives in Bergen", "home", supersedes=old)
+def test_replaced_facts_are_dashed_and_link_to_the_newer_fact(page, make_graph_fact):
+    old = make_graph_fact("User lives in Oslo", "home", superseded_at=timezone.now())
+    new = make_graph_fact("User lives in Bergen", "home", supersedes=old)
     text = page()
-    assert re.search(rf'href="/memory/#fact-{new.pk}" data-once>You lived in Oslo', text)
-    assert re.search(r'class="thing" data-type="place" data-once', text)
+    assert re.search(rf'href="/memory/#fact-{new.pk}" data-ended>You lived in Oslo', text)
+    assert re.search(r'class="entity" data-type="place" data-ended', text)
 
 
-def test_what_is_being_forgotten_is_not_shown(owner, page):
+def test_facts_that_are_being_forgotten_are_not_shown(owner, page):
     fact = add_fact(owner, "I love Rust")
-    deletions.forget(owner, [fact.pk])
+    deletions.forget_facts(owner, [fact.pk])
     assert "Rust" not in page()
 
 
-def test_beyond_what_is_readable_the_page_says_how_many_are_left_out(page, known):
+def test_a_large_graph_is_cut_and_says_how_many_are_left_out(page, make_graph_fact):
     for i in range(40):
-        known(f"User likes Thing{i:02}", "likes")
+        make_graph_fact(f"User likes Thing{i:02}", "likes")
     text = page()
     assert "12 more are in the list." in text
     assert "24 more are in the list." in text
     assert text.count("<strong>") == 40
 
 
-def test_a_name_is_shown_as_text_whatever_it_is(page, known):
-    known("User is building an app called <b>Fork</b>", "building")
-    known('User likes "><script>alert(1)</script>', "likes")
+def test_names_are_escaped(page, make_graph_fact):
+    make_graph_fact("User is building an app called <b>Fork</b>", "building")
+    make_graph_fact('User likes "><script>alert(1)</script>', "likes")
     text = page()
     assert "<script>alert" not in text
     assert "<b>" not in text
 
 
-def test_a_question_is_answered_with_the_edges_that_it_stands_on(page, known):
-    known("User likes Rust", "likes")
-    known("User likes jazz", "likes")
+def test_a_question_is_answered_from_the_matching_edges(page, make_graph_fact):
+    make_graph_fact("User likes Rust", "likes")
+    make_graph_fact("User likes jazz", "likes")
     text = page("what tools do I like?")
-    assert re.search(r'class="said">You like Rust\.<', text)
+    assert re.search(r'class="answer-text">You like Rust\.<', text)
 
 
-def test_a_question_that_is_none_of_ours_gets_an_honest_sentence(page):
+def test_an_unsupported_question_is_refused(page):
     assert "The graph cannot answer that." in page("How will the weather be tomorrow in the north?")
 
 
-def test_htmx_gets_the_answer_alone(ours_htmx, known):
-    known("User likes Rust", "likes")
+def test_htmx_gets_only_the_answer(ours_htmx, make_graph_fact):
+    make_graph_fact("User likes Rust", "likes")
     text = ours_htmx.get(reverse("memory_graph"), {"q": "Rust"}).content.decode()
     assert "You like Rust." in text
     assert "<svg" not in text
     assert "<html" not in text
 
 
-def test_everybody_sees_and_is_answered_from_their_own_graph_alone(server_mode, owner, other, logged_in):
+def test_each_user_sees_and_queries_only_their_own_graph(server_mode, owner, other, logged_in):
     add_fact(owner, "I love Zanzibar")
     add_fact(other, "I love Python")
     mine, theirs = logged_in(owner), logged_in(other)
@@ -106,15 +106,15 @@ def test_everybody_sees_and_is_answered_from_their_own_graph_alone(server_mode, 
     assert "You like Python" in theirs.get("/memory/graph/").content.decode()
 
 
-def test_the_page_asks_the_database_as_often_for_many_things_as_for_few(
-    page, known, django_assert_max_num_queries
+def test_the_number_of_queries_does_not_grow_with_the_facts(
+    page, make_graph_fact, django_assert_max_num_queries
 ):
     for i in range(30):
-        known(f"User likes Thing{i:02}", "likes")
+        make_graph_fact(f"User likes Thing{i:02}", "likes")
     with django_assert_max_num_queries(12):
         page()
     assert Fact.objects.count() == 30
 
 
-def test_the_panel_leads_to_the_graph(ours, owner):
+def test_the_panel_links_to_the_graph(ours, owner):
     assert reverse("memory_graph") in ours.get(reverse("memory")).content.decode()

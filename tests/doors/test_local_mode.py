@@ -1,4 +1,4 @@
-"""Local mode, sentence by sentence of the design's "Who may come in"."""
+"""Local mode: requests and sockets are accepted only from this machine's own page or with a token."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from chat.actions.api_tokens import create_token, revoke_token
 from chat.actions.owners import local_owner
-from chat.actions.tokens import create_token, revoke_token
 from chat.models import ApiToken, Fact
 
 PORT = "127.0.0.1:8000"
 UNSAFE = ["POST", "PUT", "PATCH", "DELETE"]
 
-# What a page of another website, another port of this machine, a file or a program sends as its Origin.
+# Values of the Origin header from another website, another port of this machine, a file and a program.
 FOREIGN = {
     "another website": "https://evil.example",
     "another website over http": "http://evil.example",
@@ -43,48 +43,48 @@ def with_origin(origin: str | None) -> dict[str, str]:
     return {} if origin is None else {"origin": origin}
 
 
-def add(client: Client, **headers: str) -> int:
+def post_fact(client: Client, **headers: str) -> int:
     return client.post("/memory/add/", {"text": "I love hiking"}, headers=headers).status_code
 
 
-def csrf(client: Client) -> str:
+def csrf_token(client: Client) -> str:
     client.get("/")
     return client.cookies["csrftoken"].value
 
 
 @pytest.mark.django_db
 class TestRequests:
-    """Pages and forms."""
+    """Access rules for pages and forms."""
 
-    def test_this_machines_owner_needs_no_login_and_no_cookie(self, visitor):
+    def test_the_local_owner_needs_no_login_and_no_cookie(self, visitor):
         answer = visitor.get("/memory/")
         assert answer.status_code == 200
         assert answer.wsgi_request.user == local_owner()
 
-    def test_our_own_page_may_change_things(self, visitor):
-        token = csrf(visitor)
-        assert add(visitor, origin=f"http://{PORT}", **{"x-csrftoken": token}) == 302
+    def test_our_own_page_may_change_data(self, visitor):
+        token = csrf_token(visitor)
+        assert post_fact(visitor, origin=f"http://{PORT}", **{"x-csrftoken": token}) == 302
         assert Fact.objects.get().owner == local_owner()
 
-    def test_our_own_origin_alone_is_not_enough(self, visitor):
-        assert add(visitor, origin=f"http://{PORT}") == 403
+    def test_the_origin_without_a_csrf_token_is_not_enough(self, visitor):
+        assert post_fact(visitor, origin=f"http://{PORT}") == 403
         assert not Fact.objects.exists()
 
     @foreign
-    def test_nobody_elses_page_may_change_anything(self, visitor, origin):
-        token = csrf(visitor)
-        assert add(visitor, **with_origin(origin), **{"x-csrftoken": token}) == 403
+    def test_another_page_may_not_change_data(self, visitor, origin):
+        token = csrf_token(visitor)
+        assert post_fact(visitor, **with_origin(origin), **{"x-csrftoken": token}) == 403
         assert not Fact.objects.exists()
 
     @pytest.mark.parametrize("method", UNSAFE)
     @pytest.mark.parametrize("path", ["/send/", "/memory/add/", "/admin/", "/nowhere/"])
-    def test_every_unsafe_method_is_refused_before_anything_looks_at_it(self, visitor, method, path):
+    def test_every_unsafe_method_from_another_origin_is_refused_before_routing(self, visitor, method, path):
         answer = visitor.generic(method, path, headers={"origin": "https://evil.example"})
         assert answer.status_code == 403
         assert "another page" in answer.content.decode()
 
     @foreign
-    def test_looking_from_elsewhere_shows_nothing_to_elsewhere(self, visitor, origin):
+    def test_another_origin_cannot_read_or_embed_a_page(self, visitor, origin):
         answer = visitor.get("/memory/", headers=with_origin(origin))
         assert "Access-Control-Allow-Origin" not in answer.headers
         assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
@@ -93,13 +93,13 @@ class TestRequests:
     @pytest.mark.parametrize("name", FORWARDED)
     @pytest.mark.parametrize("method", ["GET", "POST"])
     def test_a_forwarded_request_is_refused(self, visitor, name, method):
-        headers = {name: "127.0.0.1", "origin": f"http://{PORT}", "x-csrftoken": csrf(visitor)}
+        headers = {name: "127.0.0.1", "origin": f"http://{PORT}", "x-csrftoken": csrf_token(visitor)}
         answer = visitor.generic(method, "/", headers=headers)
         assert answer.status_code == 403
         assert "proxy or a tunnel" in answer.content.decode()
 
     @pytest.mark.parametrize("name", FORWARDED)
-    def test_a_token_opens_no_tunnel(self, visitor, owner, name):
+    def test_a_forwarded_request_is_refused_also_with_a_token(self, visitor, owner, name):
         secret = create_token(owner, "script")
         headers = {name: "127.0.0.1", "authorization": f"Bearer {secret}"}
         assert visitor.get("/", headers=headers).status_code == 403
@@ -111,45 +111,45 @@ class TestRequests:
         assert answer.status_code == 400
 
     @pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:8000", "[::1]:8000", "localhost"])
-    def test_this_machines_own_names_are_known(self, visitor, host):
+    def test_the_names_of_this_machine_are_accepted(self, visitor, host):
         assert visitor.get("/", headers={"host": host}).status_code == 200
 
-    def test_a_token_opens_the_door_without_origin_and_csrf(self, visitor, owner):
+    def test_a_token_needs_no_origin_and_no_csrf_token(self, visitor, owner):
         secret = create_token(owner, "script")
-        assert add(visitor, authorization=f"Bearer {secret}") == 302
+        assert post_fact(visitor, authorization=f"Bearer {secret}") == 302
         assert Fact.objects.get().owner == owner
 
-    def test_a_token_speaks_for_the_one_it_was_made_for(self, visitor, other):
+    def test_a_token_acts_for_its_owner(self, visitor, other):
         secret = create_token(other, "script")
-        add(visitor, authorization=f"Bearer {secret}")
+        post_fact(visitor, authorization=f"Bearer {secret}")
         assert Fact.objects.get().owner == other
 
     @pytest.mark.parametrize(
         "header", ["Bearer ", "Bearer wrong", "Basic {secret}", "{secret}", "Bearer {digest}"]
     )
-    def test_only_the_secret_itself_is_a_token(self, visitor, owner, header):
+    def test_only_the_secret_itself_is_accepted_as_token(self, visitor, owner, header):
         secret = create_token(owner, "script")
         given = header.format(secret=secret, digest=ApiToken.digest_of(secret))
-        assert add(visitor, authorization=given) == 403
+        assert post_fact(visitor, authorization=given) == 403
 
-    def test_a_revoked_token_opens_nothing(self, visitor, owner):
+    def test_a_revoked_token_is_refused(self, visitor, owner):
         secret = create_token(owner, "script")
         revoke_token(ApiToken.objects.get())
-        assert add(visitor, authorization=f"Bearer {secret}") == 403
+        assert post_fact(visitor, authorization=f"Bearer {secret}") == 403
 
-    def test_the_token_of_a_locked_out_user_opens_nothing(self, visitor, other):
+    def test_the_token_of_an_inactive_user_is_refused(self, visitor, other):
         secret = create_token(other, "script")
         other.is_active = False
         other.save()
-        assert add(visitor, authorization=f"Bearer {secret}") == 403
+        assert post_fact(visitor, authorization=f"Bearer {secret}") == 403
 
-    def test_a_tokens_secret_is_kept_nowhere(self, owner):
+    def test_the_secret_of_a_token_is_not_stored(self, owner):
         secret = create_token(owner, "script")
         assert secret not in str(list(ApiToken.objects.values()))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.10", "::", "example.org", ""])  # noqa: S104 - refused
-def test_local_mode_listens_on_this_machine_only(host):
+def test_local_mode_listens_only_on_loopback_addresses(host):
     with pytest.raises(CommandError, match="this machine only"):
         call_command("serve", "--host", host, "--no-browser")
 
@@ -171,7 +171,7 @@ def test_every_page_carries_the_content_security_policy(visitor, path):
 @pytest.mark.parametrize(
     "headers", [{"host": "evil.example"}, {"x-forwarded-for": "1.2.3.4"}, {"origin": "https://evil.example"}]
 )
-def test_refusals_carry_the_policy_too(visitor, headers):
+def test_refused_requests_carry_the_content_security_policy(visitor, headers):
     answer = visitor.post("/send/", headers=headers)
     assert answer.status_code in (400, 403)
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
@@ -180,31 +180,31 @@ def test_refusals_carry_the_policy_too(visitor, headers):
 @pytest.mark.asyncio
 @pytest.mark.django_db(transaction=True)
 class TestSockets:
-    """The same rules at the socket's door."""
+    """The same access rules for sockets."""
 
-    async def test_our_own_page_may_listen(self, socket):
-        assert await socket(host=PORT, origin=f"http://{PORT}").opened() is True
+    async def test_our_own_page_may_connect(self, socket):
+        assert await socket(host=PORT, origin=f"http://{PORT}").connect() is True
 
     @foreign
-    async def test_nobody_elses_page_may_listen(self, socket, origin):
-        assert await socket(host=PORT, origin=origin).opened() == 4403
+    async def test_another_page_may_not_connect(self, socket, origin):
+        assert await socket(host=PORT, origin=origin).connect() == 4403
 
     @pytest.mark.parametrize("name", FORWARDED)
     async def test_a_forwarded_socket_is_refused(self, socket, name):
-        assert await socket(**{name.lower(): "127.0.0.1"}).opened() == 4403
+        assert await socket(**{name.lower(): "127.0.0.1"}).connect() == 4403
 
     @pytest.mark.parametrize("host", ["evil.example", "evil.example:8000", "", None])
     async def test_a_socket_to_an_unknown_host_is_refused(self, socket, host):
-        assert await socket(host=host, origin=f"http://{host}").opened() == 4403
+        assert await socket(host=host, origin=f"http://{host}").connect() == 4403
 
-    async def test_a_token_opens_a_socket_without_origin(self, socket, owner):
+    async def test_a_token_needs_no_origin_to_connect(self, socket, owner):
         secret = await sync_to_async(create_token)(owner, "script")
-        assert await socket(origin=None, authorization=f"Bearer {secret}").opened() is True
+        assert await socket(origin=None, authorization=f"Bearer {secret}").connect() is True
 
-    async def test_a_revoked_token_opens_no_socket(self, socket, owner):
+    async def test_a_revoked_token_cannot_connect(self, socket, owner):
         secret = await sync_to_async(create_token)(owner, "script")
         await sync_to_async(lambda: revoke_token(ApiToken.objects.get()))()
-        assert await socket(origin=None, authorization=f"Bearer {secret}").opened() == 4403
+        assert await socket(origin=None, authorization=f"Bearer {secret}").connect() == 4403
 
 
 @pytest.mark.asyncio
@@ -218,9 +218,9 @@ class TestSockets:
         (None, "http://testserver", 4401),
     ],
 )
-async def test_behind_a_proxy_that_the_server_trusts_the_pages_scheme_counts(
+async def test_behind_a_trusted_proxy_the_scheme_of_the_page_counts(
     socket, server_mode, proto, origin, outcome
 ):
     server_mode.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    # 4401 is a door further: the Origin is ours, but nobody has logged in.
-    assert await socket(origin=origin, x_forwarded_proto=proto).opened() == outcome
+    # 4401: the Origin is accepted, but nobody is logged in.
+    assert await socket(origin=origin, x_forwarded_proto=proto).connect() == outcome

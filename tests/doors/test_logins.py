@@ -1,4 +1,4 @@
-"""Server mode: pages show whoever asks their own things, and a stranger sees the login alone."""
+"""Server mode: pages show only the data of the logged-in user, and without login only the login page."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from django.urls import reverse
 
 from chat.models import Fact
 
-from .owned import OF_WHOEVER_ASKS, ORIGIN, SILENT, Things
+from .owned_objects import ORIGIN, OWN_DATA_URLS, URLS_WITHOUT_CONTENT, OwnedObjects
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", sorted(OF_WHOEVER_ASKS - SILENT))
-def test_pages_show_only_what_belongs_to_whoever_asks(things, owner, other, logged_in, name):
-    Things.of(other, "of somebody else")
+@pytest.mark.parametrize("name", sorted(OWN_DATA_URLS - URLS_WITHOUT_CONTENT))
+def test_pages_show_only_data_of_the_logged_in_user(things, owner, other, logged_in, name):
+    OwnedObjects.of(other, "of somebody else")
     page = logged_in(other).get(reverse(name)).content.decode()
     assert "of the owner" not in page
     mine = logged_in(owner).get(reverse(name)).content.decode()
@@ -25,15 +25,15 @@ def test_pages_show_only_what_belongs_to_whoever_asks(things, owner, other, logg
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", sorted(OF_WHOEVER_ASKS))
-def test_a_stranger_sees_no_page_but_the_login(things, name):
+@pytest.mark.parametrize("name", sorted(OWN_DATA_URLS))
+def test_without_login_every_page_leads_to_the_login(things, name):
     answer = Client().get(reverse(name))
     assert answer.status_code == 302
     assert answer.url.startswith("/login/")
 
 
 @pytest.mark.django_db
-def test_what_a_user_adds_is_theirs(things, owner, other, logged_in):
+def test_a_new_fact_belongs_to_the_logged_in_user(things, owner, other, logged_in):
     logged_in(other).post(reverse("fact_add"), {"text": "I am somebody else"}, headers={"origin": ORIGIN})
     assert Fact.objects.for_owner(other).get().text == "I am somebody else"
 
@@ -44,7 +44,7 @@ def test_the_admin_site_is_closed_to_users_who_are_not_staff(server_mode, other,
 
 
 @pytest.mark.django_db
-def test_where_the_files_lie_is_shown_to_staff_alone(server_mode, other, logged_in, settings):
+def test_the_data_folder_is_shown_only_to_staff(server_mode, other, logged_in, settings):
     client = logged_in(other)
     assert str(settings.DATA_DIR) not in client.get("/").content.decode()
     other.is_staff = True
@@ -67,19 +67,19 @@ def test_logging_in_and_out_works_in_server_mode(server_mode, other):
 @pytest.mark.asyncio
 @pytest.mark.django_db(transaction=True)
 class TestSocket:
-    """The same at the socket."""
+    """The same rules for sockets."""
 
-    async def test_the_owner_may_listen(self, socket, things, owner, logged_in):
+    async def test_the_owner_may_connect_to_their_conversation(self, socket, things, owner, logged_in):
         client = await sync_to_async(logged_in)(owner)
         page = socket(things.conversation.pk, session=client.cookies["sessionid"].value)
-        assert await page.opened() is True
+        assert await page.connect() is True
 
-    async def test_for_another_user_there_is_no_such_conversation(self, socket, things, other, logged_in):
+    async def test_another_user_cannot_connect_to_the_conversation(self, socket, things, other, logged_in):
         client = await sync_to_async(logged_in)(other)
         page = socket(things.conversation.pk, session=client.cookies["sessionid"].value)
-        assert await page.opened() == 4404
+        assert await page.connect() == 4404
 
     @pytest.mark.parametrize("session", ["", "forged"])
-    async def test_a_stranger_hears_nothing(self, socket, things, session):
-        assert await socket(things.conversation.pk, session=session).opened() == 4401
-        assert await socket(session=session).opened() == 4401
+    async def test_without_login_no_socket_is_accepted(self, socket, things, session):
+        assert await socket(things.conversation.pk, session=session).connect() == 4401
+        assert await socket(session=session).connect() == 4401

@@ -1,4 +1,4 @@
-"""A page of a long conversation shows its end, and leads on to what is before and after."""
+"""The page of a long conversation shows its end and links to earlier and later messages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_page_shows_the_newest_messages(ours, long_one):
     assert link(page, "later") is None
 
 
-def test_plain_links_lead_through_all_of_it(ours, long_one):
+def test_plain_links_lead_through_the_whole_conversation(ours, long_one):
     page = ours.get(f"/c/{long_one.pk}/")
     seen = numbers(page)
     while (earlier := link(page, "earlier")) is not None:
@@ -54,7 +54,7 @@ def test_plain_links_lead_through_all_of_it(ours, long_one):
     assert numbers(ours.get(link(page, "later")))[0] == numbers(page)[-1] + 1
 
 
-def test_what_is_loaded_above_brings_only_the_way_further_up(ours_htmx, long_one):
+def test_earlier_messages_bring_only_the_link_to_still_earlier_ones(ours_htmx, long_one):
     part = ours_htmx.get(f"/c/{long_one.pk}/?before=141")
     assert numbers(part) == list(range(81, 141))
     assert link(part, "earlier").endswith("?before=81")
@@ -62,7 +62,7 @@ def test_what_is_loaded_above_brings_only_the_way_further_up(ours_htmx, long_one
     assert "<html" not in part.content.decode()
 
 
-def test_what_is_loaded_below_brings_only_the_way_further_down(ours_htmx, long_one):
+def test_later_messages_bring_only_the_link_to_still_later_ones(ours_htmx, long_one):
     part = ours_htmx.get(f"/c/{long_one.pk}/?after=60")
     assert numbers(part) == list(range(61, 121))
     assert link(part, "earlier") is None
@@ -78,7 +78,7 @@ def test_a_link_to_a_message_opens_the_conversation_around_it(ours, long_one):
     assert link(page, "later")
 
 
-def test_a_message_of_another_conversation_is_not_found_here(ours, long_one, talk):
+def test_a_message_of_another_conversation_is_not_found(ours, long_one, talk):
     asked, _ = talk("Elsewhere")
     assert ours.get(f"/c/{long_one.pk}/?m={asked.pk}").status_code == 404
     assert ours.get(f"/c/{long_one.pk}/?m=nonsense").status_code == 404
@@ -96,7 +96,7 @@ def test_the_number_of_queries_does_not_grow_with_the_messages(ours, long_one, d
         ("tool", {"name": "get_weather"}, "Result of get_weather"),
     ],
 )
-def test_messages_of_other_roles_are_shown_as_what_they_are(ours, long_one, role, fields, said):
+def test_system_and_tool_messages_are_labelled_by_role(ours, long_one, role, fields, said):
     Message.objects.create(conversation=long_one, seq=201, role=role, content="Rain.", **fields)
     page = ours.get(f"/c/{long_one.pk}/").content.decode()
     last = page[page.rindex("<article") :]
@@ -105,7 +105,7 @@ def test_messages_of_other_roles_are_shown_as_what_they_are(ours, long_one, role
     assert "/flag/" not in last
 
 
-def test_a_call_of_a_tool_names_it(ours, long_one):
+def test_a_tool_call_shows_the_name_of_the_tool(ours, long_one):
     call = {"id": "1", "type": "function", "function": {"name": "get_weather", "arguments": '{"in": "Oslo"}'}}
     Message.objects.create(conversation=long_one, seq=201, role="assistant", tool_calls=[call])
     page = ours.get(f"/c/{long_one.pk}/").content.decode()

@@ -1,4 +1,4 @@
-"""`/metrics` tells Prometheus numbers, when it is switched on, and only whom they belong to."""
+"""`/metrics` reports numbers to Prometheus if it is enabled, and only the data of the user who asks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from django.utils import timezone
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_families
 from prometheus_client.parser import text_string_to_metric_families
 
+from chat.actions.api_tokens import create_token, revoke_token
 from chat.actions.messages import finish_reply, send_message
-from chat.actions.tokens import create_token, revoke_token
 from chat.models import (
     ApiToken,
     AppMemory,
@@ -25,19 +25,19 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def on(settings):
-    """The metrics are switched on."""
+def metrics_enabled(settings):
+    """METRICS is on."""
     settings.METRICS = True
 
 
 @pytest.fixture
 def scraper(owner):
-    """A program with a token of the owner's and nothing else."""
+    """A client with a token of the owner and no cookies."""
     return Client(headers={"authorization": f"Bearer {create_token(owner, 'prometheus')}"})
 
 
-def numbers(answer) -> dict[tuple[str, ...], float]:
-    """Return the samples by name and the values of their labels, by the labels' names."""
+def sample_values(answer) -> dict[tuple[str, ...], float]:
+    """Return the samples, keyed by name and label values (in the order of the label names)."""
     assert answer.status_code == 200, answer.content
     families = text_string_to_metric_families(answer.content.decode())
     return {(s.name, *s.labels.values()): s.value for family in families for s in family.samples}
@@ -45,7 +45,7 @@ def numbers(answer) -> dict[tuple[str, ...], float]:
 
 @pytest.fixture
 def busy(owner, make_fact):
-    """One of everything that is counted."""
+    """One row of everything that is counted."""
     asked, reply = send_message(owner, "My secret words")
     finish_reply(reply, "Said.", "complete")
     PromptReport.objects.create(reply=reply, facts=["a"], stage=1, first_token_ms=250)
@@ -69,14 +69,14 @@ def busy(owner, make_fact):
     return asked
 
 
-def test_it_is_off_unless_it_is_switched_on(settings, ours, scraper):
+def test_it_is_off_by_default(settings, ours, scraper):
     assert settings.METRICS is False
     assert ours.get("/metrics").status_code == 404
     assert scraper.get("/metrics").status_code == 404
 
 
-def test_what_was_done_is_told_in_numbers(on, scraper, busy):
-    told = numbers(scraper.get("/metrics"))
+def test_activity_is_reported_in_numbers(metrics_enabled, scraper, busy):
+    told = sample_values(scraper.get("/metrics"))
     expected = {
         ("memoryapp_facts", "preference"): 1,
         ("memoryapp_facts", "project"): 0,
@@ -108,39 +108,39 @@ def test_what_was_done_is_told_in_numbers(on, scraper, busy):
     assert {name: told.get(name) for name in expected} == expected
 
 
-def test_no_word_of_a_person_is_in_it(on, scraper, busy):
+def test_no_text_of_the_user_is_reported(metrics_enabled, scraper, busy):
     assert "secret" not in scraper.get("/metrics").content.decode().lower()
 
 
-def test_what_waits_for_energy_is_told(on, scraper):
+def test_jobs_that_wait_for_energy_are_reported(metrics_enabled, scraper):
     Energy.objects.create(pk=1, level=18, measured_at=timezone.now())
     Job.objects.create(kind="extract", payload={"conversation": "secret"})
-    told = numbers(scraper.get("/metrics"))
+    told = sample_values(scraper.get("/metrics"))
     assert told["memoryapp_energy_ratio",] == 0.1
     assert told["memoryapp_energy_low",] == 1
     assert told["memoryapp_jobs_deferred", "extract"] == 1
 
 
-def test_a_scraper_may_ask_for_open_metrics(on, scraper, busy):
+def test_the_openmetrics_format_can_be_requested(metrics_enabled, scraper, busy):
     answer = scraper.get("/metrics", headers={"accept": "application/openmetrics-text; version=1.0.0"})
     assert answer.headers["Content-Type"].startswith("application/openmetrics-text")
     assert {family.name for family in open_families(answer.content.decode())} >= {"memoryapp_model_calls"}
 
 
-def test_nothing_at_all_is_told_as_zeros(on, scraper):
-    told = numbers(scraper.get("/metrics"))
+def test_without_activity_counts_are_zero(metrics_enabled, scraper):
+    told = sample_values(scraper.get("/metrics"))
     assert told["memoryapp_day_replies",] == 0
     assert ("memoryapp_day_first_token_seconds", "0.5") not in told
 
 
-class TestWhoMayAsk:
-    """Local mode: this machine's owner, and no page of another site."""
+class TestLocalModeAccess:
+    """In local mode our own page and the address bar may ask, and no page of another site."""
 
-    def test_our_own_page_may(self, on, ours):
+    def test_our_own_page_may_ask(self, metrics_enabled, ours):
         assert ours.get("/metrics").status_code == 200
         assert Client().get("/metrics", headers={"sec-fetch-site": "same-origin"}).status_code == 200
 
-    def test_the_owner_may_from_the_address_bar(self, on):
+    def test_the_address_bar_may_ask(self, metrics_enabled):
         assert Client().get("/metrics", headers={"sec-fetch-site": "none"}).status_code == 200
 
     @pytest.mark.parametrize(
@@ -156,41 +156,41 @@ class TestWhoMayAsk:
             {"authorization": "Basic b3duZXI6"},
         ],
     )
-    def test_everybody_else_is_asked_for_a_token(self, on, owner, headers):
+    def test_every_other_request_needs_a_token(self, metrics_enabled, owner, headers):
         answer = Client().get("/metrics", headers=headers)
         assert answer.status_code == 401
         assert answer.headers["WWW-Authenticate"] == "Bearer"
         assert b"memoryapp_" not in answer.content
 
-    def test_a_revoked_token_opens_nothing(self, on, scraper):
+    def test_a_revoked_token_is_refused(self, metrics_enabled, scraper):
         revoke_token(ApiToken.objects.get())
         assert scraper.get("/metrics").status_code == 401
 
-    def test_nothing_but_reading_is_possible(self, on, scraper):
+    def test_other_methods_are_not_allowed(self, metrics_enabled, scraper):
         assert scraper.post("/metrics").status_code == 405
 
 
-class TestInServerMode:
-    """With logins: everybody sees their own numbers."""
+class TestServerModeAccess:
+    """With logins each user sees their own numbers."""
 
     @pytest.fixture(autouse=True)
-    def _server(self, on, server_mode):
+    def _server(self, metrics_enabled, server_mode):
         pass
 
-    def test_the_owner_sees_theirs_and_another_user_not(self, busy, owner, other, logged_in):
-        assert numbers(logged_in(owner).get("/metrics"))["memoryapp_day_replies",] == 1
-        assert numbers(logged_in(other).get("/metrics"))["memoryapp_day_replies",] == 0
+    def test_each_user_sees_their_own_numbers(self, busy, owner, other, logged_in):
+        assert sample_values(logged_in(owner).get("/metrics"))["memoryapp_day_replies",] == 1
+        assert sample_values(logged_in(other).get("/metrics"))["memoryapp_day_replies",] == 0
 
-    def test_a_token_shows_what_belongs_to_its_owner(self, busy, other, scraper):
+    def test_a_token_shows_the_numbers_of_its_owner(self, busy, other, scraper):
         theirs = Client(headers={"authorization": f"Bearer {create_token(other, 'theirs')}"})
-        assert numbers(scraper.get("/metrics"))["memoryapp_messages",] == 2
-        assert numbers(theirs.get("/metrics"))["memoryapp_messages",] == 0
+        assert sample_values(scraper.get("/metrics"))["memoryapp_messages",] == 2
+        assert sample_values(theirs.get("/metrics"))["memoryapp_messages",] == 0
 
-    def test_a_stranger_is_refused_without_being_sent_to_a_login(self, busy):
+    def test_a_request_without_login_gets_401_and_no_redirect(self, busy):
         answer = Client(headers={"origin": "http://testserver"}).get("/metrics")
         assert answer.status_code == 401
 
-    def test_a_session_is_of_no_use_to_another_sites_page(self, busy, owner, logged_in):
+    def test_a_request_from_another_site_is_refused_despite_a_session(self, busy, owner, logged_in):
         client = logged_in(owner)
         headers = {"origin": "https://elsewhere.example", "sec-fetch-site": "cross-site"}
         assert client.get("/metrics", headers=headers).status_code == 401

@@ -1,4 +1,4 @@
-"""What a reply was made of: on a page of its own, in place, and as lines in the chat."""
+"""The report of a reply's prompt: as a page, in place under the reply, and as lines in the chat."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chat.actions.messages import finish_reply
 from chat.generation import run as generation
 from chat.models import Conversation, PromptReport
 
-from .answers import text, triggers
+from .responses import text_of, triggered_events
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +28,7 @@ def exchange(talk):
 
 @pytest.fixture
 def report(exchange):
-    """Returns a maker of the report of that exchange."""
+    """Return a function that makes the report of that exchange."""
 
     def make(**fields) -> PromptReport:
         values = {
@@ -44,40 +44,40 @@ def report(exchange):
     return make
 
 
-def words(answer) -> str:
-    return " ".join(text(answer).split())
+def visible_text(answer) -> str:
+    return " ".join(text_of(answer).split())
 
 
-def test_each_part_of_the_prompt_is_named_with_its_tokens_and_drawn(ours_htmx, report):
-    page = words(ours_htmx.get(f"/m/{report().pk}/prompt/"))
+def test_each_section_of_the_prompt_is_shown_with_its_tokens_and_a_bar(ours_htmx, report):
+    page = visible_text(ours_htmx.get(f"/m/{report().pk}/prompt/"))
     for label, tokens, width in (
         ("Instructions", "75", "5.0"),
         ("Memory", "200", "13.3"),
         ("Earlier messages", "1,500", "100.0"),
         ("Memory for this message", "25", "1.7"),
         ("Your message", "40", "2.7"),
-        ("Kept free for the reply", "819", "54.6"),
+        ("Reserved for the reply", "819", "54.6"),
     ):
-        bar = f'<rect height="4" width="{width}"/></svg><span>{tokens}<span class="sr"> tokens</span>'
+        bar = f'<rect height="4" width="{width}"/></svg><span>{tokens}<span class="sr-only"> tokens</span>'
         assert f"<dt>{label}</dt>" in page
         assert bar in page, label
     assert "<dt>Summary</dt>" not in page, "what is empty has no bar"
     assert "style=" not in page
 
 
-def test_it_says_how_full_the_window_is_what_was_read_and_how_fast(ours_htmx, report):
-    page = words(ours_htmx.get(f"/m/{report().pk}/prompt/"))
+def test_the_report_shows_the_fill_of_the_window_and_the_cached_tokens_and_the_time(ours_htmx, report):
+    page = visible_text(ours_htmx.get(f"/m/{report().pk}/prompt/"))
     assert "The model read 1,840 tokens for this reply. Its window holds 4,096." in page
     assert 'role="meter" aria-valuemin="0" aria-valuemax="100" aria-valuenow="50"' in page
-    assert "1,775 tokens were known from the last prompt, 65 were read anew." in page
+    assert "1,775 tokens were reused from the last prompt, 65 were read." in page
     assert "The first word came after 0.42 s." in page
     assert "Nothing was left out." in page
 
 
-def test_a_reply_that_never_began_has_no_first_word(ours_htmx, report):
-    page = words(ours_htmx.get(f"/m/{report(first_token_ms=None, cached_tokens=0).pk}/prompt/"))
+def test_a_reply_that_never_began_has_no_time_to_the_first_word(ours_htmx, report):
+    page = visible_text(ours_htmx.get(f"/m/{report(first_token_ms=None, cached_tokens=0).pk}/prompt/"))
     assert "first word" not in page
-    assert "0 tokens were known from the last prompt, 1,840 were read anew." in page
+    assert "0 tokens were reused from the last prompt, 1,840 were read." in page
 
 
 @pytest.mark.parametrize(
@@ -85,50 +85,51 @@ def test_a_reply_that_never_began_has_no_first_word(ours_htmx, report):
     [
         ({"cut_messages": 1, "stage": 1}, ["1 earlier message was left out."]),
         ({"cut_messages": 12, "stage": 1}, ["12 earlier messages were left out."]),
-        ({"sections": {**SECTIONS, "summary": 90}}, ["A summary stands in the place of earlier messages."]),
-        ({"stage": 2}, ["Memory was reduced to what matters most."]),
-        ({"stage": 3}, ["Memory was reduced to what matters most.", "The last messages were shortened."]),
+        ({"sections": {**SECTIONS, "summary": 90}}, ["Earlier messages were replaced by a summary."]),
+        ({"stage": 2}, ["Memory was reduced to the most important facts."]),
+        (
+            {"stage": 3},
+            ["Memory was reduced to the most important facts.", "The last messages were shortened."],
+        ),
         ({"shortened": True}, ["Your message was longer than the window; its middle was left out."]),
     ],
 )
-def test_what_did_not_go_to_the_model_is_said_in_sentences(ours_htmx, report, fields, sentences):
-    page = words(ours_htmx.get(f"/m/{report(**fields).pk}/prompt/"))
+def test_omitted_parts_are_reported_in_sentences(ours_htmx, report, fields, sentences):
+    page = visible_text(ours_htmx.get(f"/m/{report(**fields).pk}/prompt/"))
     assert all(sentence in page for sentence in sentences)
     assert "Nothing was left out." not in page
 
 
-def test_memories_used_and_without_room_lead_to_their_cards(ours_htmx, report, make_fact):
+def test_used_and_omitted_memories_link_to_their_cards(ours_htmx, report, make_fact):
     used, left, gone = make_fact("User likes tea"), make_fact("User likes jazz"), make_fact("User likes <b>")
     made = report(facts=[str(used.pk), str(gone.pk)], left_out=[str(left.pk)])
     gone.delete()
-    page = words(ours_htmx.get(f"/m/{made.pk}/prompt/"))
-    before, after = page.split("Memories without room")
+    page = visible_text(ours_htmx.get(f"/m/{made.pk}/prompt/"))
+    before, after = page.split("Memories that did not fit")
     assert f'<a class="item row" href="/memory/#fact-{used.pk}" data-fact="{used.pk}">Likes tea</a>' in before
     assert f'<a class="item row" href="/memory/#fact-{left.pk}" data-fact="{left.pk}">Likes jazz</a>' in after
     assert "User likes &lt;b&gt;" not in page
 
 
-def test_another_owners_memory_is_not_told_even_where_its_id_stands_in_a_report(
-    ours_htmx, report, make_fact, other
-):
+def test_a_memory_of_another_user_is_not_shown(ours_htmx, report, make_fact, other):
     theirs = make_fact("A secret", owner=other)
-    page = text(ours_htmx.get(f"/m/{report(facts=[str(theirs.pk)]).pk}/prompt/"))
+    page = text_of(ours_htmx.get(f"/m/{report(facts=[str(theirs.pk)]).pk}/prompt/"))
     assert "A secret" not in page
 
 
-def test_without_javascript_it_is_a_page_that_leads_back_to_the_reply(ours, report, exchange):
+def test_without_javascript_the_report_is_a_page_that_links_back_to_the_reply(ours, report, exchange):
     _, reply = exchange
-    page = text(ours.get(f"/m/{report().pk}/prompt/"))
-    assert "<title>What a reply was made of" in page
+    page = text_of(ours.get(f"/m/{report().pk}/prompt/"))
+    assert "<title>Prompt of a reply" in page
     assert f'href="/c/{reply.conversation_id}/?m={reply.pk}#m-{reply.pk}"' in page
 
 
-def test_each_reply_with_a_report_leads_to_it_and_no_other_message_does(ours, report, exchange):
+def test_only_replies_with_a_report_link_to_it(ours, report, exchange):
     asked, reply = exchange
     page = f"/c/{asked.conversation_id}/"
-    assert "/prompt/" not in text(ours.get(page))
+    assert "/prompt/" not in text_of(ours.get(page))
     report()
-    shown = text(ours.get(page))
+    shown = text_of(ours.get(page))
     assert f'hx-get="/m/{reply.pk}/prompt/"' in shown
     assert f"/m/{asked.pk}/prompt/" not in shown
 
@@ -143,56 +144,56 @@ def test_each_reply_with_a_report_leads_to_it_and_no_other_message_does(ours, re
     ],
     ids=["summarised", "left out", "compacted earlier", "nothing cut"],
 )
-def test_a_line_in_the_chat_marks_where_earlier_messages_went(ours, report, exchange, fields, line):
+def test_a_line_in_the_chat_marks_where_earlier_messages_were_omitted(ours, report, exchange, fields, line):
     report(**fields)
-    page = text(ours.get(f"/c/{exchange[0].conversation_id}/"))
-    assert ('class="cut row"' in page) is (line is not None)
-    assert f'<p class="cut row">Earlier messages {line}</p>' in page or line is None
+    page = text_of(ours.get(f"/c/{exchange[0].conversation_id}/"))
+    assert ('class="divider row"' in page) is (line is not None)
+    assert f'<p class="divider row">Earlier messages {line}</p>' in page or line is None
 
 
-def test_a_message_that_was_shortened_says_so_and_no_other(ours, report, exchange):
+def test_only_a_shortened_message_is_marked_as_shortened(ours, report, exchange):
     page = f"/c/{exchange[0].conversation_id}/"
     made = report()
-    assert SHORTENED not in text(ours.get(page))
+    assert SHORTENED not in text_of(ours.get(page))
     PromptReport.objects.filter(pk=made.pk).update(shortened=True)
-    assert SHORTENED in text(ours.get(page))
+    assert SHORTENED in text_of(ours.get(page))
 
 
 class TestStrategy:
-    """What a conversation keeps when it outgrows the window, chosen in its menu."""
+    """The compaction strategy, chosen in the menu of the conversation."""
 
     @pytest.fixture
     def chat(self, exchange) -> Conversation:
         return exchange[0].conversation
 
-    def test_the_menu_offers_the_apps_and_the_four(self, ours, chat):
-        menu = words(ours.get(f"/c/{chat.pk}/"))
+    def test_the_menu_offers_the_default_of_the_app_and_four_strategies(self, ours, chat):
+        menu = visible_text(ours.get(f"/c/{chat.pk}/"))
         assert menu.count("<option") == 5
-        assert '<option value="">as the app has it</option>' in menu
+        assert '<option value="">as set in the app</option>' in menu
         assert "In General: summary, marked and newest messages." in menu
 
-    def test_as_a_form_it_leads_back_to_the_conversation_and_is_chosen(self, ours, chat):
+    def test_choosing_by_form_leads_back_to_the_conversation(self, ours, chat):
         answer = ours.post(f"/c/{chat.pk}/strategy/", {"strategy": "topics"}, follow=True)
-        assert '<option value="topics" selected>by topic</option>' in words(answer)
+        assert '<option value="topics" selected>by topic</option>' in visible_text(answer)
         chat.refresh_from_db()
-        assert chat.manner == "topics"
+        assert chat.effective_strategy == "topics"
 
-    def test_in_place_the_page_is_told(self, ours_htmx, chat):
+    def test_choosing_by_htmx_reports_the_change(self, ours_htmx, chat):
         answer = ours_htmx.post(f"/c/{chat.pk}/strategy/", {"strategy": "simple"})
-        assert (answer.status_code, list(triggers(answer))) == (204, ["chat-changed"])
+        assert (answer.status_code, list(triggered_events(answer))) == (204, ["chat-changed"])
 
-    def test_the_apps_can_be_chosen_again(self, ours, chat):
+    def test_the_default_of_the_app_can_be_chosen_again(self, ours, chat):
         Conversation.objects.update(strategy="simple")
         ours.post(f"/c/{chat.pk}/strategy/", {"strategy": ""})
         chat.refresh_from_db()
         assert chat.strategy == ""
 
-    def test_another_word_is_refused_and_changes_nothing(self, ours_htmx, chat):
+    def test_an_unknown_strategy_is_refused_and_changes_nothing(self, ours_htmx, chat):
         assert ours_htmx.post(f"/c/{chat.pk}/strategy/", {"strategy": "best"}).status_code == 422
         chat.refresh_from_db()
         assert chat.strategy == ""
 
-    def test_what_was_prepared_for_another_strategy_is_dropped(self, ours, chat):
+    def test_a_new_strategy_discards_the_prepared_prompt(self, ours, chat):
         Conversation.objects.update(prepared={"summary": "old"})
         ours.post(f"/c/{chat.pk}/strategy/", {"strategy": "simple"})
         chat.refresh_from_db()
@@ -200,20 +201,20 @@ class TestStrategy:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_chat_that_outgrows_its_window_says_where_it_was_compacted(ours, ours_htmx, scripted, owner):
+def test_a_compacted_chat_shows_where_messages_were_omitted(ours, ours_htmx, scripted, owner):
     scripted.context_window = 600
     back = "/"
     for i in range(8):
         given = {"conversation": back.split("/")[2]} if i else {}
         back = ours.post("/send/", {"text": f"Question {i}: {'why? ' * 40}", **given}).url
-        generation.wait()
-    page = text(ours.get(back))
+        generation.wait_all()
+    page = text_of(ours.get(back))
     made = PromptReport.objects.filter(stage__gt=0).order_by("reply__seq").first()
-    assert page.count('<p class="cut row">Earlier messages were left out</p>') == (
+    assert page.count('<p class="divider row">Earlier messages were left out</p>') == (
         PromptReport.objects.filter(stage__gt=0, cut_messages__gt=0).count()
     )
-    assert page.index('<p class="cut row">') > page.index(f'id="m-{made.pk}"')
-    said = words(ours_htmx.get(f"/m/{made.pk}/prompt/"))
+    assert page.index('<p class="divider row">') > page.index(f'id="m-{made.pk}"')
+    said = visible_text(ours_htmx.get(f"/m/{made.pk}/prompt/"))
     assert f"{made.cut_messages} earlier message" in said
     shares = [int(share) for share in re.findall(r'data-share="(\d+)"', page)]
     assert len(shares) == 8

@@ -1,4 +1,4 @@
-"""The search box and the search page: what they show, where it leads, and whose it is."""
+"""The search box and the search page: results, links, and access."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import pytest
 
 from chat.actions.messages import finish_reply
 from chat.models import Conversation, Message
-from chat.views.search import A_PAGE
+from chat.views.search import PAGE_SIZE
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def say(talk):
-    """Returns a maker of exchanges with a given reply."""
+def make_exchange(talk):
+    """Return a function that makes an exchange with a given reply."""
 
     def exchange(text: str, answer: str = "All right.", chat: Conversation | None = None) -> Conversation:
         asked, reply = talk(text, chat)
@@ -23,9 +23,9 @@ def say(talk):
     return exchange
 
 
-def test_titles_come_first_and_lead_to_the_chat_messages_to_their_place(ours_htmx, say):
-    say("Weather", "A boat needs wind.")
-    say("My boat")
+def test_titles_come_first_and_messages_link_to_their_place(ours_htmx, make_exchange):
+    make_exchange("Weather", "A boat needs wind.")
+    make_exchange("My boat")
     page = ours_htmx.get("/search/", {"q": "boat"}).content.decode()
     said = Message.objects.get(content="A boat needs wind.")
     link = f"/c/{said.conversation_id}/?m={said.pk}#m-{said.pk}"
@@ -34,87 +34,89 @@ def test_titles_come_first_and_lead_to_the_chat_messages_to_their_place(ours_htm
     assert "3 results" in page
 
 
-def test_a_memory_stands_among_them_and_leads_to_its_card(ours_htmx, make_fact):
+def test_memories_are_found_and_link_to_their_cards(ours_htmx, make_fact):
     fact = make_fact("User owns a boat")
     page = ours_htmx.get("/search/", {"q": "boat"}).content.decode()
     assert "Owns a <mark>boat</mark>" in page
     assert f'href="/memory/?found={fact.pk}#fact-{fact.pk}" data-fact="{fact.pk}"' in page
 
 
-def test_what_was_said_is_text_and_no_markup(ours_htmx, say):
-    say("Weather", "<script>alert(1)</script> & **bold** `code`")
+def test_found_text_is_escaped(ours_htmx, make_exchange):
+    make_exchange("Weather", "<script>alert(1)</script> & **bold** `code`")
     page = ours_htmx.get("/search/", {"q": "alert"}).content.decode()
     assert "&lt;script&gt;<mark>alert</mark>(1)&lt;/script&gt; &amp; bold code" in page
 
 
-def test_what_is_typed_is_text_and_no_markup(ours):
+def test_the_search_text_is_escaped(ours):
     page = ours.get("/search/", {"q": '"><script>alert(1)</script>'}).content.decode()
     assert "<script>alert" not in page
 
 
-def test_nothing_at_all_says_so(ours_htmx, owner):
+def test_no_result_says_so(ours_htmx, owner):
     assert "Nothing was found." in ours_htmx.get("/search/", {"q": "boat"}).content.decode()
 
 
-def test_without_words_it_is_the_list(ours_htmx, say):
-    say("My boat")
+def test_an_empty_search_shows_the_list_of_conversations(ours_htmx, make_exchange):
+    make_exchange("My boat")
     page = ours_htmx.get("/search/", {"q": "  "}).content.decode()
     assert "My boat" in page
     assert "<mark>" not in page
 
 
-class TestThePage:
-    """The page of its own, for those without scripts and for more than a list has room for."""
+class TestSearchPage:
+    """The search page, for browsers without JavaScript and for long results."""
 
-    def test_what_was_looked_for_is_in_its_box(self, ours, say):
-        say("Weather", "A boat needs wind.")
+    def test_the_search_text_is_in_the_box(self, ours, make_exchange):
+        make_exchange("Weather", "A boat needs wind.")
         page = ours.get("/search/", {"q": "boat"}).content.decode()
         assert "A <mark>boat</mark> needs wind." in page
         assert 'name="q" value="boat"' in page
-        assert "Write in the search box" in ours.get("/search/").content.decode()
+        assert "Type what you are looking for" in ours.get("/search/").content.decode()
 
-    def test_its_sidebar_keeps_the_list_and_is_not_asked_for_results(self, ours, say):
-        say("Trains")
-        say("Weather", "A boat needs wind.")
+    def test_the_sidebar_keeps_the_list_of_conversations(self, ours, make_exchange):
+        make_exchange("Trains")
+        make_exchange("Weather", "A boat needs wind.")
         page = ours.get("/search/", {"q": "boat"}).content.decode()
-        side = page[page.index('id="rooms"') : page.index('id="room"')]
+        side = page[page.index('id="conversation-list"') : page.index('id="conversation-menu"')]
         assert "Trains" in side
         assert "<mark>" not in side
         assert "hx-include" not in side
-        assert 'hx-target="#found"' in page
+        assert 'hx-target="#search-results"' in page
 
-    def test_typing_there_shows_the_results_alone(self, ours_htmx, say):
-        say("My boat")
-        page = ours_htmx.get("/search/", {"q": "boat"}, headers={"hx-target": "found"}).content.decode()
+    def test_typing_on_the_search_page_updates_only_the_results(self, ours_htmx, make_exchange):
+        make_exchange("My boat")
+        page = ours_htmx.get(
+            "/search/", {"q": "boat"}, headers={"hx-target": "search-results"}
+        ).content.decode()
         assert "My <mark>boat</mark>" in page
         assert "<title>" not in page
-        empty = ours_htmx.get("/search/", {"q": ""}, headers={"hx-target": "found"}).content.decode()
-        assert "Write in the search box" in empty
+        empty = ours_htmx.get("/search/", {"q": ""}, headers={"hx-target": "search-results"}).content.decode()
+        assert "Type what you are looking for" in empty
 
-    def test_many_results_come_in_pages_that_lead_to_each_other(self, ours, ours_htmx, say):
-        chat = say("Weather")
-        for n in range(A_PAGE):
-            say(f"A boat, number {n}", chat=chat)
+    def test_many_results_are_split_into_linked_pages(self, ours, ours_htmx, make_exchange):
+        chat = make_exchange("Weather")
+        for n in range(PAGE_SIZE):
+            make_exchange(f"A boat, number {n}", chat=chat)
         first = ours.get("/search/", {"q": "boat"}).content.decode()
-        assert f"{A_PAGE} results" in first
-        say("One boat more", chat=chat)
+        assert f"{PAGE_SIZE} results" in first
+        make_exchange("One boat more", chat=chat)
         first = ours.get("/search/", {"q": "boat"}).content.decode()
-        assert f"/search/?q=boat&amp;from={A_PAGE}" in first
-        second = ours.get("/search/", {"q": "boat", "from": A_PAGE}).content.decode()
-        assert f"{A_PAGE + 1}–{A_PAGE + 1}" in second
+        assert f"/search/?q=boat&amp;from={PAGE_SIZE}" in first
+        second = ours.get("/search/", {"q": "boat", "from": PAGE_SIZE}).content.decode()
+        assert f"{PAGE_SIZE + 1}–{PAGE_SIZE + 1}" in second
         assert "/search/?q=boat&amp;from=0" in second
         assert "All results" in ours_htmx.get("/search/", {"q": "boat"}).content.decode()
 
     @pytest.mark.parametrize("place", ["-1", "x", "٣", "99999999999999999999", "500"])
-    def test_a_place_that_is_none_is_no_error(self, ours, say, place):
-        say("My boat")
+    def test_an_invalid_offset_is_no_error(self, ours, make_exchange, place):
+        make_exchange("My boat")
         assert ours.get("/search/", {"q": "boat", "from": place}).status_code == 200
 
 
-def test_another_user_finds_nothing_of_it_and_a_stranger_has_to_log_in(
-    server_mode, logged_in, owner, other, say, client
+def test_search_finds_only_own_data_and_needs_a_login(
+    server_mode, logged_in, owner, other, make_exchange, client
 ):
-    say("My boat")
+    make_exchange("My boat")
     assert "My <mark>boat" in logged_in(owner).get("/search/", {"q": "boat"}).content.decode()
     assert "<mark>" not in logged_in(other).get("/search/", {"q": "boat"}).content.decode()
     assert client.get("/search/", {"q": "boat"}).status_code == 302

@@ -1,4 +1,4 @@
-"""A temporary chat has no memory, stands in no list, and is gone once its page is closed."""
+"""A temporary chat has no memory, is not listed, and is deleted when its page is closed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from chat.actions import conversations
-from chat.actions.messages import Refused, finish_reply, send_message
+from chat.actions import conversation_deletion, conversation_jobs, conversations
+from chat.actions.messages import finish_reply, send_message
 from chat.api.sessions import Sessions
+from chat.errors import Refused
 from chat.generation.hub import Watcher, hub
 from chat.jobs.runner import run_due
 from chat.models import Conversation, Job, MemoryMode, Message
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def chat(owner, clock):
-    """A temporary chat with one exchange, while the clock stands still."""
+    """A temporary chat with one exchange, with frozen time."""
     asked, reply = send_message(owner, "I live in Oslo and like jazz.", temporary=True)
     finish_reply(Message.objects.get(pk=reply.pk), "Nice.", "complete")
     return asked.conversation
@@ -28,24 +29,24 @@ def chat(owner, clock):
 
 @pytest.fixture
 def watched(chat):
-    """Its page is open."""
+    """A watcher, as if the page of the chat were open."""
     watcher = Watcher(None)
     hub.watch(str(chat.pk), watcher)
     return watcher
 
 
-def is_there() -> bool:
+def conversation_exists() -> bool:
     return Conversation.objects.exists()
 
 
 class TestNoMemory:
-    """Nothing of it is read, now or later."""
+    """No message of a temporary chat is ever extracted."""
 
-    def test_no_look_and_no_title_is_asked_for(self, owner, chat):
+    def test_neither_extraction_nor_a_title_is_queued(self, owner, chat):
         assert chat.memory_mode == MemoryMode.OFF
         assert not Job.objects.filter(kind__in=("extract", "title")).exists()
         assert not Message.objects.backlog(owner).exists()
-        assert not Message.objects.unread_by_memory(Conversation.objects.get()).exists()
+        assert not Message.objects.not_extracted(Conversation.objects.get()).exists()
 
     def test_memory_stays_off(self, ours, ours_htmx, chat):
         with pytest.raises(Refused, match="stays off"):
@@ -53,15 +54,15 @@ class TestNoMemory:
         assert ours_htmx.post(f"/c/{chat.pk}/memory/", {"mode": "on"}).status_code == 422
         page = ours.get(f"/c/{chat.pk}/").content.decode()
         assert 'name="mode"' not in page
-        assert "Memory stays off in a temporary chat." in page
+        assert "Memory is off in a temporary chat." in page
 
 
-class TestNowhereListed:
-    """It has its own page alone."""
+class TestNotListed:
+    """A temporary chat is reachable only at its own page."""
 
-    def test_neither_the_list_nor_programs_show_it(self, ours, owner, chat):
+    def test_neither_the_list_nor_the_api_shows_it(self, ours, owner, chat):
         assert "I live in Oslo" not in ours.get("/").content.decode()
-        assert Sessions(owner, "").listed(10) == []
+        assert Sessions(owner, "").list_recent(10) == []
 
     def test_it_has_no_name_and_no_menu(self, ours, chat):
         page = ours.get(f"/c/{chat.pk}/").content.decode()
@@ -71,109 +72,109 @@ class TestNowhereListed:
             assert ours.post(f"/c/{chat.pk}/{door}/", {"title": "Oslo"}).status_code == 404
 
 
-class TestItsEnd:
-    """Closed for good, it is deleted with what the model has read of it."""
+class TestDeletion:
+    """When its page is closed, the chat is deleted together with the model's caches of it."""
 
-    def test_twenty_seconds_after_its_last_page_was_closed_it_is_gone(self, chat, clock):
-        conversations.left(chat.pk)
+    def test_it_is_deleted_twenty_seconds_after_its_last_page_was_closed(self, chat, clock):
+        conversations.schedule_end_after_close(chat.pk)
         clock(19)
         assert run_due({"discard"}) == 0
         clock(2)
         assert run_due({"discard"}) == 1
-        assert not is_there()
+        assert not conversation_exists()
         assert Job.objects.filter(kind="free_caches", payload={"conversations": [str(chat.pk)]}).exists()
         assert not Job.objects.filter(kind="end_idle").exists()
 
-    def test_a_page_that_comes_back_keeps_it(self, chat, watched, clock):
-        conversations.left(chat.pk)
+    def test_a_page_that_opens_again_keeps_it(self, chat, watched, clock):
+        conversations.schedule_end_after_close(chat.pk)
         clock(30)
         run_due({"discard"})
-        assert is_there()
+        assert conversation_exists()
         hub.unwatch(str(chat.pk), watched)
-        conversations.left(chat.pk)
+        conversations.schedule_end_after_close(chat.pk)
         clock(30)
         run_due({"discard"})
-        assert not is_there()
+        assert not conversation_exists()
 
-    def test_one_that_is_watched_when_its_time_comes_goes_when_nobody_watches(self, chat, watched, clock):
-        conversations.left(chat.pk)
+    def test_a_chat_open_at_its_deadline_is_deleted_after_its_page_is_closed(self, chat, watched, clock):
+        conversations.schedule_end_after_close(chat.pk)
         clock(30)
         run_due({"discard"})
         hub.unwatch(str(chat.pk), watched)
         clock(599)
         run_due({"discard"})
-        assert is_there()
+        assert conversation_exists()
         clock(2)
         run_due({"discard"})
-        assert not is_there()
+        assert not conversation_exists()
         assert not Job.objects.filter(kind="discard").exists()
 
-    def test_a_page_that_is_loaded_anew_has_its_whole_time_to_come_back(self, chat, clock):
-        conversations.left(chat.pk)
+    def test_a_reload_starts_the_time_again(self, chat, clock):
+        conversations.schedule_end_after_close(chat.pk)
         clock(19)
-        conversations.left(chat.pk)
+        conversations.schedule_end_after_close(chat.pk)
         clock(10)
         run_due({"discard"})
-        assert is_there()
+        assert conversation_exists()
 
-    def test_one_that_was_kept_is_not_asked_for_again(self, chat, watched):
-        conversations.discard_at(chat.pk, timezone.now())
-        conversations.keep(chat)
+    def test_a_kept_chat_is_not_discarded(self, chat, watched):
+        conversation_jobs.schedule_discard(chat.pk, timezone.now())
+        conversations.keep_temporary(chat)
         run_due({"discard"})
         assert not Job.objects.filter(kind="discard").exists()
 
-    def test_the_next_start_of_the_process_discards_those_that_nobody_has_open(self, chat, talk, clock):
+    def test_a_start_of_the_process_discards_chats_without_an_open_page(self, chat, talk, clock):
         kept, _ = talk("Hello")
-        conversations.await_pages(clock(0))
+        conversations.postpone_ends_at_start(clock(0))
         clock(21)
         run_due({"discard"})
         assert Conversation.objects.get() == kept.conversation
 
-    def test_one_whose_page_never_opened_is_gone_after_ten_minutes(self, chat, clock):
+    def test_a_chat_whose_page_never_opened_is_deleted_after_ten_minutes(self, chat, clock):
         assert conversations.end_if_idle(chat.pk, clock(60)) is not None
-        assert is_there()
+        assert conversation_exists()
         assert conversations.end_if_idle(chat.pk, clock(600)) is None
-        assert not is_there()
+        assert not conversation_exists()
 
     def test_end_deletes_it_and_leads_to_a_new_chat(self, ours, ours_htmx, chat):
         assert ours_htmx.post(f"/c/{chat.pk}/end/")["HX-Redirect"] == "/"
-        assert not is_there()
+        assert not conversation_exists()
         assert ours.post(f"/c/{chat.pk}/end/").status_code == 404
 
     def test_other_conversations_are_never_discarded(self, talk, clock):
         asked, _ = talk("Hello")
-        assert conversations.discard(asked.conversation_id) is False
-        assert is_there()
+        assert conversation_deletion.discard_temporary(asked.conversation_id) is False
+        assert conversation_exists()
 
 
 class TestBeginning:
-    """The page of an empty one says what it is."""
+    """The page of an empty temporary chat says what it is."""
 
-    def test_the_first_message_of_a_temporary_page_begins_one(self, ours, scripted):
+    def test_the_first_message_of_a_temporary_page_creates_a_temporary_chat(self, ours, scripted):
         page = ours.get("/?temporary=1").content.decode()
-        assert "Memory is off. This chat is gone once you close it." in page
+        assert "Memory is off. This chat is deleted when you close it." in page
         assert 'name="temporary" value="1"' in page
         ours.post("/send/", {"text": "Hello", "temporary": "1"})
         assert Conversation.objects.get().temporary
 
-    def test_any_other_page_begins_none(self, ours, scripted):
+    def test_other_pages_create_no_temporary_chat(self, ours, scripted):
         assert 'name="temporary"' not in ours.get("/").content.decode()
         ours.post("/send/", {"text": "Hello"})
         assert not Conversation.objects.get().temporary
 
-    def test_the_end_of_a_reply_that_outlives_it_does_no_harm(self, owner):
+    def test_a_reply_that_ends_after_the_chat_was_deleted_does_no_harm(self, owner):
         _, reply = send_message(owner, "Hello", temporary=True)
-        conversations.discard(reply.conversation_id)
+        conversation_deletion.discard_temporary(reply.conversation_id)
         finish_reply(reply, "Too late.", "complete")
         assert not Message.objects.exists()
 
 
 @pytest.mark.asyncio
 @pytest.mark.django_db(transaction=True)
-async def test_closing_the_page_sets_the_clock(socket, owner):
+async def test_closing_the_page_schedules_the_deletion(socket, owner):
     asked, _ = await sync_to_async(send_message)(owner, "Hello", temporary=True)
     page = socket(asked.conversation_id)
-    assert await page.opened() is True
+    assert await page.connect() is True
     await page.leave()
     job = await sync_to_async(Job.objects.get)(kind="discard")
     assert job.payload == {"conversations": [str(asked.conversation_id)]}

@@ -1,4 +1,4 @@
-"""The page of a conversation's topics."""
+"""The topics page of a conversation."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def topic(talk):
     asked, reply = talk("How do I keep the crust of a loaf crisp overnight?")
-    found = topics.assign(asked, None, "")
+    found = topics.assign_topic(asked, None, "")
     finish_reply(reply, "In a paper bag.", "complete")
     return found
 
 
 @pytest.fixture
 def older(topic):
-    """A topic that was left two days ago, its messages packed."""
+    """A topic that was active two days ago; two of its messages are packed."""
     now = timezone.now()
     found = Topic.objects.create(
         conversation=topic.conversation,
@@ -45,56 +45,56 @@ def older(topic):
     return found
 
 
-def page_of(client, topic):
-    return client.get(reverse("topics", args=[topic.conversation_id])).content.decode()
+def topics_page(client, topic):
+    return client.get(reverse("conversation_topics", args=[topic.conversation_id])).content.decode()
 
 
 def test_a_chat_without_topics_says_so(ours, talk):
     asked, _ = talk("Hello")
-    page = ours.get(reverse("topics", args=[asked.conversation_id])).content.decode()
+    page = ours.get(reverse("conversation_topics", args=[asked.conversation_id])).content.decode()
     assert "No topics yet." in page
 
 
-def test_a_topic_shows_where_it_begins_how_long_it_is_and_that_one_is_in_it(ours, topic):
-    page = page_of(ours, topic)
+def test_a_topic_shows_its_first_message_and_its_length_and_whether_it_is_current(ours, topic):
+    page = topics_page(ours, topic)
     first = Message.objects.filter(topic=topic).earliest("seq")
     assert f"/c/{topic.conversation_id}/?m={first.pk}#m-{first.pk}" in page
     assert "crust of a loaf" in page
     assert "2 messages" in page
-    assert "You are here" in page
+    assert "Current topic" in page
     assert "short-term" in page
     assert " packed" not in page.partition('<li class="topic row"')[2]
 
 
-def test_a_title_that_was_cut_says_so(ours, topic):
+def test_a_title_that_was_cut_ends_with_an_ellipsis(ours, topic):
     Topic.objects.filter(pk=topic.pk).update(title="b" * 80)
-    assert "b" * 80 + "…" in page_of(ours, topic)
+    assert "b" * 80 + "…" in topics_page(ours, topic)
 
 
-def test_an_older_topic_shows_its_age_and_what_is_packed(ours, older):
-    page = page_of(ours, older)
+def test_an_older_topic_shows_its_age_and_how_many_messages_are_packed(ours, older):
+    page = topics_page(ours, older)
     assert "last active 2\xa0days ago" in page or "last active 2 days ago" in page
     assert "3 messages, 2 packed" in page
     assert "long-term" in page
     assert "Counts half after 4 days" in page
 
 
-def test_retired_topics_stand_below_without_a_control(ours, topic, older):
+def test_retired_topics_are_listed_below_and_cannot_be_changed(ours, topic, older):
     Topic.objects.filter(pk=older.pk).update(retired_at=timezone.now())
-    current, retired = page_of(ours, topic).split('id="retired"')
+    current, retired = topics_page(ours, topic).split('id="retired"')
     assert "Boats" in retired
     assert "Boats" not in current
     assert "topic_importance" not in retired
     assert reverse("topic_importance", args=[older.pk]) not in retired
 
 
-def test_importance_is_set_by_a_plain_form(ours, topic):
+def test_importance_can_be_set_by_a_plain_form(ours, topic):
     answer = ours.post(reverse("topic_importance", args=[topic.pk]), {"importance": "0.5"}, follow=True)
     assert Topic.objects.get().importance == 0.5
     assert 'value="0.5" id="topic-' in answer.content.decode()
 
 
-def test_through_htmx_the_row_alone_comes_back(ours_htmx, topic):
+def test_by_htmx_only_the_row_is_returned(ours_htmx, topic):
     answer = ours_htmx.post(reverse("topic_importance", args=[topic.pk]), {"importance": "0.25"})
     row = answer.content.decode()
     assert row.strip().startswith("<li")
@@ -103,12 +103,12 @@ def test_through_htmx_the_row_alone_comes_back(ours_htmx, topic):
 
 
 @pytest.mark.parametrize("value", ["", "much", "1.5", "-1", "nan", "inf"])
-def test_importance_is_one_of_what_is_offered(ours_htmx, topic, value):
+def test_only_the_offered_values_of_importance_are_accepted(ours_htmx, topic, value):
     answer = ours_htmx.post(reverse("topic_importance", args=[topic.pk]), {"importance": value})
     assert answer.status_code == 422
     assert Topic.objects.get().importance == 1.0
 
 
-def test_the_menu_of_a_chat_leads_there(ours, topic):
+def test_the_menu_of_a_chat_links_to_its_topics(ours, topic):
     page = ours.get(reverse("conversation", args=[topic.conversation_id])).content.decode()
-    assert reverse("topics", args=[topic.conversation_id]) in page
+    assert reverse("conversation_topics", args=[topic.conversation_id]) in page

@@ -1,14 +1,13 @@
-"""A real server in a thread and a real Chromium; the model is scripted, so that each reply can be held back.
+"""A real server in a thread, a real Chromium, and a scripted model whose replies a test can hold back.
 
-Runs as a process of its own with DJANGO_ALLOW_ASYNC_UNSAFE: Playwright's sync API keeps an event loop in the
-main thread, which Django takes for asynchronous code (traps C24).
+These tests run in a process of their own with DJANGO_ALLOW_ASYNC_UNSAFE: Playwright's sync API keeps an
+event loop in the main thread, so Django takes the test's code for asynchronous code.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from chat.actions.messages import finish_reply
 from chat.llm.scripted import ScriptedProvider
 from chat.models import Conversation
-from tests.serving import served
+from tests.live_server import run_server
 
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -28,18 +27,18 @@ FLAGS = [
 PROVOKED = (
     "the server responded with a status of 4",
     "net::ERR_INTERNET_DISCONNECTED",
-    # htmx says so of what could not be asked while the line was cut.
+    # htmx logs these for requests that fail while the connection is cut.
     "htmx:afterRequest",
     "htmx:sendError",
 )
 
-# Five seconds are too few where other programs want the processor as well.
+# The default of 5 s is too short on a busy machine.
 expect.set_options(timeout=15_000)
 
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args() -> dict[str, Any]:
-    """Use the system's Chromium: Playwright's own cannot be fetched everywhere."""
+    """Use the system's Chromium, because Playwright's own cannot be downloaded everywhere."""
     program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         pytest.fail("There is no Chromium. `python3 manage.py test` installs it, or name one with CHROMIUM.")
@@ -48,28 +47,23 @@ def browser_type_launch_args() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def static_files() -> None:
-    """Gather what the server hands out, before the application looks for it."""
+    """Collect the static files before the application is imported: it lists them on import."""
     call_command("collectstatic", interactive=False, verbosity=0)
 
 
 @pytest.fixture
 def live(static_files: None, transactional_db: None, scripted: ScriptedProvider) -> Iterator[str]:
-    """The address of a running server, its job threads beside it."""
-    with served() as address:
+    """The URL of a running server with its job threads and static files."""
+    with run_server() as address:
         yield address
 
 
 @pytest.fixture
-def gate(scripted: ScriptedProvider) -> Iterator[threading.Semaphore]:
-    """Holds every word of a reply back until the test releases it."""
-    scripted.gate = threading.Semaphore(0)
-    yield scripted.gate
-    scripted.gate.release(10_000)
-
-
-@pytest.fixture
 def open_page(browser: Browser, live: str) -> Iterator[Callable[..., Page]]:
-    """Returns an opener of pages, each in a window of its own; fails the test on any error in the console."""
+    """Return a function that opens a page in a browser context of its own.
+
+    Errors in the browser console fail the test, except those in PROVOKED.
+    """
     contexts: list[BrowserContext] = []
     errors: list[str] = []
 
@@ -91,13 +85,13 @@ def open_page(browser: Browser, live: str) -> Iterator[Callable[..., Page]]:
     yield open_at
     for context in contexts:
         context.close()
-    # Refused requests and cut lines show up in the console as well; tests that provoke them look at the page.
+    # PROVOKED errors come from refused requests and cut connections, whose effect the tests check.
     assert [e for e in errors if not any(known in e for known in PROVOKED)] == []
 
 
 @pytest.fixture
-def made(talk: Any) -> Callable[..., list[Conversation]]:
-    """Returns a maker of conversations that were answered; the last one made is the newest."""
+def make_conversations(talk: Any) -> Callable[..., list[Conversation]]:
+    """Return a function that makes conversations with a complete reply; the last title is the newest."""
 
     def make(*titles: str) -> list[Conversation]:
         found = []

@@ -1,4 +1,4 @@
-"""Typing a slash offers commands; arrow keys, Enter, Tab and Escape work as in any list."""
+"""Typing a slash offers commands; arrow keys, Enter, Tab and Escape work as in any listbox."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .hands import card, findings, reply, say
+from .page_actions import accessibility_violations, fact_card, send_message
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def page(open_page, scripted):
-    """A chat of one exchange."""
-    page = open_page()
-    say(page, "Hello")
-    page.wait_for_url("**/c/**")
-    expect(reply(page)).to_be_visible()
-    return page
+def page(open_page, add_exchange):
+    """A chat with one exchange."""
+    return open_page(f"/c/{add_exchange('Hello').pk}/")
 
 
 def box(page):
@@ -30,15 +26,15 @@ def options(page):
     return page.get_by_role("listbox", name="Commands").get_by_role("option")
 
 
-def test_a_slash_opens_the_list_and_letters_narrow_it(page):
+def test_a_slash_opens_the_list_and_letters_filter_it(page):
     box(page).press_sequentially("/")
     expect(options(page).filter(visible=True)).to_have_count(options(page).count())
-    box(page).press_sequentially("re")
+    box(page).press_sequentially("rem")
     expect(options(page).filter(visible=True)).to_have_text([re.compile("/remember")])
-    assert findings(page) == []
+    assert accessibility_violations(page) == []
 
 
-def test_arrow_keys_go_round_and_say_where_they_are(page):
+def test_arrow_keys_wrap_around_and_announce_the_active_option(page):
     box(page).press_sequentially("/")
     expect(box(page)).to_have_attribute("aria-activedescendant", "command-new")
     box(page).press("ArrowDown")
@@ -50,7 +46,7 @@ def test_arrow_keys_go_round_and_say_where_they_are(page):
     expect(options(page).first).to_have_attribute("aria-selected", "true")
 
 
-def test_a_pointer_that_rests_where_the_list_opens_marks_nothing_of_its_own(open_page, scripted):
+def test_a_resting_pointer_highlights_no_second_option(open_page, scripted):
     page = open_page()
     box = page.get_by_role("textbox", name="Message", exact=True)
     box.fill("/")
@@ -74,21 +70,21 @@ def test_tab_completes_and_escape_closes(page):
     expect(box(page)).to_have_value("/c")
 
 
-def test_a_path_is_no_command(page):
+def test_a_path_is_sent_as_a_message(page):
     box(page).press_sequentially("/etc/hosts what is this")
     expect(page.get_by_role("listbox")).to_have_count(0)
     box(page).press("Enter")
     expect(page.locator("[data-role=user]").last).to_contain_text("/etc/hosts")
 
 
-def test_an_unknown_command_is_kept_in_the_box(page):
-    say(page, "/nonsense")
+def test_an_unknown_command_is_reported_and_stays_in_the_box(page):
+    send_message(page, "/nonsense")
     expect(page.locator("[data-toasts]").first).to_contain_text("no command /nonsense")
     expect(box(page)).to_have_value("/nonsense")
 
 
-def test_remember_is_undone_at_a_press(page):
-    say(page, "/remember I live in Oslo")
+def test_remember_offers_undo(page):
+    send_message(page, "/remember I live in Oslo")
     toast = page.locator(".toast").filter(has_text="Remembered “I live in Oslo”")
     expect(page.get_by_role("link", name="1 memory")).to_be_visible()
     expect(box(page)).to_have_value("")
@@ -96,9 +92,9 @@ def test_remember_is_undone_at_a_press(page):
     expect(page.get_by_role("link", name="0 memories")).to_be_visible()
 
 
-def test_unlearn_forgets_with_undo(page, make_fact):
+def test_unlearn_forgets_and_offers_undo(page, make_fact):
     make_fact("User likes chess")
-    say(page, "/unlearn chess")
+    send_message(page, "/unlearn chess")
     toast = page.locator(".toast").filter(has_text="Forgot “Likes chess”")
     toast.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("link", name="1 memory")).to_be_visible()
@@ -106,8 +102,8 @@ def test_unlearn_forgets_with_undo(page, make_fact):
 
 def test_memories_opens_the_panel(page, make_fact):
     make_fact("User likes chess")
-    say(page, "/memories")
-    expect(card(page.get_by_role("dialog", name="Memory"), "chess")).to_be_visible()
+    send_message(page, "/memories")
+    expect(fact_card(page.get_by_role("dialog", name="Memory"), "chess")).to_be_visible()
 
 
 def test_help_lists_the_shortcuts(page):
@@ -116,25 +112,51 @@ def test_help_lists_the_shortcuts(page):
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
 
 
-def test_clear_draws_a_line_in_every_tab_and_history_takes_it_away(page, open_page):
+def test_clear_shows_a_line_in_every_tab_and_restore_removes_it(page, open_page):
     second = open_page(page.evaluate("location.pathname"))
-    say(page, "/clear")
+    send_message(page, "/clear")
     for tab in (page, second):
-        expect(tab.get_by_text("Cleared here: the model no longer sees what is above")).to_be_visible()
-    say(page, "/history")
+        expect(tab.get_by_text("Cleared here: the model no longer sees the messages above")).to_be_visible()
+    send_message(page, "/restore")
     for tab in (page, second):
         expect(tab.get_by_text("Cleared here")).to_have_count(0)
 
 
-def test_new_leads_to_an_empty_chat_without_a_draft(page):
-    say(page, "/new")
+def test_the_button_at_the_line_shows_the_messages_to_the_model_again(page):
+    send_message(page, "/clear")
+    expect(page.locator(".toast").filter(has_text="/restore brings it back")).to_be_visible()
+    assert accessibility_violations(page) == []
+    page.get_by_role("button", name="Bring them back").click()
+    expect(page.get_by_text("Cleared here")).to_have_count(0)
+    expect(page.locator(".toast").filter(has_text="The model sees everything")).to_be_visible()
+
+
+def test_history_shows_the_first_message_and_keeps_the_line(open_page, add_exchange):
+    conversation = add_exchange("Hello")
+    for n in range(12):
+        add_exchange(f"Message {n} " + "word " * 60, conversation)
+    page = open_page(f"/c/{conversation.pk}/")
+    send_message(page, "/clear")
+    expect(page.get_by_text("Cleared here")).to_be_visible()
+    first = page.locator("[data-role=user]").first
+    expect(first).not_to_be_in_viewport()
+    send_message(page, "/history")
+    page.wait_for_url("**?m=**")
+    expect(first).to_be_in_viewport()
+    expect(page.get_by_text("Cleared here")).to_have_count(1)
+    page.wait_for_timeout(500)
+    expect(page.get_by_role("button", name="New text")).to_be_hidden()
+
+
+def test_new_opens_an_empty_chat_without_a_draft(page):
+    send_message(page, "/new")
     page.wait_for_url(re.compile(r"/$"))
     expect(box(page)).to_have_value("")
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_sessions_leads_into_the_list_of_chats(page, open_page, width):
+def test_sessions_moves_the_focus_to_the_list_of_chats(page, open_page, width):
     tab = open_page(page.evaluate("location.pathname"), width=width)
-    say(tab, "/sessions")
+    send_message(tab, "/sessions")
     expect(tab.get_by_role("navigation", name="Conversations")).to_be_visible()
     expect(tab.locator("#side :focus")).to_be_visible()

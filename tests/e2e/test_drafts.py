@@ -1,11 +1,11 @@
-"""What is being written is never lost: not by a reload, another conversation, or a refusal."""
+"""A draft survives a reload, another conversation and a refused message."""
 
 from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
 
-from .hands import reply, say
+from .page_actions import last_reply, send_message
 
 pytestmark = pytest.mark.browser
 
@@ -17,8 +17,8 @@ def box(page):
 
 def test_each_conversation_keeps_its_own_draft(open_page, scripted):
     page = open_page()
-    say(page, "A conversation about birds")
-    expect(reply(page)).to_be_visible()
+    send_message(page, "A conversation about birds")
+    expect(last_reply(page)).to_be_visible()
     box(page).fill("And what about owls")
     page.get_by_role("link", name="New chat").click()
     expect(box(page)).to_have_value("")
@@ -29,16 +29,16 @@ def test_each_conversation_keeps_its_own_draft(open_page, scripted):
     expect(box(page)).to_have_value("And what about owls")
 
 
-def test_what_was_sent_is_no_draft_any_more(open_page, scripted):
+def test_a_sent_message_is_no_longer_a_draft(open_page, scripted):
     page = open_page()
-    say(page, "Hello")
-    expect(reply(page)).to_be_visible()
+    send_message(page, "Hello")
+    expect(last_reply(page)).to_be_visible()
     expect(box(page)).to_have_value("")
     page.get_by_role("link", name="New chat").click()
     expect(box(page)).to_have_value("")
 
 
-def test_shift_enter_breaks_the_line_and_enter_sends(open_page, scripted):
+def test_shift_enter_adds_a_line_and_enter_sends(open_page, scripted):
     page = open_page()
     box(page).press_sequentially("one")
     box(page).press("Shift+Enter")
@@ -49,7 +49,7 @@ def test_shift_enter_breaks_the_line_and_enter_sends(open_page, scripted):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_box_grows_to_eight_lines_and_scrolls_from_there(open_page, width):
+def test_the_box_grows_to_eight_lines_and_then_scrolls(open_page, width):
     page = open_page(width=width)
     high = "e => e.clientHeight - parseFloat(getComputedStyle(e).paddingBlock) * 2"
     line = box(page).evaluate(high)
@@ -62,16 +62,16 @@ def test_the_box_grows_to_eight_lines_and_scrolls_from_there(open_page, width):
     assert box(page).evaluate(high) == pytest.approx(line, abs=1)
 
 
-def test_the_next_message_can_be_sent_at_once_after_stop(open_page, scripted, gate):
+def test_the_next_message_can_be_sent_right_after_stop(open_page, scripted, gate):
     scripted.replies.extend(["One two three", "A second answer."])
     page = open_page()
-    say(page, "Hi")
+    send_message(page, "Hi")
     page.wait_for_url("**/c/**")
     gate.release(1)
-    expect(reply(page, "streaming")).to_contain_text("One")
+    expect(last_reply(page, "streaming")).to_contain_text("One")
     box(page).fill("Next")
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Send").click()
     gate.release(100)
-    expect(reply(page)).to_contain_text("A second answer.")
+    expect(last_reply(page)).to_contain_text("A second answer.")
     expect(page.locator("[data-state=stopped]")).to_contain_text("One")

@@ -1,4 +1,4 @@
-"""The entity graph can be read by everybody: no name over another, on desk and phone, in both themes."""
+"""The entity graph in a browser: readable labels, phone and desktop widths, both themes, and questions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from chat.actions import graph
 
-from .hands import card, findings, open_panel
+from .page_actions import accessibility_violations, each_width, fact_card, open_panel
 
 pytestmark = pytest.mark.browser
 
@@ -36,22 +36,22 @@ SIZES = [[], LIFE[:1], LIFE, MANY]
 
 
 @pytest.fixture
-def known(make_fact):
-    """Returns a maker of facts that the graph has read."""
+def make_graph_facts(make_fact):
+    """Return a function that makes facts and adds them to the graph."""
 
     def make(facts):
         for kind, text in facts:
-            graph.follow(make_fact(text, kind=kind))
+            graph.sync_fact(make_fact(text, kind=kind))
 
     return make
 
 
-def crowded(page):
-    """Return the names that run out of their box, and the pairs of texts in the picture that overlap."""
-    return page.locator(".drawn:visible").evaluate(
+def overlapping_labels(page):
+    """Return the names that overflow their box, and the pairs of texts that overlap."""
+    return page.locator(".graph-drawing:visible").evaluate(
         """svg => {
             const of = e => e.getBoundingClientRect();
-            const out = [...svg.querySelectorAll('.thing')].filter(g => {
+            const out = [...svg.querySelectorAll('.entity')].filter(g => {
                 const box = of(g.querySelector('rect'));
                 return [...g.querySelectorAll('text')].some(t => of(t).right > box.right - 2);
             }).map(g => g.textContent);
@@ -66,35 +66,35 @@ def crowded(page):
     )
 
 
-@pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("facts", SIZES, ids=len)
-def test_no_name_covers_another_and_nothing_overflows(open_page, known, facts, width):
-    known(facts)
-    page = open_page("/memory/graph/", width=width)
-    expect(page.locator(".drawn:visible")).to_have_count(1)
-    assert crowded(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator(".graph").evaluate("e => e.scrollWidth <= e.clientWidth")
+def test_no_label_overlaps_another_and_nothing_overflows(open_page, make_graph_facts, facts):
+    make_graph_facts(facts)
+    page = open_page("/memory/graph/")
+    for width in each_width(page):
+        expect(page.locator(".graph-drawing:visible")).to_have_count(1)
+        assert overlapping_labels(page) == [], width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.locator(".graph").evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_nothing_serious_with_and_without_an_answer(open_page, known, dark, width):
-    known(LIFE)
-    page = open_page("/memory/graph/", dark=dark, width=width)
-    assert findings(page) == [], "page"
+def test_axe_finds_no_serious_violation_with_and_without_an_answer(open_page, make_graph_facts):
+    make_graph_facts(LIFE)
+    page = open_page("/memory/graph/")
+    for width in each_width(page):
+        assert accessibility_violations(page) == [], f"page, {width} px"
     page.goto("/memory/graph/?q=What+do+I+like")
-    assert findings(page) == [], "answer"
+    for width in each_width(page):
+        assert accessibility_violations(page) == [], f"answer, {width} px"
 
 
-def test_an_empty_graph_says_what_will_come_and_axe_finds_nothing(open_page):
+def test_an_empty_graph_shows_an_explanation(open_page):
     page = open_page("/memory/graph/")
     expect(page.get_by_text("Nothing to draw yet.")).to_be_visible()
-    assert findings(page) == []
+    assert accessibility_violations(page) == []
 
 
-def test_a_question_is_answered_in_place_and_leads_to_the_card(open_page, known):
-    known(LIFE)
+def test_a_question_is_answered_in_place_with_a_link_to_the_card(open_page, make_graph_facts):
+    make_graph_facts(LIFE)
     page = open_page("/memory/graph/")
     box = page.get_by_role("searchbox", name="Ask about what is remembered")
     box.fill("Who is Coco?")
@@ -104,23 +104,23 @@ def test_a_question_is_answered_in_place_and_leads_to_the_card(open_page, known)
     expect(page).to_have_url(re.compile(r"/memory/graph/$"))
     answer.get_by_role("link", name="Has a parrot called Coco").click()
     expect(page).to_have_url(re.compile(r"/memory/#fact-"))
-    expect(card(page, "parrot")).to_be_visible()
+    expect(fact_card(page, "parrot")).to_be_visible()
 
 
-def test_without_javascript_a_question_is_answered_too(open_page, known):
-    known(LIFE)
+def test_without_javascript_a_question_is_answered(open_page, make_graph_facts):
+    make_graph_facts(LIFE)
     page = open_page("/memory/graph/", java_script_enabled=False)
     page.get_by_role("searchbox", name="Ask about what is remembered").fill("Where do I live?")
     page.get_by_role("button", name="Ask").click()
     expect(page.get_by_text("You live in Bergen.", exact=True)).to_be_visible()
 
 
-def test_the_panel_leads_to_the_graph_and_the_picture_says_what_it_shows(open_page, known):
-    known(LIFE)
+def test_the_panel_links_to_the_graph_and_the_drawing_has_a_description(open_page, make_graph_facts):
+    make_graph_facts(LIFE)
     page = open_page()
-    open_panel(page).get_by_role("link", name="How it hangs together").click()
-    # With all its styles: until they are there both pictures show, the wide one and the narrow one.
+    open_panel(page).get_by_role("link", name="Connections").click()
+    # Wait for the styles: without them both drawings show, the wide one and the narrow one.
     page.wait_for_url("**/memory/graph/")
-    picture = page.get_by_role("img", name=re.compile("You and what your memories speak of"))
+    picture = page.get_by_role("img", name=re.compile("You and the things in your memories"))
     expect(picture).to_be_visible()
     expect(picture.locator("desc")).to_contain_text("Bergen")

@@ -1,4 +1,4 @@
-"""Highlight to remember: select words in a message, press the button beside them, take it back."""
+"""Remembering selected words of a message with the button beside the selection, and undo."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from playwright.sync_api import expect
 from chat.actions import archive
 from chat.models import Fact, Message
 
-from .hands import card, findings, open_panel, pill, reply, say
+from .page_actions import (
+    accessibility_violations,
+    fact_card,
+    last_reply,
+    memory_pill,
+    open_panel,
+    send_message,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -27,116 +34,115 @@ REPLY = "[data-role=assistant][data-state=complete] .prose"
 
 
 @pytest.fixture
-def talked(open_page, scripted):
+def chat_page(open_page, scripted):
     """A page with one exchange."""
     scripted.replies.append("Try the bakery in **Lyon** and the market on Sundays.")
     page = open_page()
-    say(page, "I travel with my violin. Where to?")
-    expect(reply(page)).to_contain_text("Sundays")
+    send_message(page, "I travel with my violin. Where to?")
+    expect(last_reply(page)).to_contain_text("Sundays")
     return page
 
 
-def select(page, words, where=REPLY):
-    """Select words in a message."""
+def select_text(page, words, where=REPLY):
+    """Select these words in the element `where`."""
     assert page.evaluate(SELECT, [where, words])
 
 
-def remember(page):
+def remember_button(page):
     """Return the button beside the selection."""
-    return page.locator("#highlight").get_by_role("button", name="Remember")
+    return page.locator("#remember-selection").get_by_role("button", name="Remember")
 
 
-def test_a_button_beside_the_selection_remembers_it_and_undo_forgets_it(talked):
-    select(talked, "the market on Sundays")
-    expect(remember(talked)).to_be_in_viewport(ratio=1)
-    remember(talked).click()
-    toast = talked.locator(".toast").filter(has_text="Remembered “the market on Sundays”")
+def test_the_button_beside_the_selection_remembers_it_and_undo_forgets_it(chat_page):
+    select_text(chat_page, "the market on Sundays")
+    expect(remember_button(chat_page)).to_be_in_viewport(ratio=1)
+    remember_button(chat_page).click()
+    toast = chat_page.locator(".toast").filter(has_text="Remembered “the market on Sundays”")
     expect(toast).to_be_visible()
-    expect(pill(talked, 1)).to_be_visible()
-    expect(remember(talked)).to_be_hidden()
+    expect(memory_pill(chat_page, 1)).to_be_visible()
+    expect(remember_button(chat_page)).to_be_hidden()
     assert Fact.objects.get().origin == "highlight"
     toast.get_by_role("button", name="Undo").click()
-    expect(pill(talked, 0)).to_be_visible()
-    expect(talked.locator(".toast").filter(has_text="Forgot “the market on Sundays”")).to_be_visible()
+    expect(memory_pill(chat_page, 0)).to_be_visible()
+    expect(chat_page.locator(".toast").filter(has_text="Forgot “the market on Sundays”")).to_be_visible()
 
 
-def test_the_shortcut_does_the_same_on_the_users_own_words(talked):
-    select(talked, "I travel with my violin", "[data-role=user] .prose")
-    talked.keyboard.press("Alt+M")
-    expect(talked.locator(".toast")).to_contain_text("Remembered “I travel with my violin”")
-    sheet = open_panel(talked)
-    expect(card(sheet, "violin")).to_be_visible()
-    card(sheet, "violin").hover()
-    card(sheet, "violin").get_by_role("link", name="Where from").click()
-    card(sheet, "violin").get_by_role("link", name="show the message").click()
-    expect(talked.locator(f"#m-{Message.objects.get(role='user').pk}")).to_be_in_viewport()
+def test_the_shortcut_remembers_selected_words_of_the_user(chat_page):
+    select_text(chat_page, "I travel with my violin", "[data-role=user] .prose")
+    chat_page.keyboard.press("Alt+M")
+    expect(chat_page.locator(".toast")).to_contain_text("Remembered “I travel with my violin”")
+    sheet = open_panel(chat_page)
+    expect(fact_card(sheet, "violin")).to_be_visible()
+    fact_card(sheet, "violin").hover()
+    fact_card(sheet, "violin").get_by_role("link", name="Where from").click()
+    fact_card(sheet, "violin").get_by_role("link", name="show the message").click()
+    expect(chat_page.locator(f"#m-{Message.objects.get(role='user').pk}")).to_be_in_viewport()
 
 
-def test_there_is_no_button_without_a_selection_or_outside_of_messages(talked):
-    expect(remember(talked)).to_be_hidden()
-    talked.evaluate("getSelection().selectAllChildren(document.querySelector('.head .title'))")
-    talked.keyboard.press("Alt+M")
-    expect(remember(talked)).to_be_hidden()
-    select(talked, "market")
-    expect(remember(talked)).to_be_visible()
-    talked.evaluate("getSelection().removeAllRanges()")
-    expect(remember(talked)).to_be_hidden()
+def test_there_is_no_button_without_a_selection_or_outside_of_messages(chat_page):
+    expect(remember_button(chat_page)).to_be_hidden()
+    chat_page.evaluate("getSelection().selectAllChildren(document.querySelector('.page-header .title'))")
+    chat_page.keyboard.press("Alt+M")
+    expect(remember_button(chat_page)).to_be_hidden()
+    select_text(chat_page, "market")
+    expect(remember_button(chat_page)).to_be_visible()
+    chat_page.evaluate("getSelection().removeAllRanges()")
+    expect(remember_button(chat_page)).to_be_hidden()
     assert not Fact.objects.exists()
 
 
-def test_what_is_known_already_is_said(talked, make_fact):
+def test_a_known_fact_is_reported_without_undo(chat_page, make_fact):
     make_fact("the bakery")
-    select(talked, "the bakery")
-    remember(talked).click()
-    expect(talked.locator(".toast")).to_contain_text("Already remembered: “the bakery”")
-    expect(talked.locator(".toast button")).to_have_count(0)
+    select_text(chat_page, "the bakery")
+    remember_button(chat_page).click()
+    expect(chat_page.locator(".toast")).to_contain_text("Already remembered: “the bakery”")
+    expect(chat_page.locator(".toast button")).to_have_count(0)
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_on_a_phone_it_stands_below_the_selection(open_page, scripted, dark):
-    page = open_page(width=390, dark=dark, has_touch=True, is_mobile=True)
-    say(page, "I travel with my violin.")
-    expect(reply(page)).to_be_visible()
-    select(page, "violin", "[data-role=user] .prose")
-    expect(remember(page)).to_be_in_viewport(ratio=1)
+def test_on_a_phone_the_button_is_below_the_selection(open_page, scripted):
+    page = open_page(width=390, has_touch=True, is_mobile=True)
+    send_message(page, "I travel with my violin.")
+    expect(last_reply(page)).to_be_visible()
+    select_text(page, "violin", "[data-role=user] .prose")
+    expect(remember_button(page)).to_be_in_viewport(ratio=1)
     selected = page.evaluate("getSelection().getRangeAt(0).getBoundingClientRect().bottom")
-    assert remember(page).bounding_box()["y"] > selected
-    assert findings(page) == []
-    remember(page).tap()
+    assert remember_button(page).bounding_box()["y"] > selected
+    assert accessibility_violations(page) == []
+    remember_button(page).tap()
     expect(page.locator(".toast")).to_contain_text("Remembered “violin”")
 
 
-def test_what_is_no_longer_so_stands_under_the_reply_and_undo_keeps_it(talked, make_fact):
+def test_an_ended_fact_is_listed_under_the_reply_and_can_be_kept(chat_page, make_fact):
     car = make_fact("User drives a Saab")
-    archive.end(car, "the user said so", Message.objects.get(role="user"))
-    talked.reload()
-    over = reply(talked).get_by_role("list", name="No longer so since this exchange")
+    archive.archive_ended_fact(car, "the user said so", Message.objects.get(role="user"))
+    chat_page.reload()
+    over = last_reply(chat_page).get_by_role("list", name="No longer true since this exchange")
     expect(over).to_contain_text("No longer: drives a Saab", use_inner_text=True)
     over.get_by_role("button", name="Undo: keep “drives a Saab”").click()
-    expect(talked.locator(".toast")).to_contain_text("Brought back.")
+    expect(chat_page.locator(".toast")).to_contain_text("Brought back.")
     expect(over).to_be_hidden()
-    expect(pill(talked, 1)).to_be_visible()
+    expect(memory_pill(chat_page, 1)).to_be_visible()
 
 
-def test_what_was_undone_does_not_come_back_with_an_older_answer(talked, make_fact):
+def test_an_older_response_does_not_show_an_undone_line_again(chat_page, make_fact):
     car = make_fact("User drives a Saab")
-    archive.end(car, "the user said so", Message.objects.get(role="user"))
-    held, address = [], talked.url
-    # What the first page may still ask for at its end must not be taken for the second one's.
-    talked.goto("about:blank")
-    # What the page asks for when it opens is answered, and held on its way.
-    talked.route(re.compile(r"/m/[^/]+/$"), lambda route: held.append((route, route.fetch())), times=1)
-    talked.goto(address)
-    over = reply(talked).get_by_role("list", name="No longer so since this exchange")
+    archive.archive_ended_fact(car, "the user said so", Message.objects.get(role="user"))
+    held, address = [], chat_page.url
+    # Leave the page first, so that its own late request does not match the route.
+    chat_page.goto("about:blank")
+    # Answer the request that the page sends when it opens, but hold the response back.
+    chat_page.route(re.compile(r"/m/[^/]+/$"), lambda route: held.append((route, route.fetch())), times=1)
+    chat_page.goto(address)
+    over = last_reply(chat_page).get_by_role("list", name="No longer true since this exchange")
     expect(over).to_be_visible()
     for _ in range(100):
         if held:
             break
-        talked.wait_for_timeout(50)
+        chat_page.wait_for_timeout(50)
     over.get_by_role("button", name="Undo: keep “drives a Saab”").click()
     expect(over).to_be_hidden()
     route, answer = held[0]
-    with talked.expect_response(re.compile(r"/m/[^/]+/$")):
+    with chat_page.expect_response(re.compile(r"/m/[^/]+/$")):
         route.fulfill(response=answer)
-    talked.wait_for_timeout(500)
+    chat_page.wait_for_timeout(500)
     expect(over).to_be_hidden()

@@ -1,4 +1,4 @@
-"""A long conversation shows its end; what is above and below loads while one scrolls, and nothing moves."""
+"""A long conversation opens at its end and loads earlier and later messages while scrolling."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from chat.actions.owners import default_app, local_owner
 from chat.models import Conversation, Message
 
-from .hands import reply, say
+from .page_actions import last_reply, send_message
 
 pytestmark = pytest.mark.browser
 
@@ -17,7 +17,7 @@ TALL = "A line of it.\n\n" * 4
 
 @pytest.fixture
 def long_one(live):
-    """A conversation of two hundred messages, each of several lines."""
+    """A conversation with two hundred messages of several lines each."""
     owner = local_owner()
     conversation = Conversation.objects.create(owner=owner, app=default_app(owner), title="Long")
     Message.objects.bulk_create(
@@ -46,17 +46,17 @@ def test_the_newest_messages_are_shown_and_the_end_is_in_view(open_page, long_on
     expect(page.locator("article")).to_have_count(60)
 
 
-def test_older_messages_load_while_one_scrolls_up_and_what_is_read_stays_where_it_is(open_page, long_one):
+def test_older_messages_load_on_scrolling_up_and_the_view_does_not_move(open_page, long_one):
     page = open_page(f"/c/{long_one.pk}/")
     with page.expect_response(lambda r: "before=141" in r.url):
-        page.locator("[data-talk]").evaluate("e => e.scrollTo(0, 40)")
+        page.locator("[data-scroll-area]").evaluate("e => e.scrollTo(0, 40)")
         before = top_of(page, 141)
     expect(page.locator("article")).to_have_count(120)
     assert abs(top_of(page, 141) - before) < 2
     expect(message(page, 141)).to_be_in_viewport()
 
 
-def test_a_link_to_a_message_shows_it_and_what_came_later_loads_below(open_page, long_one):
+def test_a_link_to_a_message_shows_it_and_later_messages_load_below(open_page, long_one):
     asked = Message.objects.get(seq=61)
     page = open_page(f"/c/{long_one.pk}/?m={asked.pk}#m-{asked.pk}")
     expect(message(page, 61)).to_be_in_viewport()
@@ -66,16 +66,16 @@ def test_a_link_to_a_message_shows_it_and_what_came_later_loads_below(open_page,
     expect(message(page, 61)).to_have_count(1)
 
 
-def test_who_writes_while_reading_old_messages_is_taken_to_the_end(open_page, long_one, scripted):
+def test_sending_a_message_while_reading_old_ones_leads_to_the_end(open_page, long_one, scripted):
     scripted.replies.append("Here is the end.")
     asked = Message.objects.get(seq=21)
     page = open_page(f"/c/{long_one.pk}/?m={asked.pk}#m-{asked.pk}")
-    say(page, "Where were we?")
-    expect(reply(page)).to_contain_text("Here is the end.")
+    send_message(page, "Where were we?")
+    expect(last_reply(page)).to_contain_text("Here is the end.")
     expect(message(page, 200)).to_have_count(1)
 
 
-def test_without_a_script_links_lead_through_all_of_it(open_page, long_one):
+def test_without_javascript_links_lead_through_the_whole_conversation(open_page, long_one):
     page = open_page(f"/c/{long_one.pk}/", java_script_enabled=False)
     for first in (81, 21, 1):
         page.get_by_role("link", name="Earlier messages").click()

@@ -1,4 +1,4 @@
-"""Out into a file and in again in a browser: with JavaScript and without, on a phone, for everybody."""
+"""Export and import in a browser: with and without JavaScript, and on a phone."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from playwright.sync_api import expect
 
 from chat.models import Conversation
 from tests.porting.conftest import SAMPLES, wipe
-from tests.porting.worlds import build
+from tests.porting.sample_data import create_sample_data
 
-from .hands import findings
+from .page_actions import accessibility_violations
 
 pytestmark = pytest.mark.browser
 
 
-def choose(page, path):
+def upload_file(page, path):
     page.get_by_label("Import", exact=True).set_input_files(path)
     page.get_by_role("button", name="See what would happen").click()
     page.wait_for_url("**/settings/import/*/")
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with-scripts", "without"])
-def test_what_is_exported_is_imported_again(open_page, owner, scripts, tmp_path):
-    build(owner)
+def test_an_exported_file_can_be_imported_again(open_page, owner, scripts, tmp_path):
+    create_sample_data(owner)
     wanted = Conversation.objects.get().title
-    # Its world speaks German.
+    # The sample data sets the language to German.
     owner.memory_settings.language = "en"
     owner.memory_settings.save()
     page = open_page("/settings/", java_script_enabled=scripts)
@@ -38,7 +38,7 @@ def test_what_is_exported_is_imported_again(open_page, owner, scripts, tmp_path)
     assert json.loads(path.read_bytes())["format"] == "memoryapp"
     wipe(owner)
     page.goto("/settings/")
-    choose(page, path)
+    upload_file(page, path)
     expect(page.get_by_text("Nothing has been changed yet.")).to_be_visible()
     expect(page.get_by_text("40 new")).to_be_visible()
     assert not Conversation.objects.exists()
@@ -49,26 +49,25 @@ def test_what_is_exported_is_imported_again(open_page, owner, scripts, tmp_path)
     assert Conversation.objects.get().title == wanted
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing_serious_and_a_phone_needs_no_scrolling_aside(open_page, owner, dark, tmp_path):
-    page = open_page("/settings/", dark=dark, width=390)
-    assert findings(page) == [], "settings"
-    choose(page, SAMPLES / "mem0.json")
+def test_axe_finds_no_serious_violation_and_a_phone_does_not_scroll_sideways(open_page, owner, tmp_path):
+    page = open_page("/settings/", width=390)
+    assert accessibility_violations(page) == [], "settings"
+    upload_file(page, SAMPLES / "mem0.json")
     expect(page.get_by_text("It tells of an assistant, not of you.")).to_be_visible()
-    assert findings(page) == [], "dry run"
+    assert accessibility_violations(page) == [], "dry run"
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("heading", name="Imported")).to_be_visible()
-    assert findings(page) == [], "done"
+    assert accessibility_violations(page) == [], "done"
     broken = tmp_path / "broken.json"
     broken.write_text('[{"mapping": 1}]')
     page.goto("/settings/")
-    choose(page, broken)
+    upload_file(page, broken)
     expect(page.get_by_role("alert").filter(has_text="[0].mapping: must be an object.")).to_be_visible()
-    assert findings(page) == [], "broken"
+    assert accessibility_violations(page) == [], "broken"
 
 
-def test_while_a_file_is_read_and_imported_the_page_says_so(open_page, owner):
+def test_the_page_shows_that_a_file_is_being_read_and_imported(open_page, owner):
     page = open_page("/settings/")
     held = []
     page.route(

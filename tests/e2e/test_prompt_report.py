@@ -1,4 +1,4 @@
-"""What a reply was made of opens under it; the menu lets the user choose what a long chat keeps."""
+"""The report of a reply's prompt in a browser, and the choice of the compaction strategy."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from playwright.sync_api import expect
 from chat.actions.owners import default_app, local_owner
 from chat.models import Conversation, Message, PromptReport
 
-from .hands import card, findings, reply, say
+from .page_actions import accessibility_violations, fact_card, last_reply, send_message
 
 pytestmark = pytest.mark.browser
 
-NAME = "What this reply was made of"
+NAME = "Prompt of this reply"
 
 
 @pytest.fixture
 def long_chat(transactional_db, make_fact):
-    """A conversation with a summary and a shortened message behind its last reply; returns its address."""
+    """The address of a conversation whose last prompt had a summary and a shortened message."""
     owner = local_owner()
     facts = [make_fact("User likes tea"), make_fact("User is building a boat", category="project")]
     chat = Conversation.objects.create(owner=owner, app=default_app(owner), title="Rivers")
@@ -47,63 +47,61 @@ def long_chat(transactional_db, make_fact):
     return f"/c/{chat.pk}/"
 
 
-def test_it_opens_under_a_reply_and_a_memory_in_it_leads_to_its_card(open_page, make_fact):
+def test_the_report_opens_under_a_reply_and_links_to_the_cards(open_page, make_fact):
     make_fact("User likes jazz")
     page = open_page()
-    say(page, "What do you know about me?")
-    expect(reply(page)).to_contain_text("Understood.")
-    reply(page).get_by_role("button", name=NAME).click()
+    send_message(page, "What do you know about me?")
+    expect(last_reply(page)).to_contain_text("Understood.")
+    last_reply(page).get_by_role("button", name=NAME).click()
     report = page.get_by_role("dialog", name=NAME)
-    expect(report.get_by_text("Kept free for the reply")).to_be_visible()
+    expect(report.get_by_text("Reserved for the reply")).to_be_visible()
     report.get_by_role("link", name="Likes jazz").click()
     sheet = page.get_by_role("dialog", name="Memory", exact=True)
-    expect(card(sheet, "jazz")).to_be_in_viewport()
+    expect(fact_card(sheet, "jazz")).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_it_fits_and_axe_finds_nothing_serious(open_page, long_chat, width, dark):
-    page = open_page(long_chat, width=width, dark=dark)
+def test_the_report_fits_and_axe_finds_no_serious_violation(open_page, long_chat, width):
+    page = open_page(long_chat, width=width)
     expect(page.get_by_text("Earlier messages were summarised")).to_be_visible()
     expect(page.get_by_text("its middle was left out")).to_be_visible()
-    reply(page).hover()
-    reply(page).get_by_role("button", name=NAME).click()
+    last_reply(page).hover()
+    last_reply(page).get_by_role("button", name=NAME).click()
     report = page.get_by_role("dialog", name=NAME)
     expect(report.get_by_text("1,240")).to_be_visible()
     box = report.bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= width
     assert report.evaluate("e => e.scrollWidth <= e.clientWidth")
-    assert findings(page) == []
+    assert accessibility_violations(page) == []
     page.keyboard.press("Escape")
     page.get_by_role("button", name="This chat").click()
     expect(page.get_by_role("combobox", name="When this chat outgrows the window")).to_be_visible()
-    assert findings(page) == []
+    assert accessibility_violations(page) == []
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_its_page_is_for_everybody_too(open_page, long_chat, dark):
-    page = open_page(long_chat, dark=dark)
-    page.goto(f"/m/{reply(page).get_attribute('data-id')}/prompt/")
-    expect(page.get_by_role("heading", name="What a reply was made of")).to_be_visible()
-    assert findings(page) == []
+def test_axe_finds_no_serious_violation_on_the_page_of_the_report(open_page, long_chat):
+    page = open_page(long_chat)
+    page.goto(f"/m/{last_reply(page).get_attribute('data-id')}/prompt/")
+    expect(page.get_by_role("heading", name="Prompt of a reply")).to_be_visible()
+    assert accessibility_violations(page) == []
 
 
-def test_the_meter_follows_each_reply(open_page, scripted):
+def test_the_meter_is_updated_after_each_reply(open_page, scripted):
     scripted.context_window = 400
     page = open_page()
     meter = page.get_by_role("meter", name="Context window")
-    say(page, "Hello")
-    expect(reply(page)).to_contain_text("Understood.")
+    send_message(page, "Hello")
+    expect(last_reply(page)).to_contain_text("Understood.")
     before = int(meter.get_attribute("aria-valuenow"))
-    say(page, "Something longer to say. " * 20)
+    send_message(page, "Something longer to say. " * 20)
     expect(page.locator("[data-role=assistant][data-state=complete]")).to_have_count(2)
     after = int(meter.get_attribute("aria-valuenow"))
     assert 0 < before < after
     assert meter.get_attribute("title").startswith(f"{after} %")
 
 
-def test_a_strategy_is_chosen_in_the_menu_and_keeps_the_focus(open_page, long_chat):
+def test_a_strategy_is_chosen_in_the_menu_and_the_menu_stays_open(open_page, long_chat):
     page = open_page(long_chat)
     page.get_by_role("button", name="This chat").click()
     choice = page.get_by_role("combobox", name="When this chat outgrows the window")
@@ -118,8 +116,8 @@ def test_a_strategy_is_chosen_in_the_menu_and_keeps_the_focus(open_page, long_ch
 
 def test_without_javascript_report_and_strategy_are_pages_and_forms(open_page, long_chat):
     page = open_page(long_chat, java_script_enabled=False)
-    reply(page).hover()
-    reply(page).get_by_role("button", name=NAME).click()
+    last_reply(page).hover()
+    last_reply(page).get_by_role("button", name=NAME).click()
     page.get_by_role("link", name=NAME).click()
     expect(page.get_by_text("14 earlier messages were left out.")).to_be_visible()
     page.get_by_role("link", name="Back to the chat").click()

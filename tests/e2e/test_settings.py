@@ -1,4 +1,4 @@
-"""Settings in a browser: each choice is saved at once and said politely, with JavaScript and without."""
+"""Settings in a browser: each choice is saved at once and confirmed, with and without JavaScript."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from playwright.sync_api import expect
 from chat.actions.messages import finish_reply
 from chat.actions.owners import default_app, settings_of
 
-from .hands import pill, reply
+from .page_actions import last_reply, memory_pill
 
 pytestmark = pytest.mark.browser
 
-PAPER = {"light": "rgb(252, 251, 249)", "dark": "rgb(24, 24, 26)"}
+BACKGROUND = {"light": "rgb(252, 251, 249)", "dark": "rgb(24, 24, 26)"}
 
 
-def paper(page) -> str:
+def background_colour(page) -> str:
     return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
 
-def test_the_theme_changes_at_once_and_stays(open_page):
+def test_the_theme_changes_at_once_and_is_kept(open_page):
     page = open_page("/settings/", dark=True)
-    assert paper(page) == PAPER["dark"]
+    assert background_colour(page) == BACKGROUND["dark"]
     themes = page.get_by_role("group", name="Theme")
     themes.get_by_role("button", name="Light").click()
     expect(themes.get_by_role("button", name="Light")).to_have_attribute("aria-pressed", "true")
@@ -29,16 +29,16 @@ def test_the_theme_changes_at_once_and_stays(open_page):
     page.wait_for_function("getComputedStyle(document.body).backgroundColor === 'rgb(252, 251, 249)'")
     expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
     page.goto("/")
-    assert paper(page) == PAPER["light"]
+    assert background_colour(page) == BACKGROUND["light"]
     page.get_by_role("button", name="Theme: light").click()
     expect(page.get_by_role("button", name="Theme: dark")).to_be_focused()
     page.wait_for_function("getComputedStyle(document.body).backgroundColor === 'rgb(24, 24, 26)'")
     assert page.locator("#tint-light").get_attribute("media") == "not all"
 
 
-def test_bad_input_says_what_is_wrong_and_keeps_what_was_typed(open_page, owner):
+def test_invalid_input_is_reported_and_stays_in_the_field(open_page, owner):
     page = open_page("/settings/")
-    seconds = page.get_by_label("Read what I said after so many quiet seconds")
+    seconds = page.get_by_label("Seconds without a new message before memory reads")
     page.locator("#set-look_after").evaluate("form => form.noValidate = true")
     seconds.fill("1000")
     seconds.press("Enter")
@@ -51,7 +51,7 @@ def test_bad_input_says_what_is_wrong_and_keeps_what_was_typed(open_page, owner)
     assert settings_of(owner.pk).look_after == 20
 
 
-def test_a_persona_is_saved_and_taken_back(open_page, owner):
+def test_a_persona_is_saved_and_reset_to_the_default(open_page, owner):
     page = open_page(default_app(owner).get_absolute_url())
     persona = page.get_by_role("textbox", name="Persona")
     default = persona.input_value()
@@ -63,7 +63,7 @@ def test_a_persona_is_saved_and_taken_back(open_page, owner):
     assert default_app(owner).persona == ""
 
 
-def test_in_german_the_whole_app_is_german(open_page, scripted):
+def test_after_choosing_german_every_page_is_german(open_page, scripted):
     page = open_page("/settings/")
     page.get_by_label("Language").select_option("de")
     expect(page.get_by_role("heading", name="Einstellungen", exact=True)).to_be_visible()
@@ -72,11 +72,11 @@ def test_in_german_the_whole_app_is_german(open_page, scripted):
     page.get_by_role("textbox", name="Nachricht", exact=True).fill("Hallo")
     page.keyboard.press("Enter")
     page.wait_for_url("**/c/**")
-    expect(reply(page)).to_be_visible()
-    expect(reply(page).locator("time")).to_contain_text("heute")
+    expect(last_reply(page)).to_be_visible()
+    expect(last_reply(page).locator("time")).to_contain_text("heute")
 
 
-def test_by_keyboard_alone(open_page, owner):
+def test_a_choice_can_be_made_by_keyboard_alone(open_page, owner):
     page = open_page(default_app(owner).get_absolute_url())
     page.get_by_role("radio", name="By topic").focus()
     page.keyboard.press("ArrowUp")
@@ -90,7 +90,7 @@ def test_without_javascript_settings_are_saved_by_buttons(open_page, owner):
     page.get_by_role("group", name="Theme").get_by_role("button", name="Dark").click()
     expect(page.get_by_text("Saved.")).to_be_visible()
     assert page.locator("html").get_attribute("data-theme") == "dark"
-    assert paper_without_script(page) == "dark"
+    assert colour_scheme(page) == "dark"
     page.get_by_label("Time zone").select_option("Asia/Tokyo")
     page.locator("#set-time_zone").get_by_role("button", name="Save").click()
     page.get_by_role("button", name="Theme: dark").click()
@@ -104,11 +104,13 @@ def test_without_javascript_settings_are_saved_by_buttons(open_page, owner):
     assert default_app(owner).strategy == "topics"
 
 
-def paper_without_script(page) -> str:
+def colour_scheme(page) -> str:
     return page.locator("#scheme").get_attribute("content")
 
 
-def test_who_was_logged_out_is_led_to_the_login_and_back(open_page, live, server_mode, other, make_fact):
+def test_a_user_who_was_logged_out_is_led_to_the_login_and_back(
+    open_page, live, server_mode, other, make_fact
+):
     make_fact("User likes jazz", owner=other)
     other.set_password("a-long-enough-one")
     other.save()
@@ -127,7 +129,7 @@ def test_who_was_logged_out_is_led_to_the_login_and_back(open_page, live, server
     expect(page.get_by_role("heading", name="Memory", exact=True)).to_be_visible()
 
 
-def test_everything_is_deleted_by_a_typed_word_and_taken_back(open_page, talk, make_fact):
+def test_everything_is_deleted_by_a_typed_word_and_restored_by_undo(open_page, talk, make_fact):
     asked, written = talk("The garden plan")
     finish_reply(written, "Good.", "complete")
     make_fact("User likes jazz")
@@ -143,5 +145,5 @@ def test_everything_is_deleted_by_a_typed_word_and_taken_back(open_page, talk, m
     bar.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("link", name="The garden plan")).to_be_visible()
     page.goto(f"/c/{asked.conversation_id}/")
-    expect(reply(page)).to_contain_text("Good.")
-    expect(pill(page, 1)).to_be_visible()
+    expect(last_reply(page)).to_contain_text("Good.")
+    expect(memory_pill(page, 1)).to_be_visible()

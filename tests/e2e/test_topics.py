@@ -1,4 +1,4 @@
-"""The topics of a chat, in a real browser."""
+"""The topics page of a conversation in a browser."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from playwright.sync_api import expect
 
 from chat.models import Topic
 
-from .hands import findings, reply, say
+from .page_actions import accessibility_violations, each_width, last_reply, send_message
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
 def chat(open_page):
-    """A page with one exchange, its topic and two older ones, one of them retired."""
+    """Return a function that opens the topics page of a chat with three topics, one of them retired."""
 
     def make(**options):
         page = open_page("/", **options)
-        say(page, "How do I keep the crust of a loaf crisp overnight?")
-        expect(reply(page)).to_be_visible()
+        send_message(page, "How do I keep the crust of a loaf crisp overnight?")
+        expect(last_reply(page)).to_be_visible()
         now = timezone.now()
         conversation = page.url.split("/")[4]
         Topic.objects.get_or_create(conversation_id=conversation, title="How do I keep the crust crisp?")
@@ -40,14 +40,13 @@ def chat(open_page):
     return make
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_nothing_and_nothing_overflows(chat, width, dark):
-    page = chat(width=width, dark=dark)
+def test_axe_finds_no_violation_and_nothing_overflows(chat):
+    page = chat()
     expect(page.get_by_role("heading", name="Retired")).to_be_attached()
-    assert findings(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator(".chapters").evaluate("e => e.scrollWidth <= e.clientWidth")
+    for width in each_width(page):
+        assert accessibility_violations(page) == [], width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.locator(".sections").evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
 def test_importance_changes_in_place_and_keeps_the_focus(chat):
@@ -61,7 +60,7 @@ def test_importance_changes_in_place_and_keeps_the_focus(chat):
     assert Topic.objects.get(title="Boats").importance == 0.25
 
 
-def test_it_works_without_javascript(chat):
+def test_topics_can_be_changed_without_javascript(chat):
     page = chat()
     url = page.url
     plain = page.context.browser.new_context(java_script_enabled=False, base_url=url)
@@ -76,7 +75,7 @@ def test_it_works_without_javascript(chat):
         plain.close()
 
 
-def test_the_menu_leads_there_and_the_arrow_back(chat):
+def test_the_menu_links_to_the_topics_and_the_page_links_back(chat):
     page = chat()
     page.get_by_role("link", name="Back to the chat").click()
     page.get_by_role("button", name="This chat").click()

@@ -1,4 +1,4 @@
-"""A reply that streams ends as the same blocks as when it is rendered whole."""
+"""Streaming a reply in pieces renders the same blocks as rendering the whole text."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat.generation.markdown import BlockStream, blocks
+from chat.generation.markdown import BlockStream, render_blocks
 
-# What makes up Markdown's block structure, whole and in halves, so that pieces end in the middle of marks.
+# Markdown block markers, complete and in parts, so that pieces can end inside a marker.
 _MARKS = [
     *("# ", "#", "a", "b ", "- ", "-", "1. ", "1", "* ", "> ", "```", "`", "~~~", "    ", "\t", "|", "  "),
     *("a | b\n", "--- | ---", "---", "===", "***", "**", "_", "+ ", "2) ", "[a]", "[a]: http://x\n", "[a]: "),
@@ -17,23 +17,24 @@ _MARKS = [
 pieces = st.lists(st.sampled_from(_MARKS) | st.text(st.characters(exclude_categories=["Cs"])), max_size=14)
 
 
-def streamed(parts: list[str]) -> BlockStream:
+def feed_all(parts: list[str]) -> BlockStream:
     stream = BlockStream()
     for part in parts:
         stream.feed(part)
     return stream
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(pieces)
-def test_any_text_in_any_pieces_ends_in_the_blocks_of_the_whole(parts):
-    assert streamed(parts).blocks == blocks("".join(parts))
+def test_any_text_in_any_pieces_gives_the_blocks_of_the_whole(parts):
+    assert feed_all(parts).blocks == render_blocks("".join(parts))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(pieces)
-def test_a_page_that_applies_only_what_feed_reports_shows_the_same(parts):
-    stream, shown = BlockStream(), []
+def test_applying_only_the_reported_blocks_gives_the_same_page(parts):
+    stream = BlockStream()
+    shown: list[str] = []
     for part in parts:
         first = stream.feed(part)
         if first is not None:
@@ -57,23 +58,23 @@ def test_a_page_that_applies_only_what_feed_reports_shows_the_same(parts):
         pytest.param(["Text\n", "\n", "\n", "\n"], id="blank lines at the end"),
     ],
 )
-def test_what_looks_settled_may_still_change(parts):
-    assert streamed(parts).blocks == blocks("".join(parts))
+def test_blocks_change_when_later_text_changes_their_meaning(parts):
+    assert feed_all(parts).blocks == render_blocks("".join(parts))
 
 
 def test_a_settled_block_is_not_rendered_again(monkeypatch):
-    stream = streamed(["First.\n\n", "Second.\n\n", "Third.\n"])
+    stream = feed_all(["First.\n\n", "Second.\n\n", "Third.\n"])
     rendered = []
 
-    def watched(run):
+    def record_rendering(run):
         rendered.append(run[1].content)
         return "<p></p>"
 
-    monkeypatch.setattr("chat.generation.markdown._render_tokens", watched)
+    monkeypatch.setattr("chat.generation.markdown._render_tokens", record_rendering)
     stream.feed("And more.")
     assert rendered == ["Third.\nAnd more."]
 
 
-def test_a_piece_that_changes_nothing_visible_is_not_reported():
-    stream = streamed(["Text"])
+def test_a_piece_without_visible_change_is_not_reported():
+    stream = feed_all(["Text"])
     assert stream.feed("\n\n") is None

@@ -1,4 +1,4 @@
-"""Everybody who watches a conversation sees its reply: what there is first, then each change, numbered."""
+"""Each watcher of a conversation gets a snapshot of the running reply and then numbered frames."""
 
 from __future__ import annotations
 
@@ -6,37 +6,39 @@ import asyncio
 
 import pytest
 
-from chat.generation.hub import QUEUE_LENGTH, Hub, Watcher
+from chat.generation.hub import QUEUE_LENGTH, Frame, Hub, Watcher
 
 pytestmark = pytest.mark.asyncio
 
 
-async def frame(watcher: Watcher) -> dict:
-    return await asyncio.wait_for(watcher.frames.get(), 5)
+async def next_frame(watcher: Watcher) -> Frame:
+    async with asyncio.timeout(5):
+        return await watcher.frames.get()
 
 
-async def seen(watcher: Watcher) -> list[dict]:
-    """Return what waits for a watcher once everything handed over has arrived."""
+async def all_frames(watcher: Watcher) -> list[Frame]:
+    """Wait until all published frames have arrived, and return the watcher's queued frames."""
     arrived = asyncio.Event()
     asyncio.get_running_loop().call_soon_threadsafe(arrived.set)
-    await asyncio.wait_for(arrived.wait(), 5)
+    async with asyncio.timeout(5):
+        await arrived.wait()
     return [watcher.frames.get_nowait() for _ in range(watcher.frames.qsize())]
 
 
-def watching(hub: Hub, conversation: str = "c") -> Watcher:
+def add_watcher(hub: Hub, conversation: str = "c") -> Watcher:
     watcher = Watcher(asyncio.get_running_loop())
     hub.watch(conversation, watcher)
     return watcher
 
 
-async def test_who_comes_in_the_middle_gets_a_snapshot_first_and_then_numbered_frames():
+async def test_a_late_watcher_gets_a_snapshot_and_then_numbered_frames():
     hub = Hub()
-    hub.open("c", "r")
-    hub.publish("c", 0, ["<p>One</p>"])
-    watcher = watching(hub)
-    hub.publish("c", 1, ["<p>Two</p>"])
-    assert await frame(watcher) == {"type": "snapshot", "reply": "r", "seq": 1, "blocks": ["<p>One</p>"]}
-    assert await frame(watcher) == {
+    hub.begin_reply("c", "r")
+    hub.publish_blocks("c", 0, ["<p>One</p>"])
+    watcher = add_watcher(hub)
+    hub.publish_blocks("c", 1, ["<p>Two</p>"])
+    assert await next_frame(watcher) == {"type": "snapshot", "reply": "r", "seq": 1, "blocks": ["<p>One</p>"]}
+    assert await next_frame(watcher) == {
         "type": "blocks",
         "reply": "r",
         "seq": 2,
@@ -47,95 +49,95 @@ async def test_who_comes_in_the_middle_gets_a_snapshot_first_and_then_numbered_f
 
 async def test_frames_are_numbered_without_a_gap_and_end_with_done():
     hub = Hub()
-    watcher = watching(hub)
-    hub.open("c", "r")
+    watcher = add_watcher(hub)
+    hub.begin_reply("c", "r")
     for i in range(5):
-        hub.publish("c", 0, [f"<p>{i}</p>"])
-    hub.close("c", "r")
-    frames = await seen(watcher)
+        hub.publish_blocks("c", 0, [f"<p>{i}</p>"])
+    hub.end_reply("c", "r")
+    frames = await all_frames(watcher)
     assert [f["type"] for f in frames] == ["snapshot", *["blocks"] * 5, "done"]
     assert [f["seq"] for f in frames[:-1]] == [0, 1, 2, 3, 4, 5]
 
 
-async def test_a_snapshot_holds_what_the_frames_added_up_to():
+async def test_a_snapshot_contains_the_blocks_of_all_frames():
     hub = Hub()
-    hub.open("c", "r")
-    hub.publish("c", 0, ["a", "b", "c"])
-    hub.publish("c", 1, ["B"])
+    hub.begin_reply("c", "r")
+    hub.publish_blocks("c", 0, ["a", "b", "c"])
+    hub.publish_blocks("c", 1, ["B"])
     assert hub.snapshot("c") == {"type": "snapshot", "reply": "r", "seq": 2, "blocks": ["a", "B"]}
 
 
-async def test_a_watcher_of_another_conversation_sees_nothing():
+async def test_a_watcher_of_another_conversation_gets_nothing():
     hub = Hub()
-    stranger = watching(hub, "other")
-    hub.open("c", "r")
-    hub.publish("c", 0, ["<p>Private</p>"])
-    hub.close("c", "r")
-    assert await seen(stranger) == []
+    other_watcher = add_watcher(hub, "other")
+    hub.begin_reply("c", "r")
+    hub.publish_blocks("c", 0, ["<p>Private</p>"])
+    hub.end_reply("c", "r")
+    assert await all_frames(other_watcher) == []
 
 
 async def test_a_watcher_that_falls_behind_gets_a_snapshot_instead_of_a_backlog():
     hub = Hub()
-    watcher = watching(hub)
-    hub.open("c", "r")
+    watcher = add_watcher(hub)
+    hub.begin_reply("c", "r")
     for i in range(10 * QUEUE_LENGTH):
-        hub.publish("c", 0, [f"<p>{i}</p>"])
-    frames = await seen(watcher)
+        hub.publish_blocks("c", 0, [f"<p>{i}</p>"])
+    frames = await all_frames(watcher)
     assert len(frames) <= QUEUE_LENGTH
     assert frames[0] == {"type": "behind"}
     assert frames[-1]["html"] == [f"<p>{10 * QUEUE_LENGTH - 1}</p>"]
 
 
-async def test_a_watcher_that_falls_behind_still_learns_which_reply_has_ended():
+async def test_a_watcher_that_falls_behind_still_gets_done_frames():
     hub = Hub()
-    watcher = watching(hub)
-    hub.open("c", "first")
-    hub.close("c", "first")
-    hub.open("c", "second")
+    watcher = add_watcher(hub)
+    hub.begin_reply("c", "first")
+    hub.end_reply("c", "first")
+    hub.begin_reply("c", "second")
     for _ in range(2 * QUEUE_LENGTH):
-        hub.publish("c", 0, ["<p></p>"])
-    assert {"type": "done", "reply": "first"} in await seen(watcher)
+        hub.publish_blocks("c", 0, ["<p></p>"])
+    assert {"type": "done", "reply": "first"} in await all_frames(watcher)
 
 
-async def test_the_late_end_of_one_reply_does_not_silence_the_next():
+async def test_ending_an_older_reply_does_not_end_the_current_one():
     hub = Hub()
-    watcher = watching(hub)
-    hub.open("c", "first")
-    hub.open("c", "second")
-    hub.close("c", "first")
-    hub.publish("c", 0, ["<p>Still here</p>"])
-    frames = await seen(watcher)
+    watcher = add_watcher(hub)
+    hub.begin_reply("c", "first")
+    hub.begin_reply("c", "second")
+    hub.end_reply("c", "first")
+    hub.publish_blocks("c", 0, ["<p>Still here</p>"])
+    frames = await all_frames(watcher)
     assert frames[-1]["html"] == ["<p>Still here</p>"]
     assert frames[-1]["reply"] == "second"
 
 
-async def test_who_no_longer_watches_gets_nothing():
+async def test_a_removed_watcher_gets_nothing():
     hub = Hub()
-    watcher = watching(hub)
+    watcher = add_watcher(hub)
     hub.unwatch("c", watcher)
-    hub.open("c", "r")
-    assert await seen(watcher) == []
+    hub.begin_reply("c", "r")
+    assert await all_frames(watcher) == []
 
 
 async def test_frames_published_from_other_threads_arrive_in_order():
     hub = Hub()
-    watcher = watching(hub)
-    hub.open("c", "r")
+    watcher = add_watcher(hub)
+    hub.begin_reply("c", "r")
 
     def publish() -> None:
         for i in range(QUEUE_LENGTH - 2):
-            hub.publish("c", 0, [str(i)])
+            hub.publish_blocks("c", 0, [str(i)])
 
     await asyncio.to_thread(publish)
-    frames = await seen(watcher)
+    frames = await all_frames(watcher)
     assert [f["seq"] for f in frames] == list(range(QUEUE_LENGTH - 1))
 
 
-async def test_a_watcher_whose_loop_is_gone_stops_nobody_else():
+async def test_a_watcher_with_a_closed_loop_does_not_affect_others():
     hub = Hub()
     gone = asyncio.new_event_loop()
     hub.watch("c", Watcher(gone))
     gone.close()
-    watcher = watching(hub)
-    hub.open("c", "r")
-    assert (await frame(watcher))["reply"] == "r"
+    watcher = add_watcher(hub)
+    hub.begin_reply("c", "r")
+    assert (await next_frame(watcher))["reply"] == "r"

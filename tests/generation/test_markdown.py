@@ -1,10 +1,10 @@
-"""What a model writes becomes HTML that can do no harm."""
+"""Markdown from the model is rendered as safe HTML."""
 
 from __future__ import annotations
 
 import pytest
 
-from chat.generation.markdown import blocks, to_html
+from chat.generation.markdown import render_blocks, to_html
 
 
 @pytest.mark.parametrize(
@@ -31,18 +31,18 @@ def test_raw_html_is_shown_as_text(text):
     "address",
     ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "vbscript:x", "data:text/html,<b>", "file:///etc/passwd"],
 )
-def test_a_link_that_is_no_web_address_leads_nowhere(address):
+def test_a_link_without_a_web_address_has_no_href(address):
     assert "href" not in to_html(f"[click]({address})")
 
 
-def test_a_web_link_keeps_its_address_and_tells_the_site_nothing():
+def test_a_web_link_keeps_its_address_and_sends_no_referrer():
     rendered = to_html("[docs](https://example.org/a?b=1)")
     assert 'href="https://example.org/a?b=1"' in rendered
     assert "noreferrer" in rendered
     assert "noopener" in rendered
 
 
-def test_a_picture_from_elsewhere_is_not_fetched():
+def test_external_images_are_not_loaded():
     assert "<img" not in to_html("![secret](https://example.org/track.png)")
 
 
@@ -64,7 +64,7 @@ def test_very_long_code_is_not_coloured():
     assert rendered.count("x = 1") == 5000
 
 
-def test_a_table_scrolls_in_a_box_of_its_own_and_aligns_by_class():
+def test_a_table_has_a_scroll_container_and_alignment_classes():
     rendered = to_html("| a | b |\n| :- | -: |\n| 1 | 2 |")
     assert rendered.startswith('<div class="table"><table>')
     assert rendered.rstrip().endswith("</table></div>")
@@ -76,11 +76,11 @@ def test_a_line_break_in_the_text_is_a_line_break_on_the_page():
     assert "one<br>" in to_html("one\ntwo")
 
 
-def test_each_top_level_block_stands_alone():
-    rendered = blocks("# Title\n\nText\n\n- a\n- b\n")
+def test_each_top_level_block_is_rendered_separately():
+    rendered = render_blocks("# Title\n\nText\n\n- a\n- b\n")
     assert [b.split(">")[0] for b in rendered] == ["<h1", "<p", "<ul"]
 
 
-def test_a_fence_cannot_break_out_of_its_class_attribute():
+def test_a_fence_language_cannot_add_attributes():
     rendered = to_html('```py"onmouseover="x\ncode\n```')
     assert "onmouseover=" not in rendered.replace("&quot;onmouseover=", "")

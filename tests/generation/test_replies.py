@@ -1,4 +1,4 @@
-"""The life of a reply: it completes, is stopped, fails, waits for its model, and its end is saved."""
+"""A reply completes, is stopped, fails or waits for its model, and its final state is saved."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import pytest
 from django.db import OperationalError
 
 from chat.actions import messages as actions
+from chat.errors import ProviderError, Reason, to_english
+from chat.generation import reply_run
 from chat.generation import run as generation
-from chat.generation import writing
 from chat.generation.hub import hub
 from chat.llm.registry import registry
-from chat.llm.state import ModelState, Status
-from chat.llm.types import ProviderError
+from chat.llm.types import ModelState, ModelStatus
 from chat.models import Message, PromptReport, UsageRecord
-from tests.waiting import until
+from tests.waiting import wait_until
 
-from .replying import ended
+from .finished_replies import wait_for_reply
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def gated(scripted):
-    """A model that writes a word each time its gate is released."""
+    """A scripted model that generates one word for each release of its gate."""
     scripted.gate = threading.Semaphore(0)
     return scripted
 
@@ -34,11 +34,11 @@ def text_so_far(reply: Message) -> str:
     return "".join(live["blocks"]) if live else ""
 
 
-def test_a_reply_completes_and_says_what_it_cost(talk, scripted):
+def test_a_reply_completes_and_records_its_usage(talk, scripted):
     scripted.replies.append("All is well.")
     _, reply = talk("How is it?")
     generation.start(reply)
-    assert (ended(reply).state, reply.content, reply.failure) == ("complete", "All is well.", "")
+    assert (wait_for_reply(reply).state, reply.content, reply.failure) == ("complete", "All is well.", "")
     report = PromptReport.objects.get(reply=reply)
     assert report.prompt_tokens > 0
     assert report.completion_tokens == 3
@@ -47,32 +47,32 @@ def test_a_reply_completes_and_says_what_it_cost(talk, scripted):
     assert (usage.purpose, usage.lane, usage.outcome) == ("reply", "chat", "stop")
 
 
-def test_the_end_of_the_program_keeps_the_text_and_is_not_taken_for_the_users_wish(talk, gated):
+def test_shutdown_stops_a_reply_and_keeps_its_text(talk, gated):
     gated.replies.append("One two three four")
     _, reply = talk("Count.")
     generation.start(reply)
     gated.gate.release()
-    until(lambda: text_so_far(reply))
-    generation.drain()
-    assert (ended(reply).state, reply.content.strip()) == ("stopped", "One")
-    assert reply.failure == "memoryapp was closed while this was being written."
+    wait_until(lambda: text_so_far(reply))
+    generation.stop_all()
+    assert (wait_for_reply(reply).state, reply.content.strip()) == ("stopped", "One")
+    assert reply.failure == "stopped-by-shutdown"
 
 
-def test_a_stopped_reply_keeps_its_text_and_offers_to_be_written_anew(ours, talk, gated):
+def test_a_stopped_reply_keeps_its_text_and_offers_a_retry(ours, talk, gated):
     gated.replies.append("One two three four")
     _, reply = talk("Count.")
     generation.start(reply)
     gated.gate.release(2)
-    until(lambda: "One two" in text_so_far(reply))
+    wait_until(lambda: "One two" in text_so_far(reply))
     assert generation.stop(reply.pk)
-    assert (ended(reply).state, reply.content.strip()) == ("stopped", "One two")
+    assert (wait_for_reply(reply).state, reply.content.strip()) == ("stopped", "One two")
     assert UsageRecord.objects.get().outcome == "cancelled"
     page = ours.get(f"/c/{reply.conversation_id}/").content.decode()
     assert f'action="/m/{reply.pk}/retry/"' in page
-    assert reply.failure in page
+    assert to_english(reply.failure) in page
 
 
-def test_the_next_message_can_be_sent_as_soon_as_stop_has_answered(ours_htmx, talk, gated):
+def test_a_message_can_be_sent_right_after_the_stop_response(ours_htmx, talk, gated):
     _, reply = talk("Count.")
     generation.start(reply)
     assert ours_htmx.post(f"/m/{reply.pk}/stop/").status_code == 204
@@ -80,102 +80,102 @@ def test_the_next_message_can_be_sent_as_soon_as_stop_has_answered(ours_htmx, ta
     assert answer.status_code == 200
 
 
-def test_stopping_what_is_not_being_written_changes_nothing(ours_htmx, talk, scripted):
+def test_stopping_a_complete_reply_changes_nothing(ours_htmx, talk, scripted):
     _, reply = talk("Hello")
     generation.start(reply)
-    assert ended(reply).state == "complete"
+    assert wait_for_reply(reply).state == "complete"
     assert ours_htmx.post(f"/m/{reply.pk}/stop/").status_code == 204
-    assert ended(reply).state == "complete"
+    assert wait_for_reply(reply).state == "complete"
 
 
-def test_a_reply_fails_with_the_sentence_of_its_provider(ours, talk, scripted):
-    scripted.replies.append(ProviderError("The model took a break."))
+def test_a_failed_reply_shows_the_providers_message(ours, talk, scripted):
+    scripted.replies.append(ProviderError("verbatim", sentence="The model took a break."))
     _, reply = talk("Hello")
     generation.start(reply)
-    assert (ended(reply).state, reply.failure) == ("failed", "The model took a break.")
+    assert (wait_for_reply(reply).state, to_english(reply.failure)) == ("failed", "The model took a break.")
     assert "The model took a break." in ours.get(f"/c/{reply.conversation_id}/").content.decode()
 
 
-def test_a_model_that_fails_half_way_leaves_what_it_had_written(talk, scripted, monkeypatch):
+def test_a_reply_that_fails_halfway_keeps_its_text(talk, scripted, monkeypatch):
     class Broken:
-        """A stream that dies after one word."""
+        """A stream that fails after one word."""
 
         def __init__(self, usage):
             self.usage, self.finish = usage, "stop"
 
         def __iter__(self):
             yield "Once "
-            raise ProviderError("The connection was lost.")
+            raise ProviderError("verbatim", sentence="The connection was lost.")
 
     real = scripted.stream
-    monkeypatch.setattr(scripted, "stream", lambda turns, **how: Broken(real(turns, **how).usage))
+    monkeypatch.setattr(scripted, "stream", lambda turns, options: Broken(real(turns, options).usage))
     _, reply = talk("A story, please.")
     generation.start(reply)
-    assert (ended(reply).state, reply.content) == ("failed", "Once ")
-    assert reply.failure == "The connection was lost."
+    assert (wait_for_reply(reply).state, reply.content) == ("failed", "Once ")
+    assert to_english(reply.failure) == "The connection was lost."
     assert UsageRecord.objects.get().outcome == "failed"
 
 
-def test_an_unexpected_error_becomes_a_plain_sentence(talk, scripted):
-    def bug(turns):
+def test_an_unexpected_error_shows_a_general_message(talk, scripted):
+    def raise_error(turns):
         raise ZeroDivisionError("division by zero")
 
-    scripted.replies.append(bug)
+    scripted.replies.append(raise_error)
     _, reply = talk("Hello")
     generation.start(reply)
-    assert ended(reply).state == "failed"
-    assert "zero" not in reply.failure
-    assert "Your message is saved" in reply.failure
+    assert wait_for_reply(reply).state == "failed"
+    assert "zero" not in to_english(reply.failure)
+    assert "Your message is saved" in to_english(reply.failure)
 
 
 def test_a_reply_without_a_model_fails_with_the_reason(talk):
-    registry._set(Status(ModelState.MISSING, sentence="The model's file is missing."))
+    registry.set_status(ModelStatus(ModelState.MISSING, reason=Reason("no-model")))
     _, reply = talk("Hello")
     generation.start(reply)
-    assert (ended(reply).state, reply.failure) == ("failed", "The model's file is missing.")
+    assert (wait_for_reply(reply).state, reply.failure) == ("failed", "no-model")
 
 
 def test_a_reply_waits_while_the_model_loads(talk, scripted):
-    registry._set(Status(ModelState.LOADING, sentence="The model is loading."))
+    registry.set_status(ModelStatus(ModelState.LOADING, reason=Reason("model-loading")))
     scripted.replies.append("There you are.")
     _, reply = talk("Hello")
     generation.start(reply)
-    assert generation.running() == 1
+    assert generation.count_running() == 1
     reply.refresh_from_db()
     assert reply.state == "streaming"
     registry.use(scripted)
-    assert (ended(reply).state, reply.content) == ("complete", "There you are.")
+    assert (wait_for_reply(reply).state, reply.content) == ("complete", "There you are.")
 
 
-def test_a_reply_that_waits_for_its_model_can_be_stopped(talk):
-    registry._set(Status(ModelState.LOADING, sentence="The model is loading."))
+def test_a_reply_waiting_for_its_model_can_be_stopped(talk):
+    registry.set_status(ModelStatus(ModelState.LOADING, reason=Reason("model-loading")))
     _, reply = talk("Hello")
     generation.start(reply)
     generation.stop(reply.pk)
-    assert (ended(reply).state, reply.content) == ("stopped", "")
+    assert (wait_for_reply(reply).state, reply.content) == ("stopped", "")
 
 
-def test_a_reply_whose_message_has_gone_holds_nothing_up(talk, scripted):
+def test_a_reply_whose_message_was_deleted_ends(talk, scripted):
     _, reply = talk("Hello")
     Message.objects.all().delete()
     generation.start(reply)
-    generation.wait()
-    assert generation.running() == 0
+    generation.wait_all()
+    assert generation.count_running() == 0
     assert hub.snapshot(str(reply.conversation_id)) is None
 
 
-def test_text_is_saved_while_it_is_written(talk, gated, monkeypatch):
-    monkeypatch.setattr(writing, "CHECKPOINT_SECONDS", 0.0)
+def test_text_is_saved_while_the_reply_is_running(talk, gated, monkeypatch):
+    monkeypatch.setattr(reply_run, "CHECKPOINT_SECONDS", 0.0)
     gated.replies.append("One two three")
     _, reply = talk("Count.")
     generation.start(reply)
     gated.gate.release(2)
-    until(lambda: Message.objects.get(pk=reply.pk).content == "One two ")
+    wait_until(lambda: Message.objects.get(pk=reply.pk).content == "One two ")
     assert Message.objects.get(pk=reply.pk).state == "streaming"
 
 
-def locked(monkeypatch, times):
-    """Let the database refuse the end of a reply so many times."""
+def lock_database(monkeypatch, times):
+    """Make saving the end of a reply fail the given number of times with a locked database."""
     real, left = actions.finish_reply, [times]
 
     def refuse(*args, **kwargs):
@@ -185,24 +185,22 @@ def locked(monkeypatch, times):
         return real(*args, **kwargs)
 
     monkeypatch.setattr(actions, "finish_reply", refuse)
-    monkeypatch.setattr(writing, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(reply_run, "_PAUSE_SECONDS", 0)
 
 
-def test_an_end_that_the_database_refuses_is_saved_a_moment_later(talk, scripted, monkeypatch):
-    locked(monkeypatch, 2)
+def test_saving_the_end_is_retried_when_the_database_is_locked(talk, scripted, monkeypatch):
+    lock_database(monkeypatch, 2)
     _, reply = talk("Hello")
     generation.start(reply)
-    assert (ended(reply).state, reply.content) == ("complete", "Understood.")
+    assert (wait_for_reply(reply).state, reply.content) == ("complete", "Understood.")
 
 
 @pytest.mark.parametrize("look", ["page", "message", "send"])
-def test_an_end_that_could_not_be_saved_is_saved_when_somebody_looks(
-    ours_htmx, talk, scripted, monkeypatch, look
-):
-    locked(monkeypatch, 4)
+def test_an_unsaved_end_is_saved_by_the_next_request(ours_htmx, talk, scripted, monkeypatch, look):
+    lock_database(monkeypatch, 4)
     _, reply = talk("Hello")
     generation.start(reply)
-    assert ended(reply).state == "streaming"
+    assert wait_for_reply(reply).state == "streaming"
     if look == "page":
         answer = ours_htmx.get(f"/c/{reply.conversation_id}/")
     elif look == "message":
@@ -210,31 +208,31 @@ def test_an_end_that_could_not_be_saved_is_saved_when_somebody_looks(
     else:
         answer = ours_htmx.post("/send/", {"text": "More", "conversation": str(reply.conversation_id)})
     assert answer.status_code == 200
-    assert (ended(reply).state, reply.content) == ("complete", "Understood.")
+    assert (wait_for_reply(reply).state, reply.content) == ("complete", "Understood.")
 
 
-def test_text_that_cannot_be_saved_on_the_way_stops_no_reply(talk, scripted, monkeypatch):
+def test_a_failing_checkpoint_does_not_stop_the_reply(talk, scripted, monkeypatch):
     def refuse(*args):
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(actions, "checkpoint", refuse)
-    monkeypatch.setattr(writing, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(actions, "save_checkpoint", refuse)
+    monkeypatch.setattr(reply_run, "CHECKPOINT_SECONDS", 0.0)
     _, reply = talk("Hello")
     generation.start(reply)
-    assert (ended(reply).state, reply.content) == ("complete", "Understood.")
+    assert (wait_for_reply(reply).state, reply.content) == ("complete", "Understood.")
 
 
-def test_starting_a_reply_twice_writes_it_once(talk, gated):
+def test_starting_a_reply_twice_generates_it_once(talk, gated):
     _, reply = talk("Hello")
     generation.start(reply)
     generation.start(reply)
-    assert generation.running() == 1
+    assert generation.count_running() == 1
     gated.gate.release(10)
-    assert ended(reply).state == "complete"
+    assert wait_for_reply(reply).state == "complete"
     assert len(gated.calls) == 1
 
 
-def test_whoever_waits_for_a_reply_that_is_just_beginning_waits_for_its_end(talk, scripted, monkeypatch):
+def test_await_end_during_the_start_of_a_reply_waits_for_its_end(talk, scripted, monkeypatch):
     _, reply = talk("How is it?")
     begin, waiting, broken = threading.Thread.start, [], []
 
@@ -255,16 +253,16 @@ def test_whoever_waits_for_a_reply_that_is_just_beginning_waits_for_its_end(talk
     generation.start(reply)
     waiting[0].join(10)
     assert broken == []
-    assert ended(reply).state == "complete"
+    assert wait_for_reply(reply).state == "complete"
 
 
-def test_a_reply_that_another_request_is_about_to_begin_is_waited_for(talk, gated):
+def test_await_begin_waits_for_a_start_by_another_request(talk, gated):
     _, reply = talk("How is it?")
-    assert generation.await_begin(reply, patience=0.1) is None
+    assert generation.await_begin(reply, timeout=0.1) is None
     threading.Timer(0.2, generation.start, [reply]).start()
-    run = generation.await_begin(reply, patience=10)
+    run = generation.await_begin(reply, timeout=10)
     assert run is not None
-    assert run is generation.writing(reply.pk)
+    assert run is generation.find_run(reply.pk)
     gated.gate.release(100)
-    assert ended(reply).state == "complete"
-    assert generation.await_begin(reply, patience=10) is None
+    assert wait_for_reply(reply).state == "complete"
+    assert generation.await_begin(reply, timeout=10) is None

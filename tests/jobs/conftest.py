@@ -1,4 +1,4 @@
-"""Conversations whose replies are there at once, and that are remembered when they end."""
+"""Fixtures for conversations with complete replies and for app memories of ended conversations."""
 
 from __future__ import annotations
 
@@ -8,49 +8,36 @@ import pytest
 from django.utils import timezone
 
 from chat.actions import app_memories, conversations
-from chat.actions import messages as actions
 from chat.jobs.runner import run_due
 from chat.models import AppMemory, Conversation, Job
 
 
 @pytest.fixture
-def say(talk):
-    """Returns a sender of messages that are answered at once."""
-
-    def send(text: str, conversation: Conversation | None = None) -> Conversation:
-        asked, reply = talk(text, conversation)
-        actions.finish_reply(reply, "All right.", "complete")
-        return Conversation.objects.get(pk=asked.conversation_id)
-
-    return send
-
-
-@pytest.fixture
-def at_once(monkeypatch):
-    """Nothing waits for its time."""
+def immediate_app_memories(monkeypatch):
+    """Make app memories due immediately when a conversation ends."""
     monkeypatch.setattr(app_memories, "_AFTER_END", timedelta())
 
 
 @pytest.fixture
-def remember(say, scripted, at_once):
-    """Returns a teller of conversations that end and are remembered."""
+def write_app_memory(add_exchange, scripted, immediate_app_memories):
+    """Return a function that adds a message, ends the conversation and runs its app memory job."""
 
-    def tell(text: str, note: str, chat: Conversation | None = None) -> Conversation:
-        chat = say(text, chat)
-        conversations.end(chat)
+    def end_with_memory(text: str, note: str, chat: Conversation | None = None) -> Conversation:
+        chat = add_exchange(text, chat)
+        conversations.end_conversation(chat)
         Job.objects.filter(kind="extract").delete()
         scripted.app_memories.append(note)
         run_due({"app_memory"})
         chat.refresh_from_db()
         return chat
 
-    return tell
+    return end_with_memory
 
 
 @pytest.fixture
-def full(owner, say):
-    """Ten memories of ten conversations, the oldest the first."""
-    app = say("Begin").app
+def ten_memories(owner, add_exchange):
+    """Ten app memories, the maximum of an app, oldest first."""
+    app = add_exchange("Begin").app
     return [
         AppMemory.objects.create(
             owner=owner,

@@ -1,20 +1,20 @@
-"""A changed embedder gives every fact a vector of its own; until then memory works by words."""
+"""After a change of the embedder every fact gets a vector of the new embedder."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from chat.actions import vectors
-from chat.jobs import handlers
+from chat.actions import fact_bulk, graph
+from chat.jobs import extract, runner
 from chat.llm.registry import registry
-from chat.models import Fact
+from chat.models import Entity, Fact
 
 pytestmark = pytest.mark.django_db
 
 
 class Embedder:
-    """Counts letters, under whatever name a test gives it."""
+    """An embedder with a given name whose vectors count letters."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -26,57 +26,69 @@ class Embedder:
 
 
 @pytest.fixture
-def embedder(scripted):
-    """Returns a function that puts an embedder of a name in the place of the one before."""
+def use_embedder(scripted):
+    """Return a function that registers an embedder with a given name."""
 
-    def use(name: str) -> Embedder:
+    def use_embedder(name: str) -> Embedder:
         new = Embedder(name)
         registry.use(scripted, embedder=new)
         return new
 
-    yield use
+    yield use_embedder
     registry.use(scripted)
 
 
-def test_facts_of_another_embedder_and_of_none_are_embedded_anew(embedder, make_fact):
+def test_facts_with_another_or_no_embedder_are_embedded_again(use_embedder, make_fact):
     old = make_fact("User likes tea", embedder="old", embedding=b"1234")
     bare = make_fact("User likes chess")
-    embedder("new")
-    handlers.reindex({})
+    use_embedder("new")
+    extract.reindex({})
     for fact in (old, bare):
         fact.refresh_from_db()
         assert fact.embedder == "new"
         assert np.frombuffer(fact.embedding, dtype=np.float32)[0] == len(fact.text)
 
 
-def test_what_has_the_right_vector_already_is_left_alone(embedder, make_fact):
+def test_facts_with_a_current_vector_are_skipped(use_embedder, make_fact):
     make_fact("User likes tea", embedder="new", embedding=b"1234")
-    used = embedder("new")
-    handlers.reindex({})
+    used = use_embedder("new")
+    extract.reindex({})
     assert used.asked == []
 
 
-def test_more_facts_than_a_batch_are_all_done(embedder, owner):
+def test_more_facts_than_a_batch_are_all_embedded(use_embedder, owner):
     Fact.objects.bulk_create(
         Fact(owner=owner, text=f"User owns book {i}", category="identity", kind="event", confidence=0.7)
-        for i in range(vectors.BATCH * 2 + 1)
+        for i in range(fact_bulk.EMBEDDING_BATCH * 2 + 1)
     )
-    embedder("new")
-    handlers.reindex({})
+    use_embedder("new")
+    extract.reindex({})
     assert not Fact.objects.exclude(embedder="new").exists()
 
 
-def test_a_text_that_changed_meanwhile_keeps_no_vector_of_the_old_one(make_fact):
+def test_a_vector_of_a_changed_text_is_not_stored(make_fact):
     fact = make_fact("User likes tea")
-    seen = vectors.outdated("new")
+    seen = fact_bulk.find_outdated_embeddings("new")
     Fact.objects.filter(pk=fact.pk).update(text="User likes coffee")
-    vectors.store(seen, [np.ones(3, dtype=np.float32)], "new")
+    fact_bulk.store_embeddings(seen, [np.ones(3, dtype=np.float32)], "new")
     fact.refresh_from_db()
     assert (fact.embedding, fact.embedder) == (None, "")
 
 
 def test_without_an_embedder_nothing_happens(scripted, make_fact):
     fact = make_fact("User likes tea", embedder="old", embedding=b"1234")
-    handlers.reindex({})
+    extract.reindex({})
     fact.refresh_from_db()
     assert fact.embedder == "old"
+
+
+def test_entities_get_vectors_once_a_fact_names_them(use_embedder, make_fact, clock):
+    use_embedder("new")
+    graph.sync_fact(make_fact("User lives in Bergen", kind="home"))
+    runner.run_due(["reindex"])
+    entity = Entity.objects.get(name="Bergen")
+    assert entity.embedder == "new"
+    assert np.frombuffer(entity.embedding, dtype=np.float32)[0] == len("Bergen")
+    used = use_embedder("newer")
+    extract.reindex({})
+    assert "Bergen" in used.asked

@@ -1,4 +1,4 @@
-"""Memory fades at three in the morning where the owner lives, once a day, however often we start."""
+"""The nightly job runs once a day at three in the morning in the owner's time zone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from chat.actions import archive, fading
+from chat.actions import archive, decay
 from chat.jobs import schedule
 from chat.jobs.runner import run_due
 from chat.models import Fact, Job, OwnerSettings
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
         ("2026-03-01T03:00", "UTC", "2026-03-02T03:00"),
         ("2026-03-01T12:00", "America/Lima", "2026-03-02T08:00"),
         ("2026-03-01T12:00", "Asia/Tokyo", "2026-03-01T18:00"),
-        # The clocks go forward at one: three o'clock is an hour sooner.
+        # Daylight saving time begins at 01:00 UTC, so three o'clock local time is an hour earlier.
         ("2026-03-28T12:00", "Europe/Copenhagen", "2026-03-29T01:00"),
     ],
 )
@@ -34,43 +34,43 @@ def test_the_next_night_is_three_oclock_local(now, zone, night):
 
 
 @pytest.fixture
-def nightly(monkeypatch):
-    """What was done for whom, instead of doing it."""
+def nightly_owners(monkeypatch):
+    """The owners for whom the nightly work, replaced by a recorder, was called."""
     done = []
 
     def work(owner, now, zone):
         done.append(owner)
-        return fading.Faded(), 0
+        return decay.DecayResult(), 0
 
-    monkeypatch.setattr(schedule, "work", work)
+    monkeypatch.setattr(schedule, "decay_and_purge", work)
     return done
 
 
-def test_at_each_start_it_is_done_at_once_and_again_at_night(clock, owner, make_fact, nightly):
+def test_the_nightly_job_runs_at_the_start_and_at_night(clock, owner, make_fact, nightly_owners):
     make_fact("User likes tea")
-    schedule.plan(clock(0))
-    schedule.plan(clock(1))
-    assert run_due([schedule.KIND]) == 1
-    assert nightly == [owner]
-    job = Job.objects.get(kind=schedule.KIND)
+    schedule.enqueue_all(clock(0))
+    schedule.enqueue_all(clock(1))
+    assert run_due([schedule.NIGHTLY]) == 1
+    assert nightly_owners == [owner]
+    job = Job.objects.get(kind=schedule.NIGHTLY)
     assert job.run_after == datetime(2026, 3, 2, 3, tzinfo=UTC)
     clock(14 * 3600)
-    assert run_due([schedule.KIND]) == 0
+    assert run_due([schedule.NIGHTLY]) == 0
     clock(3600)
-    assert run_due([schedule.KIND]) == 1
-    assert len(nightly) == 2
+    assert run_due([schedule.NIGHTLY]) == 1
+    assert len(nightly_owners) == 2
 
 
-def test_the_night_of_whoever_sleeps_first_comes_first(clock, owner, other, make_fact, nightly):
+def test_the_earliest_night_of_all_owners_comes_first(clock, owner, other, make_fact, nightly_owners):
     make_fact("User likes tea")
     make_fact("User likes go", owner=other)
     OwnerSettings.objects.filter(owner=other).update(time_zone="Asia/Tokyo")
-    schedule.plan(clock(0))
-    run_due([schedule.KIND])
-    assert Job.objects.get(kind=schedule.KIND).run_after == datetime(2026, 3, 1, 18, tzinfo=UTC)
+    schedule.enqueue_all(clock(0))
+    run_due([schedule.NIGHTLY])
+    assert Job.objects.get(kind=schedule.NIGHTLY).run_after == datetime(2026, 3, 1, 18, tzinfo=UTC)
 
 
-def test_one_owners_failure_keeps_no_other_from_theirs_and_is_tried_again(
+def test_one_owners_failure_does_not_affect_others_and_is_retried(
     clock, owner, other, make_fact, monkeypatch
 ):
     make_fact("User likes tea")
@@ -82,27 +82,27 @@ def test_one_owners_failure_keeps_no_other_from_theirs_and_is_tried_again(
             raise ValueError("broken")
         done.append(of)
 
-    monkeypatch.setattr(schedule, "work", work)
-    schedule.plan(clock(0))
-    run_due([schedule.KIND])
-    job = Job.objects.get(kind=schedule.KIND)
+    monkeypatch.setattr(schedule, "decay_and_purge", work)
+    schedule.enqueue_all(clock(0))
+    run_due([schedule.NIGHTLY])
+    job = Job.objects.get(kind=schedule.NIGHTLY)
     assert done == [other]
     assert (job.attempts, job.last_error) == (1, "ValueError: broken")
     assert job.run_after < timezone.now() + timedelta(minutes=1)
 
 
-def test_a_row_that_was_lost_or_given_up_is_there_again_after_a_start(clock, owner, make_fact, nightly):
+def test_a_failed_nightly_job_runs_again_after_a_start(clock, owner, make_fact, nightly_owners):
     make_fact("User likes tea")
-    schedule.plan(clock(0))
-    Job.objects.filter(kind=schedule.KIND).update(failed_at=clock(0), attempts=5)
-    schedule.plan(clock(1))
-    assert run_due([schedule.KIND]) == 1
+    schedule.enqueue_all(clock(0))
+    Job.objects.filter(kind=schedule.NIGHTLY).update(failed_at=clock(0), attempts=5)
+    schedule.enqueue_all(clock(1))
+    assert run_due([schedule.NIGHTLY]) == 1
 
 
-def test_by_hand_it_says_what_it_did(clock, owner, other, make_fact, talk, capsys):
+def test_the_decay_command_prints_its_result(clock, owner, other, make_fact, talk, capsys):
     now = clock(0)
     make_fact("User likes tea", confidence=0.1, idle_days=200, last_used=now, last_seen=now)
-    make_fact("User likes go", archived_at=now - archive.KEPT_FOR)
+    make_fact("User likes go", archived_at=now - archive.ARCHIVE_RETENTION)
     clock(86400)
     talk("Hello")
     clock(86400)

@@ -1,48 +1,54 @@
-"""Without a model its work waits, is not asked for each second, and begins once the model is there."""
+"""Jobs that need the model wait while there is none and start once the model is available."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from chat.actions import jobs
+from chat.errors import Reason
 from chat.jobs import runner
 from chat.jobs.registry import HANDLERS, MODEL, QUICK
-from chat.jobs.runner import JobRunner, lanes
+from chat.jobs.runner import JobRunner, job_threads
 from chat.llm.registry import registry
-from chat.llm.state import ModelState, Status
+from chat.llm.types import ModelState, ModelStatus
 from chat.models import Job
-from tests.waiting import until
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
-AWAY = [ModelState.MISSING, ModelState.LOADING, ModelState.FAILED]
+UNAVAILABLE = [ModelState.MISSING, ModelState.LOADING, ModelState.FAILED]
 
 
-@pytest.mark.parametrize("state", AWAY)
-def test_no_lane_takes_what_needs_the_model(state):
-    registry._set(Status(state))
-    able = set().union(*(lane.able(timezone.now()) for lane in lanes()))
+@pytest.mark.parametrize("state", UNAVAILABLE)
+def test_no_runner_thread_claims_jobs_that_need_the_model(state):
+    registry.set_status(ModelStatus(state))
+    able = set().union(*(lane.runnable_kinds(timezone.now()) for lane in job_threads()))
     assert able == HANDLERS.keys() - MODEL
     assert able >= QUICK | {"reindex"}
 
 
-def test_with_one_every_kind_has_its_lane_and_what_is_urgent_one_more(scripted, db):
-    usual = [lane for lane in lanes() if not lane.urgent]
-    assert sorted(kind for lane in usual for kind in lane.able(timezone.now())) == sorted(HANDLERS)
-    assert [lane.kinds for lane in lanes() if lane.urgent] == [usual[1].kinds]
+def test_with_a_model_each_kind_has_one_thread_and_urgent_jobs_an_extra_one(scripted, db):
+    usual = [lane for lane in job_threads() if not lane.urgent]
+    assert sorted(kind for lane in usual for kind in lane.runnable_kinds(timezone.now())) == sorted(HANDLERS)
+    assert [lane.kinds for lane in job_threads() if lane.urgent] == [usual[1].kinds]
 
 
-@pytest.mark.parametrize("state", AWAY)
+@pytest.mark.parametrize("state", UNAVAILABLE)
 @pytest.mark.parametrize("kind", ["title", "app_memory", "extract"])
-def test_what_was_begun_all_the_same_begins_soon_after_the_model_is_back(say, at_once, state, kind):
+def test_a_claimed_job_is_postponed_by_at_most_five_seconds(
+    add_exchange, immediate_app_memories, state, kind
+):
     from chat.actions import conversations
 
-    conversations.end(say("We need a tent for nine days in the fells, and my brother Tom freezes easily."))
+    conversations.end_conversation(
+        add_exchange("We need a tent for nine days in the fells, and my brother Tom freezes easily.")
+    )
     Job.objects.exclude(kind=kind).delete()
     Job.objects.update(run_after=timezone.now())
-    registry._set(Status(state, sentence="There is no model."))
+    registry.set_status(ModelStatus(state, reason=Reason("no-model")))
     assert runner.run_due({kind}) == 0
     job = Job.objects.get()
     assert (job.attempts, job.failed_at) == (0, None)
@@ -50,27 +56,27 @@ def test_what_was_begun_all_the_same_begins_soon_after_the_model_is_back(say, at
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_runner_begins_as_soon_as_the_model_is_there(monkeypatch, scripted):
+def test_the_runner_starts_jobs_when_the_model_becomes_available(monkeypatch, scripted):
     monkeypatch.setattr(runner, "POLL_SECONDS", 600.0)
-    done = []
+    done: list[Any] = []
     monkeypatch.setitem(HANDLERS, "test", done.append)
     monkeypatch.setattr("chat.jobs.runner.MODEL", MODEL | {"test"})
-    registry._set(Status(ModelState.LOADING))
+    registry.set_status(ModelStatus(ModelState.LOADING))
     jobs.enqueue("test", {})
     running = JobRunner()
     running.start()
     try:
         quick = next(lane for lane in running._lanes if lane.name == "model")
-        until(lambda: not running._lanes[quick].is_set())
+        wait_until(lambda: not running._lanes[quick].is_set())
         assert not done
         assert Job.objects.get(kind="test").attempts == 0
         registry.use(scripted, label="Scripted")
-        until(lambda: done)
+        wait_until(lambda: done)
     finally:
         running.stop()
 
 
-def test_a_run_that_is_to_end_tries_each_job_once(monkeypatch, db):
+def test_run_due_tries_each_job_once(monkeypatch, db):
     tried = []
 
     def later(payload):

@@ -1,4 +1,4 @@
-"""A day is named as shortly as it can be told from others."""
+"""Dates are shown in their shortest unambiguous form."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from django.utils import timezone, translation
 
-from chat.templatetags.days import day
+from chat.templatetags.display import short_date
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ from chat.templatetags.days import day
         (datetime(2024, 5, 2, 9, tzinfo=UTC), "2 May 2024", "2. Mai 2024"),
     ],
 )
-def test_of_another_year_its_year_is_told(clock, moment, english, german):
-    assert day(moment) == english
+def test_a_date_in_another_year_shows_the_year(clock, moment, english, german):
+    assert short_date(moment) == english
     with translation.override("de"):
-        assert day(moment).replace(".", "") == german.replace(".", "")
+        assert short_date(moment).replace(".", "") == german.replace(".", "")
 
 
-def test_the_year_is_that_of_the_readers_clock(clock):
+def test_the_year_is_that_of_the_current_time_zone(clock):
     with timezone.override("America/New_York"):
-        assert day(datetime(2026, 1, 1, 3, tzinfo=UTC)) == "31 Dec 2025"
+        assert short_date(datetime(2026, 1, 1, 3, tzinfo=UTC)) == "31 Dec 2025"

@@ -1,5 +1,7 @@
-"""Every word of the interface goes through the translation functions: in a language that marks all of them,
-nothing is left without a mark but what people wrote themselves."""
+"""Every text of the interface goes through the translation functions.
+
+The tests translate into a language that puts marks around each message: words without marks are untranslated.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +15,25 @@ from django.utils.translation.trans_real import CONTEXT_SEPARATOR, DjangoTransla
 
 from chat.actions import deletions, facts
 from chat.actions.messages import finish_reply, send_message
-from chat.actions.topics import assign
+from chat.actions.topics import assign_topic
+from chat.errors import Reason
 from chat.llm.registry import registry
-from chat.llm.state import ModelState, Status
+from chat.llm.types import ModelState, ModelStatus
 from chat.models import Conversation, ExtractionRun, Fact, MemoryMode, PromptReport, Topic
 
-from .visible import CLOSE, OPEN, untranslated
+from .untranslated_text import CLOSE, OPEN, untranslated_words
 
 pytestmark = pytest.mark.django_db
 
 
 def mark(text: str) -> str:
-    """Return a message as the language of marks says it."""
+    """Return a message as translated: with marks around it."""
     return f"{OPEN}{text.rpartition(CONTEXT_SEPARATOR)[2]}{CLOSE}" if text.strip() else text
 
 
 @pytest.fixture(autouse=True)
 def _marks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Speak a language in which every translated message stands between marks."""
+    """Translate every message by putting marks around it."""
     monkeypatch.setattr(DjangoTranslation, "gettext", lambda self, message: mark(message))
     monkeypatch.setattr(
         DjangoTranslation,
@@ -41,11 +44,11 @@ def _marks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def lived_in(owner, make_fact, scripted) -> Conversation:
-    """A memory and a conversation in which all that can be shown has happened; its own words are Greek."""
+def rich_conversation(owner, make_fact, scripted) -> Conversation:
+    """A conversation and facts that show every state; their own texts are Greek."""
     registry.use(scripted, label="Μοντέλο")
     asked, reply = send_message(owner, "Καλημέρα σε όλους")
-    assign(asked, None, "Κήπος")
+    assign_topic(asked, None, "Κήπος")
     fact = facts.add_fact(owner, "Μένω στη Λυών")
     Fact.objects.filter(pk=fact.pk).update(source_message=asked, source_conversation=asked.conversation)
     old = facts.edit_fact(facts.add_fact(owner, "Μου αρέσει το τσάι"), "Μου αρέσει ο καφές")
@@ -58,18 +61,18 @@ def lived_in(owner, make_fact, scripted) -> Conversation:
     )  # fmt: skip
     ExtractionRun.objects.create(
         message=asked, read=True, stored=1, reinforced=2, ended=1, seconds=1.0,
-        refused=[{"text": "Ίσως", "reason": "the user was not sure"}],
+        refused=[{"text": "Ίσως", "reason": "is-hedged"}],
     )  # fmt: skip
-    for state, failure in (("stopped", "You stopped this reply."), ("failed", "The model is still loading.")):
+    for state, failure in (("stopped", "stopped-by-user"), ("failed", "model-still-loading")):
         _, again = send_message(owner, "Πες μου", asked.conversation)
         finish_reply(again, "Ναι", state, failure)
     Topic.objects.create(conversation=asked.conversation, title="Θέμα", retired_at=timezone.now())
-    deletions.forget(owner, [make_fact("Ξέχασέ το").pk])
+    deletions.forget_facts(owner, [make_fact("Ξέχασέ το").pk])
     return asked.conversation
 
 
-def pages(chat: Conversation) -> list[str]:
-    """Return every page and fragment that shows something."""
+def page_addresses(chat: Conversation) -> list[str]:
+    """Return the addresses of all pages and fragments."""
     reply = chat.messages.filter(role="assistant").first()
     fact = Fact.objects.live().filter(source_message__isnull=False).first()
     assert reply is not None
@@ -93,52 +96,58 @@ def pages(chat: Conversation) -> list[str]:
     ]
 
 
-def shown(client: Client, address: str) -> list[str]:
+def untranslated_on(client: Client, address: str) -> list[str]:
     answer = client.get(address, follow=True)
-    return untranslated(answer.content.decode())
+    return untranslated_words(answer.content.decode())
 
 
 @pytest.mark.parametrize("htmx", [False, True], ids=["pages", "fragments"])
-def test_no_word_is_left_untranslated(ours, ours_htmx, lived_in, htmx):
+def test_every_word_on_the_pages_is_translated(ours, ours_htmx, rich_conversation, htmx):
     client = ours_htmx if htmx else ours
-    left = {address: found for address in pages(lived_in) if (found := shown(client, address))}
+    left = {
+        address: found
+        for address in page_addresses(rich_conversation)
+        if (found := untranslated_on(client, address))
+    }
     assert left == {}
 
 
 @pytest.mark.parametrize("mode", MemoryMode.values)
-def test_nor_in_a_chat_that_has_ended(ours, lived_in, mode):
+def test_every_word_is_translated_in_an_ended_chat(ours, rich_conversation, mode):
     Conversation.objects.update(ended_at=timezone.now(), memory_mode=mode)
-    assert shown(ours, f"/c/{lived_in.pk}/") == []
+    assert untranslated_on(ours, f"/c/{rich_conversation.pk}/") == []
 
 
-def test_nor_on_the_first_run(ours, db):
-    assert [shown(ours, address) for address in ("/", "/memory/", "/memory/graph/", "/settings/")] == [[]] * 4
+def test_every_word_is_translated_on_the_first_run(ours, db):
+    assert [
+        untranslated_on(ours, address) for address in ("/", "/memory/", "/memory/graph/", "/settings/")
+    ] == [[]] * 4
 
 
 @pytest.mark.parametrize("state", list(ModelState))
-def test_nor_where_the_model_is_not_ready(ours, db, state):
-    registry._set(Status(state, "m", "Μοντέλο", "The model is still loading.", "manage.py doctor"))
-    assert shown(ours, "/") == []
-    assert shown(ours, "/settings/") == []
+def test_every_word_is_translated_for_each_state_of_the_model(ours, db, state):
+    registry.set_status(ModelStatus(state, "m", "Μοντέλο", Reason("model-still-loading"), "manage.py doctor"))
+    assert untranslated_on(ours, "/") == []
+    assert untranslated_on(ours, "/settings/") == []
 
 
-def test_nor_on_error_pages_and_the_login(ours, server_mode, db):
+def test_every_word_is_translated_on_error_pages_and_the_login(ours, server_mode, db):
     client = Client(headers={"origin": "http://testserver"})
-    assert untranslated(client.get("/login/").content.decode()) == []
+    assert untranslated_words(client.get("/login/").content.decode()) == []
     wrong = client.post("/login/", {"username": "a", "password": "b"})
-    assert untranslated(wrong.content.decode()) == []
+    assert untranslated_words(wrong.content.decode()) == []
     server_mode.MODE = "local"
-    assert untranslated(ours.get("/nowhere/").content.decode()) == []
+    assert untranslated_words(ours.get("/nowhere/").content.decode()) == []
 
 
 @pytest.mark.parametrize("template", ["400.html", "403.html", "403_csrf.html", "500.html"])
-def test_nor_on_pages_of_trouble(template):
+def test_every_word_is_translated_in_the_error_templates(template):
     from django.template.loader import render_to_string
 
-    assert untranslated(render_to_string(template)) == []
+    assert untranslated_words(render_to_string(template)) == []
 
 
-def test_nor_in_what_a_refused_form_says(ours, lived_in):
+def test_every_word_is_translated_in_refusals_of_forms(ours, rich_conversation):
     for address, data in (
         ("/send/", {"text": ""}),
         ("/memory/add/", {"text": "?"}),
@@ -147,4 +156,4 @@ def test_nor_in_what_a_refused_form_says(ours, lived_in):
     ):
         page = ours.post(address, data, follow=True).content.decode()
         assert re.search("data-notice|class=.error", page), address
-        assert untranslated(page) == [], address
+        assert untranslated_words(page) == [], address

@@ -1,4 +1,4 @@
-"""The real small model, loaded once."""
+"""The small real model, in this process and behind a llama-server, each loaded once per session."""
 
 from __future__ import annotations
 
@@ -6,38 +6,36 @@ from collections.abc import Iterator
 
 import pytest
 
-from chat.llm import weights
 from chat.llm.llama import LlamaProvider
-from chat.llm.parking import ParkingLot
-from chat.llm.remote.address import parse
+from chat.llm.remote.address import parse_address
 from chat.llm.remote.provider import RemoteProvider
-from tests.llm.remote.served import LlamaServer
-from tests.weights_here import needed, small_model
+from chat.llm.state_cache import StateCache
+from tests.llm.remote.llama_server import LlamaServer
+from tests.small_model import load_small_model, require_small_model
 
-# Small, so that a test can fill all cells in seconds.
+# Context window in tokens; small, so that a test can fill it in seconds.
 WINDOW = 512
 
 
 @pytest.fixture(scope="session")
 def llama() -> Iterator[LlamaProvider]:
-    """SmolLM2-135M in this process; skipped only where its file is missing."""
-    with small_model(WINDOW, lot=ParkingLot(64 * 1024**2)) as provider:
+    """The small model in this process; tests are skipped if its file is missing."""
+    with load_small_model(WINDOW, state_cache=StateCache(64 * 1024**2)) as provider:
         yield provider
 
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[LlamaServer]:
-    """The same model behind a real llama-server with two slots."""
-    entry = needed("smollm2-135m")
-    server = LlamaServer(weights.path_of(entry, entry.files[0]), window=2 * WINDOW).start()
+    """A llama-server with the small model and two slots."""
+    server = LlamaServer(require_small_model(), window=2 * WINDOW).start()
     yield server
     server.kill()
 
 
 @pytest.fixture(scope="session")
 def remote(served: LlamaServer) -> Iterator[RemoteProvider]:
-    """That model over HTTP, probed."""
-    provider = RemoteProvider(parse(served.url))
+    """A provider connected to the llama-server."""
+    provider = RemoteProvider(parse_address(served.url))
     provider.connect()
     yield provider
     provider.close()

@@ -1,4 +1,4 @@
-"""What the page is told about the model, from missing to ready."""
+"""The states of the model that the registry reports, from missing to ready."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from contextlib import ExitStack
 
 import pytest
 
+from chat.errors import ModelNotReady, ProviderError
 from chat.llm import llama, weights
 from chat.llm.registry import Registry
-from chat.llm.remote.address import parse
+from chat.llm.remote.address import parse_address
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.scripted import ScriptedProvider
-from chat.llm.state import ModelState
-from chat.llm.types import ModelNotReady, ProviderError, Turn
-from tests.llm.remote.pretend import chat, pretending
-from tests.waiting import until
+from chat.llm.types import GenerationOptions, ModelState, Turn
+from tests.llm.remote.fake_server import chat_endpoint, run_fake_server
+from tests.waiting import wait_until
 
 
 class FakeEngine:
-    """Loads when the test says so."""
+    """An engine that is ready when the test says so."""
 
     def __init__(self) -> None:
         self.ready = threading.Event()
@@ -30,12 +30,12 @@ class FakeEngine:
 
 
 class FakeProvider(ScriptedProvider):
-    """A model that is being loaded."""
+    """A provider whose model is loading."""
 
-    def __init__(self, name, path, *, window, threads, on_error, lot, first) -> None:
+    def __init__(self, name, path, *, window, on_error, before_load, **_options) -> None:
         super().__init__(name=name, context_window=window)
         self.engine, self.on_error, self.closed = FakeEngine(), on_error, False
-        self.source, self.first = (path, window), first
+        self.source, self.before_load = (path, window), before_load
         made.append(self)
 
     def close(self) -> None:
@@ -47,7 +47,7 @@ made: list[FakeProvider] = []
 
 @pytest.fixture
 def registry(monkeypatch) -> Registry:
-    """A registry that has loaded nothing, and would load a fake."""
+    """A registry that has loaded nothing and would load a FakeProvider."""
     made.clear()
     monkeypatch.setattr(llama, "LlamaProvider", FakeProvider)
     monkeypatch.setattr(weights, "is_present", lambda entry: False)
@@ -55,28 +55,30 @@ def registry(monkeypatch) -> Registry:
 
 
 @pytest.fixture
-def present(monkeypatch, tmp_path):
-    """The chosen model's file is there."""
+def weights_present(monkeypatch, tmp_path):
+    """The weights of the chosen model are present."""
     monkeypatch.setenv("MODEL", "smollm2-135m")
     monkeypatch.setattr(weights, "require", lambda entry: tmp_path / "model.gguf")
 
 
 @pytest.fixture
-def told(registry) -> list[ModelState]:
-    """The states that a listener was told of, in order."""
+def reported_states(registry) -> list[ModelState]:
+    """The states that a listener received, in order."""
     states: list[ModelState] = []
-    registry.on_change(lambda status: states.append(status.state))
+    registry.add_listener(lambda status: states.append(status.state))
     return states
 
 
-def test_before_anything_is_loaded_a_call_says_so(registry):
+def test_before_loading_a_call_is_refused(registry):
     with pytest.raises(ModelNotReady, match="No model is loaded"):
         registry.provider()
 
 
-def test_missing_weights_are_a_sentence_and_the_command_that_brings_them(registry, told, monkeypatch):
+def test_missing_weights_are_reported_with_the_command_that_fetches_them(
+    registry, reported_states, monkeypatch
+):
     def require(entry):
-        raise weights.Missing(entry.name)
+        raise weights.WeightsMissing(entry.name)
 
     monkeypatch.setattr(weights, "require", require)
     registry.load()
@@ -84,13 +86,13 @@ def test_missing_weights_are_a_sentence_and_the_command_that_brings_them(registr
     assert status.state is ModelState.MISSING
     assert "are not on this machine" in status.sentence
     assert status.command == "python3 manage.py weights fetch qwen2.5-coder-1.5b"
-    assert told == [ModelState.MISSING]
+    assert reported_states == [ModelState.MISSING]
     with pytest.raises(ModelNotReady, match="not on this machine"):
         registry.provider()
     assert not registry.wait_ready(0)
 
 
-def test_loading_returns_at_once_and_says_that_one_can_write_already(registry, present):
+def test_load_returns_at_once_and_messages_can_already_be_written(registry, weights_present):
     registry.load(window=4096)
     status = registry.status()
     assert (status.state, status.name) == (ModelState.LOADING, "smollm2-135m")
@@ -100,15 +102,15 @@ def test_loading_returns_at_once_and_says_that_one_can_write_already(registry, p
     made[0].engine.ready.set()
 
 
-def test_when_it_is_loaded_it_is_ready_and_everybody_is_told(registry, present, told):
+def test_a_loaded_model_is_ready_and_listeners_are_told(registry, weights_present, reported_states):
     registry.load(window=4096)
     made[0].engine.ready.set()
     assert registry.wait_ready(10)
     assert registry.provider() is made[0]
-    until(lambda: told == [ModelState.LOADING, ModelState.READY])
+    wait_until(lambda: reported_states == [ModelState.LOADING, ModelState.READY])
 
 
-def test_who_waits_is_woken_when_the_model_is_ready(registry, present):
+def test_wait_ready_returns_when_the_model_is_ready(registry, weights_present):
     registry.load(window=4096)
     woken: list[bool] = []
     thread = threading.Thread(target=lambda: woken.append(registry.wait_ready(10)))
@@ -118,22 +120,22 @@ def test_who_waits_is_woken_when_the_model_is_ready(registry, present):
     assert woken == [True]
 
 
-def test_a_failure_is_a_sentence_and_the_command_that_finds_its_cause(registry, present, told):
+def test_a_failure_is_reported_with_a_command_to_find_its_cause(registry, weights_present, reported_states):
     registry.load(window=4096)
-    made[0].on_error(ProviderError("There is not enough memory for the model's window."))
+    made[0].on_error(ProviderError("verbatim", sentence="There is not enough memory for the model's window."))
     status = registry.status()
     assert status.state is ModelState.FAILED
     assert status.sentence == (
         "The model could not be loaded. There is not enough memory for the model's window."
     )
     assert status.command == "python3 manage.py doctor"
-    assert told == [ModelState.LOADING, ModelState.FAILED]
+    assert reported_states == [ModelState.LOADING, ModelState.FAILED]
     assert not registry.wait_ready(10)
     with pytest.raises(ModelNotReady, match="not enough memory"):
         registry.provider()
 
 
-def test_another_model_can_take_its_place_at_run_time(registry):
+def test_another_model_can_replace_it_at_run_time(registry):
     registry.use(ScriptedProvider(name="first"))
     second = ScriptedProvider(name="second", remote=True)
     registry.use(second, label="The second")
@@ -141,14 +143,14 @@ def test_another_model_can_take_its_place_at_run_time(registry):
     assert (registry.status().label, registry.status().remote) == ("The second", True)
 
 
-def test_closing_stops_the_engine_also_while_it_loads(registry, present):
+def test_closing_stops_the_engine_while_it_loads(registry, weights_present):
     registry.load(window=4096)
     registry.close()
     assert made[0].closed
     made[0].engine.ready.set()
 
 
-def test_without_an_embedder_memory_has_none(registry, present):
+def test_without_an_embedder_there_is_none(registry, weights_present):
     registry.load(window=4096)
     assert registry.embedder() is None
     made[0].engine.ready.set()
@@ -157,13 +159,18 @@ def test_without_an_embedder_memory_has_none(registry, present):
 MODELS = {"data": [{"id": "/models/fox-1b.gguf"}]}
 
 
-def test_a_server_takes_the_place_of_the_loaded_model_which_ends_its_reply_first(registry, present, told):
+def test_a_server_replaces_the_loaded_model_after_its_running_reply(
+    registry, weights_present, reported_states
+):
     registry.load(window=4096)
     made[0].engine.ready.set()
     assert registry.wait_ready(10)
-    with ExitStack() as reply, pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as server:
-        assert reply.enter_context(registry.lend()) is made[0]
-        address = parse(server.url)
+    with (
+        ExitStack() as reply,
+        run_fake_server(v1__models=MODELS, v1__chat__completions=chat_endpoint("Hello.")) as server,
+    ):
+        assert reply.enter_context(registry.hold_provider()) is made[0]
+        address = parse_address(server.url)
         remote = RemoteProvider(address)
         registry.connect(remote)
         assert registry.wait_ready(10)
@@ -172,18 +179,20 @@ def test_a_server_takes_the_place_of_the_loaded_model_which_ends_its_reply_first
         assert (status.remote, status.host, status.label) == (True, address.host, "fox-1b")
         assert not made[0].closed
         reply.close()
-        until(lambda: made[0].closed)
+        wait_until(lambda: made[0].closed)
         registry.close()
-    assert told[-2:] == [ModelState.LOADING, ModelState.READY]
+    assert reported_states[-2:] == [ModelState.LOADING, ModelState.READY]
 
 
-def test_back_while_it_still_ends_a_reply_the_loaded_model_is_not_loaded_twice(registry, present):
+def test_choosing_the_loaded_model_again_during_its_last_reply_does_not_load_it_twice(
+    registry, weights_present
+):
     registry.load(window=4096)
     made[0].engine.ready.set()
     assert registry.wait_ready(10)
-    with pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as server:
-        with registry.lend():
-            registry.connect(RemoteProvider(parse(server.url)))
+    with run_fake_server(v1__models=MODELS, v1__chat__completions=chat_endpoint("Hello.")) as server:
+        with registry.hold_provider():
+            registry.connect(RemoteProvider(parse_address(server.url)))
             registry.load(window=4096)
             assert registry.provider() is made[0]
         assert (len(made), made[0].closed) == (1, False)
@@ -191,76 +200,78 @@ def test_back_while_it_still_ends_a_reply_the_loaded_model_is_not_loaded_twice(r
     assert made[0].closed
 
 
-def test_before_a_model_is_loaded_it_is_proven_and_the_one_before_it_has_gone(registry, present):
-    proven = []
+def test_a_model_is_tested_before_loading_and_the_previous_one_is_closed(registry, weights_present):
+    proven: list[object] = []
     registry.load(window=4096)
-    registry.load(window=4096, prove=proven.append)
-    made[1].first("/models/a.gguf")
+    registry.load(window=4096, run_selftest=proven.append)
+    made[1].before_load("/models/a.gguf")
     assert (made[0].closed, proven) == (True, ["/models/a.gguf"])
     for one in made:
         one.engine.ready.set()
 
 
-def test_a_model_that_is_ready_too_late_stays_out(registry, present):
+def test_a_model_that_is_ready_too_late_is_not_used(registry, weights_present):
     registry.load(window=4096)
-    with pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as server:
-        remote = RemoteProvider(parse(server.url))
+    with run_fake_server(v1__models=MODELS, v1__chat__completions=chat_endpoint("Hello.")) as server:
+        remote = RemoteProvider(parse_address(server.url))
         registry.connect(remote)
-        made[0].on_error(ProviderError("Too late."))
+        made[0].on_error(ProviderError("verbatim", sentence="Too late."))
         made[0].engine.ready.set()
         assert registry.wait_ready(10)
-        until(lambda: made[0].closed)
+        wait_until(lambda: made[0].closed)
         assert registry.provider() is remote
         registry.close()
 
 
-def test_a_server_that_is_away_is_said_so_and_comes_back_by_itself(registry, told):
+def test_an_unreachable_server_is_reported_and_used_when_it_is_back(registry, reported_states):
     here = threading.Event()
 
     def listed(body):
         return MODELS if here.is_set() else (503, {"error": "Loading model"})
 
-    with pretending(v1__models=listed, v1__chat__completions=chat("Hello.")) as server:
-        registry.connect(RemoteProvider(parse(server.url)))
-        until(lambda: registry.status().state is ModelState.AWAY)
+    with run_fake_server(v1__models=listed, v1__chat__completions=chat_endpoint("Hello.")) as server:
+        registry.connect(RemoteProvider(parse_address(server.url)))
+        wait_until(lambda: registry.status().state is ModelState.AWAY)
         assert "still loading" in registry.status().sentence
         with pytest.raises(ModelNotReady, match="still loading"):
             registry.provider()
         here.set()
-        registry.nudge()
-        until(lambda: registry.status().state is ModelState.READY)
-        # It notices a call that nobody answered, too.
+        registry.retry_connection()
+        wait_until(lambda: registry.status().state is ModelState.READY)
+        # A failed call also makes the registry check the server.
         here.clear()
-        registry.provider().trouble.set()
-        until(lambda: registry.status().state is ModelState.AWAY)
+        registry.provider().needs_reconnect.set()
+        wait_until(lambda: registry.status().state is ModelState.AWAY)
         registry.close()
-    assert told == [ModelState.LOADING, ModelState.AWAY, ModelState.READY, ModelState.AWAY]
+    assert reported_states == [ModelState.LOADING, ModelState.AWAY, ModelState.READY, ModelState.AWAY]
 
 
-def test_where_nobody_answers_it_is_tried_on_and_the_message_is_kept(registry):
-    registry.connect(RemoteProvider(parse("http://127.0.0.1:9")))
-    until(lambda: registry.status().state is ModelState.AWAY)
+def test_an_unreachable_server_is_retried_and_the_message_is_saved(registry):
+    registry.connect(RemoteProvider(parse_address("http://127.0.0.1:9")))
+    wait_until(lambda: registry.status().state is ModelState.AWAY)
     assert "cannot be reached" in registry.status().sentence
     with pytest.raises(ModelNotReady, match="Your message is saved"):
         registry.provider()
     registry.close()
 
 
-def test_who_fails_to_pass_a_state_on_stops_nobody_from_connecting(registry, told, caplog):
+def test_a_failing_listener_does_not_stop_connecting(registry, reported_states, caplog):
     def broken(status):
         raise RuntimeError("no loop")
 
-    registry.on_change(broken)
+    registry.add_listener(broken)
     listed = iter([(503, {"error": "Loading model"}), MODELS])
-    with pretending(v1__models=lambda body: next(listed), v1__chat__completions=chat("Hello.")) as server:
-        registry.connect(RemoteProvider(parse(server.url)))
-        until(lambda: registry.status().state is ModelState.READY)
+    with run_fake_server(
+        v1__models=lambda body: next(listed), v1__chat__completions=chat_endpoint("Hello.")
+    ) as server:
+        registry.connect(RemoteProvider(parse_address(server.url)))
+        wait_until(lambda: registry.status().state is ModelState.READY)
         registry.close()
-    assert told == [ModelState.LOADING, ModelState.AWAY, ModelState.READY]
-    assert "was not passed on" in caplog.text
+    assert reported_states == [ModelState.LOADING, ModelState.AWAY, ModelState.READY]
+    assert "a listener failed" in caplog.text
 
 
-def test_what_a_server_answers_after_another_choice_is_told_no_more(registry, told):
+def test_late_responses_of_a_replaced_server_are_ignored(registry, reported_states):
     asked, held = threading.Event(), threading.Event()
 
     def slow(body):
@@ -268,32 +279,32 @@ def test_what_a_server_answers_after_another_choice_is_told_no_more(registry, to
         held.wait(10)
         return MODELS
 
-    with pretending(v1__models=slow, v1__chat__completions=chat("Hello.")) as server:
-        registry.connect(RemoteProvider(parse(server.url)))
-        watch = registry._watch
+    with run_fake_server(v1__models=slow, v1__chat__completions=chat_endpoint("Hello.")) as server:
+        registry.connect(RemoteProvider(parse_address(server.url)))
+        monitor = registry._monitor
         assert asked.wait(10)
         registry.use(ScriptedProvider())
-        registry._watch = None
+        registry._monitor = None
         held.set()
-        watch._ready()
-        watch._away(ProviderError("Too late."))
-    assert told == [ModelState.LOADING, ModelState.READY]
+        monitor._ready()
+        monitor._away(ProviderError("verbatim", sentence="Too late."))
+    assert reported_states == [ModelState.LOADING, ModelState.READY]
     assert not registry.status().remote
-    watch.stop()
+    monitor.stop()
 
 
-def test_a_server_that_refuses_the_key_says_that(registry):
-    with pretending(v1__models=(401, {})) as server:
-        registry.connect(RemoteProvider(parse(server.url), key="wrong"))
-        until(lambda: registry.status().state is ModelState.AWAY)
+def test_a_refused_key_is_reported(registry):
+    with run_fake_server(v1__models=(401, {})) as server:
+        registry.connect(RemoteProvider(parse_address(server.url), key="wrong"))
+        wait_until(lambda: registry.status().state is ModelState.AWAY)
         with pytest.raises(ModelNotReady, match="does not accept the key"):
             registry.provider()
         registry.close()
 
 
-def test_back_on_this_machine_the_server_is_asked_nothing_more(registry, present):
-    with pretending(v1__models=MODELS, v1__chat__completions=chat("Hello.")) as server:
-        remote = RemoteProvider(parse(server.url))
+def test_after_returning_to_the_local_model_the_server_gets_no_more_requests(registry, weights_present):
+    with run_fake_server(v1__models=MODELS, v1__chat__completions=chat_endpoint("Hello.")) as server:
+        remote = RemoteProvider(parse_address(server.url))
         registry.connect(remote)
         assert registry.wait_ready(10)
         registry.load(window=4096)
@@ -303,8 +314,8 @@ def test_back_on_this_machine_the_server_is_asked_nothing_more(registry, present
         assert registry.wait_ready(10)
         assert not registry.status().remote
         asked = len(server.asked)
-        until(lambda: remote._gate.closed)
-        late = remote.stream([Turn("user", "x")], slot="s")
+        wait_until(lambda: remote._queue.closed)
+        late = remote.stream([Turn("user", "x")], GenerationOptions.for_reply("s"))
         assert list(late) == []
         assert late.finish == "cancelled"
         assert len(server.asked) == asked

@@ -1,15 +1,15 @@
-"""From turns to tokens: the model's own template or none, and what templates cannot bear is adapted."""
+"""From turns to tokens: the chat template of the model, adapted to what templates do not support."""
 
 from __future__ import annotations
 
 import pytest
 
-from chat.llm.engine import Engine, Request
-from chat.llm.parking import ParkingLot
-from chat.llm.sampler import Sampling
-from chat.llm.template import ChatTemplate, TemplateMissing
-from chat.llm.types import Lane, ModelNotReady, Turn
-from tests.waiting import until
+from chat.errors import ModelNotReady, TemplateMissing
+from chat.llm.engine import Engine, EngineRequest
+from chat.llm.state_cache import StateCache
+from chat.llm.template import ChatTemplate
+from chat.llm.types import GenerationOptions, Turn
+from tests.waiting import wait_until
 
 CHATML = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}<|assistant|>"
 REFUSES_SYSTEM = (
@@ -22,7 +22,7 @@ DROPS_SYSTEM = (
 
 
 class Vocabulary:
-    """A model file's vocabulary in which every character is a token."""
+    """A vocabulary in which every character is a token."""
 
     control_tokens = ("<|system|>", "<|user|>", "<|assistant|>", "<|end|>")
 
@@ -39,33 +39,33 @@ class Vocabulary:
         return [ord(c) for c in text]
 
 
-def rendered(template: str, turns: list[Turn]) -> str:
+def render(template: str, turns: list[Turn]) -> str:
     return "".join(map(chr, ChatTemplate(Vocabulary(template)).tokens(turns)))
 
 
 ASK = [Turn("system", "Be kind."), Turn("user", "Hello")]
 
 
-def test_a_model_without_a_template_is_refused_with_a_sentence():
+def test_a_model_without_a_template_is_refused():
     with pytest.raises(TemplateMissing, match="no chat template"):
         ChatTemplate(Vocabulary(None))
 
 
 def test_a_template_with_a_system_role_gets_it():
-    assert rendered(CHATML, ASK) == "<|system|>Be kind.<|end|><|user|>Hello<|end|><|assistant|>"
+    assert render(CHATML, ASK) == "<|system|>Be kind.<|end|><|user|>Hello<|end|><|assistant|>"
 
 
 @pytest.mark.parametrize("template", [REFUSES_SYSTEM, DROPS_SYSTEM], ids=["refuses", "drops"])
-def test_where_there_is_no_system_role_its_text_goes_to_the_first_user_turn(template):
-    assert rendered(template, ASK) == "<|user|>Be kind.\n\nHello<|end|><|assistant|>"
+def test_without_a_system_role_its_text_goes_to_the_first_user_turn(template):
+    assert render(template, ASK) == "<|user|>Be kind.\n\nHello<|end|><|assistant|>"
 
 
-def test_neighbours_of_one_role_become_one_turn():
+def test_adjacent_turns_of_one_role_are_merged():
     turns = [Turn("user", "a"), Turn("user", "b"), Turn("assistant", "c"), Turn("user", "d")]
-    assert rendered(CHATML, turns).count("<|user|>") == 2
+    assert render(CHATML, turns).count("<|user|>") == 2
 
 
-def test_a_reply_goes_back_as_the_tokens_it_was_written_with():
+def test_a_reply_is_returned_as_the_tokens_it_was_generated_with():
     template = ChatTemplate(Vocabulary(CHATML))
     template.remember_reply("Hi!", [7, 8, 9])
     tokens = template.tokens([*ASK, Turn("assistant", "Hi!"), Turn("user", "More")])
@@ -73,7 +73,7 @@ def test_a_reply_goes_back_as_the_tokens_it_was_written_with():
     assert "<|assistant|>\x07\x08\x09<|end|><|user|>More" in text
 
 
-def test_what_a_user_writes_is_never_taken_for_a_remembered_reply():
+def test_text_of_a_user_is_never_taken_for_a_remembered_reply():
     template = ChatTemplate(Vocabulary(CHATML))
     template.remember_reply("Hi!", [7, 8, 9])
     tokens = template.tokens([Turn("user", "Hi!\ue0f00\ue0f0")])
@@ -81,24 +81,24 @@ def test_what_a_user_writes_is_never_taken_for_a_remembered_reply():
 
 
 def test_only_the_newest_replies_are_remembered(monkeypatch):
-    monkeypatch.setattr("chat.llm.template._REMEMBERED_REPLIES", 2)
+    monkeypatch.setattr("chat.llm.template._MAX_REPLIES", 2)
     template = ChatTemplate(Vocabulary(CHATML))
     for i, text in enumerate(["first", "second", "third"]):
         template.remember_reply(text, [i])
     assert list(template._replies) == ["second", "third"]
 
 
-def test_a_model_that_cannot_be_loaded_fails_what_waits_with_its_sentence():
+def test_a_model_that_cannot_be_loaded_fails_waiting_requests():
     told: list[Exception] = []
 
     def build():
-        raise TemplateMissing("This model file has no chat template.")
+        raise TemplateMissing("verbatim", sentence="This model file has no chat template.")
 
-    engine = Engine(build, background_cells=256, lot=ParkingLot(0), on_error=told.append)
-    request = engine.submit(Request([1], "a", Lane.CHAT, 1, Sampling()))
+    engine = Engine(build, background_cells=256, state_cache=StateCache(0), on_error=told.append)
+    request = engine.submit(EngineRequest([1], GenerationOptions.for_reply("a", max_tokens=1)))
     engine.start()
     with pytest.raises(ModelNotReady, match="no chat template"):
         list(request)
-    until(lambda: told)
+    wait_until(lambda: told)
     with pytest.raises(ModelNotReady):
-        engine.submit(Request([1], "a", Lane.CHAT, 1, Sampling()))
+        engine.submit(EngineRequest([1], GenerationOptions.for_reply("a", max_tokens=1)))

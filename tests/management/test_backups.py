@@ -1,4 +1,4 @@
-"""A backup holds everything and comes back whole; what was here is kept aside."""
+"""A backup contains the whole database and is restored completely; replaced files are kept."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from chat.management.backups import back_up, restore
 from chat.management.engine_lock import lock_engine
 from chat.models import Fact
 from tests.porting.conftest import document
-from tests.porting.worlds import build
+from tests.porting.sample_data import create_sample_data
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def place(settings, tmp_path, transactional_db, monkeypatch):
-    """A data folder with a database of its own, which a backup may take the place of."""
+def data_folder(settings, tmp_path, transactional_db, monkeypatch):
+    """A data folder with a database of its own, which a restore may replace."""
     if connection.vendor != "sqlite":
         pytest.skip("a database server has tools of its own")
     folder = tmp_path / "data"
@@ -46,10 +46,10 @@ def place(settings, tmp_path, transactional_db, monkeypatch):
 
 
 @pytest.fixture
-def lived(place):
-    """What the owner, who has lived a little there, exports."""
+def exported(data_folder):
+    """The export of an owner with sample data."""
     owner = local_owner()
-    build(owner)
+    create_sample_data(owner)
     return document(owner)
 
 
@@ -57,7 +57,7 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()} - {"memoryapp.sqlite3-wal", "memoryapp.sqlite3-shm"}
 
 
-def test_it_is_one_file_for_its_owners_eyes_with_database_and_key(lived, place, tmp_path):
+def test_a_backup_is_one_private_file_with_database_and_key(exported, data_folder, tmp_path):
     target = tmp_path / "mine.backup"
     back_up(target)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
@@ -66,13 +66,13 @@ def test_it_is_one_file_for_its_owners_eyes_with_database_and_key(lived, place, 
         assert archive.read("secret_key") == b"the key"
         assert json.loads(archive.read("manifest.json"))["format"] == "memoryapp-backup"
     assert names(tmp_path) == {"mine.backup", "data"}
-    assert names(place) == {"memoryapp.sqlite3", "secret_key"}
+    assert names(data_folder) == {"memoryapp.sqlite3", "secret_key"}
 
 
-def test_what_a_killed_restore_left_beside_is_not_taken_for_a_part_of_it(lived, place, tmp_path):
+def test_the_log_of_another_database_is_not_applied_to_the_restored_one(exported, data_folder, tmp_path):
     target = tmp_path / "mine.backup"
     back_up(target)
-    here, log = place / "memoryapp.sqlite3", place / "memoryapp.sqlite3-wal"
+    here, log = data_folder / "memoryapp.sqlite3", data_folder / "memoryapp.sqlite3-wal"
     with closing(sqlite3.connect(here)) as other:
         other.execute("PRAGMA journal_mode=WAL")
         other.execute("DELETE FROM chat_factevent")
@@ -80,18 +80,18 @@ def test_what_a_killed_restore_left_beside_is_not_taken_for_a_part_of_it(lived, 
         other.commit()
         written = log.read_bytes()
     connection.close()
-    # The database was moved away already, its log not yet.
+    # A restore that was killed after it moved the database, but before it moved the log.
     here.unlink()
     log.write_bytes(written)
     aside = restore(target, NOW)
-    assert document(local_owner()) == lived
+    assert document(local_owner()) == exported
     assert [path.name for path in aside] == [
         "memoryapp-before-20260301-120000.sqlite3-wal",
         "secret_key-before-20260301-120000",
     ]
 
 
-def test_a_full_disk_is_told_in_a_sentence_and_leaves_nothing(lived, place, tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_and_leaves_nothing(exported, data_folder, tmp_path, monkeypatch):
     def full(_source, _target):
         raise sqlite3.OperationalError("database or disk is full")
 
@@ -99,10 +99,10 @@ def test_a_full_disk_is_told_in_a_sentence_and_leaves_nothing(lived, place, tmp_
     with pytest.raises(CommandError, match=r"cannot be written: database or disk is full\.$"):
         back_up(tmp_path / "mine.backup")
     assert names(tmp_path) == {"data"}
-    assert names(place) == {"memoryapp.sqlite3", "secret_key"}
+    assert names(data_folder) == {"memoryapp.sqlite3", "secret_key"}
 
 
-def test_one_that_is_interrupted_leaves_nothing(lived, place, tmp_path, monkeypatch):
+def test_an_interrupted_backup_leaves_nothing(exported, data_folder, tmp_path, monkeypatch):
     def interrupt(*_given):
         raise KeyboardInterrupt
 
@@ -112,27 +112,27 @@ def test_one_that_is_interrupted_leaves_nothing(lived, place, tmp_path, monkeypa
     assert names(tmp_path) == {"data"}
 
 
-def test_it_comes_back_and_what_was_here_is_kept_aside(lived, place, tmp_path):
+def test_a_backup_is_restored_and_the_replaced_files_are_kept(exported, data_folder, tmp_path):
     target = tmp_path / "mine.backup"
     back_up(target)
     Fact.objects.all().delete()
-    (place / "secret_key").write_text("another key")
-    (place / "parked").mkdir()
+    (data_folder / "secret_key").write_text("another key")
+    (data_folder / "parked").mkdir()
     aside = restore(target, NOW)
-    assert document(local_owner()) == lived
-    assert (place / "secret_key").read_text() == "the key"
+    assert document(local_owner()) == exported
+    assert (data_folder / "secret_key").read_text() == "the key"
     assert [path.name for path in aside] == [
         "memoryapp-before-20260301-120000.sqlite3",
         "secret_key-before-20260301-120000",
     ]
     with closing(sqlite3.connect(aside[0])) as old:
         assert old.execute("SELECT count(*) FROM chat_fact").fetchone() == (0,)
-    assert not (place / "parked").exists()
-    assert stat.S_IMODE((place / "secret_key").stat().st_mode) == 0o600
+    assert not (data_folder / "parked").exists()
+    assert stat.S_IMODE((data_folder / "secret_key").stat().st_mode) == 0o600
 
 
-def test_it_is_made_while_somebody_writes(lived, place, tmp_path):
-    writing = sqlite3.connect(place / "memoryapp.sqlite3", isolation_level=None)
+def test_a_backup_can_be_made_during_a_write_transaction(exported, data_folder, tmp_path):
+    writing = sqlite3.connect(data_folder / "memoryapp.sqlite3", isolation_level=None)
     writing.execute("BEGIN IMMEDIATE")
     writing.execute("UPDATE chat_fact SET quote = 'not committed'")
     try:
@@ -141,25 +141,25 @@ def test_it_is_made_while_somebody_writes(lived, place, tmp_path):
         writing.execute("ROLLBACK")
         writing.close()
     restore(tmp_path / "mine.backup", NOW)
-    assert document(local_owner()) == lived
+    assert document(local_owner()) == exported
 
 
-def test_while_the_server_runs_nothing_is_restored(lived, place, tmp_path):
+def test_nothing_is_restored_while_the_server_runs(exported, data_folder, tmp_path):
     back_up(tmp_path / "mine.backup")
-    with lock_engine(place, "serve"), pytest.raises(CommandError, match="running already"):
+    with lock_engine(data_folder, "serve"), pytest.raises(CommandError, match="running already"):
         call_command("restore", tmp_path / "mine.backup")
-    assert names(place) == {"memoryapp.sqlite3", "secret_key", "engine.lock"}
+    assert names(data_folder) == {"memoryapp.sqlite3", "secret_key", "engine.lock"}
 
 
-def test_the_commands_say_what_they_did(lived, place, tmp_path):
+def test_the_commands_report_what_they_did(exported, data_folder, tmp_path):
     out = io.StringIO()
     call_command("backup", tmp_path / "mine.backup", stdout=out)
     call_command("restore", tmp_path / "mine.backup", stdout=out)
     lines = out.getvalue().splitlines()
     assert lines[0].startswith(f"Written to {tmp_path / 'mine.backup'} (")
-    assert lines[1].startswith(f"What was here is now {place}/memoryapp-before-")
+    assert lines[1].startswith(f"What was here is now {data_folder}/memoryapp-before-")
     assert lines[-1] == "Restored."
-    assert document(local_owner()) == lived
+    assert document(local_owner()) == exported
 
 
 def _without_manifest(path: Path) -> None:
@@ -171,7 +171,7 @@ def _cut_off(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-200])
 
 
-def _no_archive(path: Path) -> None:
+def _not_an_archive(path: Path) -> None:
     path.write_text("hello")
 
 
@@ -180,7 +180,7 @@ def _missing(path: Path) -> None:
 
 
 def _change(path: Path, change) -> None:
-    """Put a changed database into a backup."""
+    """Change the database in a backup."""
     folder = path.with_suffix(".unpacked")
     with zipfile.ZipFile(path) as archive:
         archive.extractall(folder)
@@ -191,7 +191,7 @@ def _change(path: Path, change) -> None:
     shutil.rmtree(folder)
 
 
-def _spoilt(path: Path) -> None:
+def _with_damaged_database(path: Path) -> None:
     def spoil(database):
         content = bytearray(database.read_bytes())
         content[4096:12288] = b"x" * 8192
@@ -200,7 +200,7 @@ def _spoilt(path: Path) -> None:
     _change(path, spoil)
 
 
-def _newer(path: Path) -> None:
+def _of_newer_version(path: Path) -> None:
     def update(database):
         with closing(sqlite3.connect(database)) as opened:
             later = ("chat", "9999_later", "2030-01-01")
@@ -215,29 +215,29 @@ def _newer(path: Path) -> None:
     [
         (_without_manifest, "no backup of memoryapp"),
         (_cut_off, "no backup of memoryapp"),
-        (_no_archive, "no backup of memoryapp"),
+        (_not_an_archive, "no backup of memoryapp"),
         (_missing, "cannot be read: No such file"),
-        (_spoilt, "damaged"),
-        (_newer, r"newer version of memoryapp \(9999_later\)"),
+        (_with_damaged_database, "damaged"),
+        (_of_newer_version, r"newer version of memoryapp \(9999_later\)"),
     ],
 )
-def test_what_is_no_whole_backup_changes_nothing(lived, place, tmp_path, spoil, sentence):
+def test_an_invalid_backup_changes_nothing(exported, data_folder, tmp_path, spoil, sentence):
     target = tmp_path / "mine.backup"
     back_up(target)
     spoil(target)
     with pytest.raises(CommandError, match=sentence):
         restore(target, NOW)
-    assert document(local_owner()) == lived
-    assert names(place) == {"memoryapp.sqlite3", "secret_key"}
+    assert document(local_owner()) == exported
+    assert names(data_folder) == {"memoryapp.sqlite3", "secret_key"}
 
 
-def test_a_place_that_is_not_there_is_told_and_nothing_is_left(lived, place, tmp_path):
+def test_a_missing_target_folder_is_reported_and_nothing_is_left(exported, data_folder, tmp_path):
     with pytest.raises(CommandError, match="cannot be written"):
         back_up(tmp_path / "none" / "mine.backup")
-    assert names(place) == {"memoryapp.sqlite3", "secret_key"}
+    assert names(data_folder) == {"memoryapp.sqlite3", "secret_key"}
 
 
-def test_where_there_is_no_database_there_is_nothing_to_back_up(place, tmp_path, monkeypatch):
+def test_without_a_database_there_is_nothing_to_back_up(data_folder, tmp_path, monkeypatch):
     monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path / "none.sqlite3"))
     with pytest.raises(CommandError, match="nothing to back up"):
         back_up(tmp_path / "mine.backup")

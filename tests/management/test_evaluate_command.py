@@ -1,4 +1,4 @@
-"""`manage.py evaluate` as a user runs it: a process of its own, a real model, a database thrown away."""
+"""`manage.py evaluate` as a process, with a real model and a temporary database."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.weights_here import needed
+from tests.small_model import require_weights
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = "smollm2-135m"
@@ -44,8 +44,8 @@ RECALL = [
 
 @pytest.fixture
 def evaluate(tmp_path):
-    """Run the command on some cases with the smallest model."""
-    needed(SMALL)
+    """Return a function that runs the command on cases with the smallest model."""
+    require_weights(SMALL)
 
     def run(kind, cases, *options):
         file = tmp_path / "cases.jsonl"
@@ -64,7 +64,7 @@ def evaluate(tmp_path):
 
 @pytest.mark.model
 @pytest.mark.slow
-def test_extraction_is_measured_and_printed_as_one_object(evaluate, tmp_path):
+def test_extraction_is_scored_and_printed_as_one_json_object(evaluate, tmp_path):
     done = evaluate("extraction", EXTRACTION, "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
@@ -83,7 +83,7 @@ def test_extraction_is_measured_and_printed_as_one_object(evaluate, tmp_path):
 
 @pytest.mark.model
 @pytest.mark.slow
-def test_updates_and_recall_are_printed_a_case_a_line(evaluate):
+def test_updates_and_recall_are_printed_one_line_per_case(evaluate):
     done = evaluate("updates", UPDATES)
     assert done.returncode == 0, done.stderr
     assert "ok   stays" in done.stdout
@@ -93,7 +93,7 @@ def test_updates_and_recall_are_printed_a_case_a_line(evaluate):
     assert "ok   project" in done.stdout
 
 
-def test_a_broken_file_is_refused_before_any_model_is_loaded(evaluate):
+def test_an_invalid_file_is_refused_before_a_model_is_loaded(evaluate):
     done = evaluate("extraction", [{"id": "a"}])
     assert done.returncode == 1
     assert "line 1: messages" in done.stderr

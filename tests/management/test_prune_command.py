@@ -1,4 +1,4 @@
-"""`manage.py prune` deletes what nobody wrote in for long, and nothing else."""
+"""`manage.py prune` deletes only chats without recent messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from chat.actions import preferences
+from chat.actions import owners
 from chat.models import Conversation, Message
 
 pytestmark = pytest.mark.django_db
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def chats(talk: Any) -> None:
-    """One of today, an old one, an old pinned one and an old one with a marked message."""
+    """A chat of today, an old one, an old pinned one, and an old one with a flagged message."""
     for title in ("today", "old", "pinned", "marked"):
         talk(title)
     old = Conversation.objects.exclude(title="today")
@@ -38,21 +38,21 @@ def titles() -> set[str]:
     return set(Conversation.objects.values_list("title", flat=True))
 
 
-def test_what_is_older_goes_and_what_is_marked_or_pinned_stays(chats):
+def test_old_chats_are_deleted_and_flagged_or_pinned_ones_are_kept(chats):
     assert prune(days=50) == "Chats deleted: 0 (nobody wrote in them for 50 days).\n"
     assert prune(days=30) == "Chats deleted: 1 (nobody wrote in them for 30 days).\n"
     assert titles() == {"today", "pinned", "marked"}
 
 
-def test_without_days_it_is_as_the_settings_have_it(chats, owner):
+def test_without_days_the_setting_is_used(chats, owner):
     with pytest.raises(CommandError, match="keep all chats"):
         prune()
-    preferences.set_prune_after(owner, "30")
+    owners.set_prune_after(owner, "30")
     assert prune().startswith("Chats deleted: 1")
 
 
 @pytest.mark.parametrize("days", [0, -1, 10**9])
-def test_days_that_are_none_delete_nothing(chats, days):
+def test_invalid_days_delete_nothing(chats, days):
     with pytest.raises(CommandError, match="--days is between"):
         prune(days=days)
     with pytest.raises(CommandError, match="no user named"):

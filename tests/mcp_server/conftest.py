@@ -1,4 +1,4 @@
-"""A running server, and an assistant of the owner's beside it."""
+"""An MCP client of the owner, connected to a running server."""
 
 from __future__ import annotations
 
@@ -8,22 +8,14 @@ from typing import Any
 
 import pytest
 
-from chat.actions.tokens import create_token
-from tests.serving import served
+from chat.actions.api_tokens import create_token
 
-from .assistants import Assistant, assistant
-
-
-@pytest.fixture
-def address(transactional_db: None, scripted: Any) -> Iterator[str]:
-    """A running server; its database and its model are the test's."""
-    with served() as there:
-        yield there
+from .mcp_client import Assistant, start_assistant
 
 
 @pytest.fixture
-def owners(address: str, owner: Any, tmp_path: Path) -> Iterator[Assistant]:
-    """The owner's assistant."""
+def assistant(address: str, owner: Any, tmp_path: Path) -> Iterator[Assistant]:
+    """An assistant with a token of the owner."""
     token = create_token(owner, "assistant")
-    with assistant(tmp_path, MEMORYAPP_URL=address, MEMORYAPP_TOKEN=token) as one:
+    with start_assistant(tmp_path, MEMORYAPP_URL=address, MEMORYAPP_TOKEN=token) as one:
         yield one

@@ -1,4 +1,4 @@
-"""Whose memories an assistant sees: those of the token's owner and no others; without a token none."""
+"""An assistant sees only the memories of its token's owner, and none without a token."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import subprocess
 
 import pytest
 
-from chat.actions.tokens import create_token, revoke_token
+from chat.actions.api_tokens import create_token, revoke_token
 from chat.models import ApiToken, Fact
-from memoryapp.env import ROOT
+from memoryapp.base.env import ROOT
 
-from .assistants import COMMAND, assistant
+from .mcp_client import COMMAND, start_assistant
 
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs the command to its end with nothing on its input; returns code, output and errors."""
+    """Return a function that runs the command with empty input; it returns exit code, output and errors."""
 
     def begin(*arguments: str, **env: str) -> tuple[int, str, str]:
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("MEMORYAPP_", "MODE"))}
@@ -35,11 +35,11 @@ def run(tmp_path):
     return begin
 
 
-def test_another_owners_memories_are_never_seen(server_mode, address, owner, other, make_fact, tmp_path):
+def test_memories_of_another_owner_are_never_shown(server_mode, address, owner, other, make_fact, tmp_path):
     mine = make_fact("Likes green tea")
     theirs = make_fact("Likes black coffee", owner=other)
     token = create_token(other, "assistant")
-    with assistant(tmp_path, MEMORYAPP_URL=address, MEMORYAPP_TOKEN=token, MODE="server") as one:
+    with start_assistant(tmp_path, MEMORYAPP_URL=address, MEMORYAPP_TOKEN=token, MODE="server") as one:
         assert [fact["id"] for fact in one("list_memories")["memories"]] == [str(theirs.pk)]
         assert one("search_memories", query="likes")["memories"] == one("list_memories")["memories"]
         assert str(mine.pk) not in str(one("search_memories", query="green tea"))
@@ -49,10 +49,10 @@ def test_another_owners_memories_are_never_seen(server_mode, address, owner, oth
     assert Fact.objects.for_owner(other).count() == 2
 
 
-def test_a_token_that_is_revoked_opens_nothing_from_then_on(address, owner, make_fact, tmp_path):
+def test_a_revoked_token_is_refused_from_then_on(address, owner, make_fact, tmp_path):
     make_fact("Likes green tea")
     token = create_token(owner, "assistant")
-    with assistant(tmp_path, MEMORYAPP_URL=address, MEMORYAPP_TOKEN=token) as one:
+    with start_assistant(tmp_path, MEMORYAPP_URL=address, MEMORYAPP_TOKEN=token) as one:
         assert one("list_memories")["total"] == 1
         revoke_token(ApiToken.objects.get())
         for tool, arguments in (("list_memories", {}), ("add_memory", {"text": "I like tea."})):
@@ -63,12 +63,12 @@ def test_a_token_that_is_revoked_opens_nothing_from_then_on(address, owner, make
 
 
 def test_an_unknown_token_is_refused(address, owner, tmp_path):
-    with assistant(tmp_path, MEMORYAPP_URL=address, MEMORYAPP_TOKEN="mem_unknown") as one:
+    with start_assistant(tmp_path, MEMORYAPP_URL=address, MEMORYAPP_TOKEN="mem_unknown") as one:
         assert "does not accept this token" in one.refusal("search_memories", query="tea")
 
 
 @pytest.mark.parametrize("env", [{"MODE": "server"}, {"MEMORYAPP_URL": "http://127.0.0.1:1"}])
-def test_without_a_token_it_says_how_to_make_one_and_ends(run, env):
+def test_without_a_token_it_says_how_to_create_one_and_ends(run, env):
     code, out, err = run(**env)
     assert (code, out) == (1, "")
     assert "Make one under “Programs”" in err
@@ -76,13 +76,13 @@ def test_without_a_token_it_says_how_to_make_one_and_ends(run, env):
 
 
 @pytest.mark.parametrize("url", ["memoryapp", "ftp://127.0.0.1", "http://", "http://[", "http://a:b"])
-def test_what_is_no_address_is_refused_at_once(run, url):
+def test_an_invalid_address_is_refused_at_once(run, url):
     code, out, err = run("--url", url, MEMORYAPP_TOKEN="mem_x")
     assert (code, out) == (1, "")
     assert f"{url} is no address" in err
 
 
-def test_a_token_is_no_argument(run):
+def test_a_token_is_not_accepted_as_an_argument(run):
     code, out, err = run("--token", "mem_x")
     assert (code, out) == (2, "")
     assert "unrecognized arguments" in err

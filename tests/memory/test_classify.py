@@ -1,12 +1,13 @@
-"""The kind of a fact that was written by hand."""
+"""The kind of a fact that the user typed."""
 
 from collections import deque
 
 import pytest
 
+from chat.errors import ProviderError
 from chat.llm.scripted import ScriptedProvider
-from chat.llm.types import Lane, ProviderError
-from chat.memory.classify import classify, guess_kind
+from chat.llm.types import Lane
+from chat.memory.classify import classify_fact, guess_kind
 from chat.memory.kinds import KINDS
 
 
@@ -44,23 +45,25 @@ def test_the_words_of_a_sentence_suggest_its_category(text: str, category: str) 
         ("My name is Ana", "name"),
     ],
 )
-def test_what_a_relative_or_a_thing_is_called_or_aged_is_not_the_users_own(text: str, kind: str) -> None:
+def test_the_name_or_age_of_a_relative_or_thing_is_not_the_users(text: str, kind: str) -> None:
     assert guess_kind(text) == kind
 
 
 def test_the_model_decides_in_the_interactive_lane() -> None:
     provider = ScriptedProvider(completions=deque(["habit: User bakes on Sundays"]))
-    assert classify(provider, "baking, Sundays") == ("habit", "preference", "")
+    assert classify_fact(provider, "baking, Sundays") == ("habit", "preference", "")
     assert provider.calls[0].lane is Lane.INTERACTIVE
 
 
-@pytest.mark.parametrize("answer", [ProviderError("gone"), "none", "I think it is a habit", ""])
-def test_without_a_usable_answer_the_words_decide(answer: str | Exception) -> None:
+@pytest.mark.parametrize(
+    "answer", [ProviderError("verbatim", sentence="gone"), "none", "I think it is a habit", ""]
+)
+def test_without_a_usable_answer_the_rules_decide(answer: str | Exception) -> None:
     provider = ScriptedProvider(completions=deque([answer]))
-    assert classify(provider, "I prefer tea") == ("likes", "preference", "")
+    assert classify_fact(provider, "I prefer tea") == ("likes", "preference", "")
 
 
-def test_a_pet_is_told_apart_by_its_name_and_a_deadline_by_its_project() -> None:
+def test_the_subject_of_a_pet_is_its_name_and_of_a_deadline_its_project() -> None:
     provider = ScriptedProvider(completions=deque(["none", "none"]))
-    assert classify(provider, "User has a dog called Rex")[2] == "rex"
-    assert classify(provider, "The Phoenix launch is on November 1")[2] == "phoenix"
+    assert classify_fact(provider, "User has a dog called Rex")[2] == "rex"
+    assert classify_fact(provider, "The Phoenix launch is on November 1")[2] == "phoenix"

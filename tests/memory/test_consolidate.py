@@ -1,4 +1,4 @@
-"""What a new fact does to those already known."""
+"""What a candidate does to the stored facts."""
 
 from dataclasses import replace
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from chat.memory.consolidate import Action, Opinion, decide
-from chat.memory.extract import Candidate
+from chat.memory.consolidate import Action, Opinion, decide_action
+from chat.memory.extract import FactCandidate
 from chat.memory.kind_rules import guess_kind
 from chat.memory.kinds import KINDS
-from chat.memory.subjects import subject_of
+from chat.memory.subjects import extract_subject
 from chat.models import Fact
 
 EMBEDDER = "minilm-l6-int8"
@@ -21,18 +21,18 @@ def unit(*values: float) -> NDArray[np.float32]:
     return vector / np.float32(np.linalg.norm(vector))
 
 
-def said(text: str, kind: str = "") -> Candidate:
+def make_candidate(text: str, kind: str = "") -> FactCandidate:
     kind = kind or guess_kind(text)
-    return Candidate(text, kind, KINDS[kind].category, subject_of(kind, text), False, text)
+    return FactCandidate(text, kind, KINDS[kind].category, extract_subject(kind, text), False, text)
 
 
-def known(text: str, kind: str = "", vector: NDArray[np.float32] | None = None) -> Fact:
+def make_fact(text: str, kind: str = "", vector: NDArray[np.float32] | None = None) -> Fact:
     kind = kind or guess_kind(text)
     return Fact(
         text=text,
         kind=kind,
         category=KINDS[kind].category,
-        subject=subject_of(kind, text),
+        subject=extract_subject(kind, text),
         embedding=vector.tobytes() if vector is not None else None,
         embedder=EMBEDDER if vector is not None else "",
         confidence=0.75,
@@ -57,9 +57,9 @@ def known(text: str, kind: str = "", vector: NDArray[np.float32] | None = None) 
         ("L'utilisateur n'aime pas les huîtres", "L'utilisateur aime bien les huîtres"),
     ],
 )
-def test_another_value_replaces_the_one_that_was_held(old: str, new: str) -> None:
-    fact = known(old)
-    decision = decide(said(new), None, [known("User plays the drums"), fact], EMBEDDER)
+def test_a_new_value_of_a_single_valued_kind_supersedes_the_old(old: str, new: str) -> None:
+    fact = make_fact(old)
+    decision = decide_action(make_candidate(new), None, [make_fact("User plays the drums"), fact], EMBEDDER)
     assert (decision.action, decision.target) == (Action.SUPERSEDE, fact)
 
 
@@ -78,8 +78,8 @@ def test_another_value_replaces_the_one_that_was_held(old: str, new: str) -> Non
     ],
 )
 def test_the_same_thing_in_other_words_reinforces(old: str, new: str) -> None:
-    fact = known(old)
-    decision = decide(said(new), None, [fact], EMBEDDER)
+    fact = make_fact(old)
+    decision = decide_action(make_candidate(new), None, [fact], EMBEDDER)
     assert (decision.action, decision.target) == (Action.REINFORCE, fact)
 
 
@@ -94,14 +94,14 @@ def test_the_same_thing_in_other_words_reinforces(old: str, new: str) -> None:
         ("User is allergic to peanuts", "User is allergic to shellfish"),
     ],
 )
-def test_another_thing_stands_beside(old: str, new: str) -> None:
-    decision = decide(said(new), None, [known(old)], EMBEDDER)
+def test_another_thing_is_added(old: str, new: str) -> None:
+    decision = decide_action(make_candidate(new), None, [make_fact(old)], EMBEDDER)
     assert (decision.action, decision.target) == (Action.ADD, None)
 
 
 def test_near_vectors_reinforce_when_numbers_names_and_negation_are_equal() -> None:
-    fact = known("User enjoys long walks", "likes", unit(1, 0.1))
-    decision = decide(said("User is fond of hiking", "likes"), unit(1, 0), [fact], EMBEDDER)
+    fact = make_fact("User enjoys long walks", "likes", unit(1, 0.1))
+    decision = decide_action(make_candidate("User is fond of hiking", "likes"), unit(1, 0), [fact], EMBEDDER)
     assert decision.target is fact
 
 
@@ -112,24 +112,30 @@ def test_near_vectors_reinforce_when_numbers_names_and_negation_are_equal() -> N
         ("User swims 3 lengths", "User swims 4 lengths"),
     ],
 )
-def test_near_vectors_never_reinforce_what_only_a_name_or_a_number_sets_apart(old: str, new: str) -> None:
-    fact = known(old, "habit", unit(1, 0))
-    assert decide(said(new, "habit"), unit(1, 0), [fact], EMBEDDER).action is Action.ADD
+def test_near_vectors_do_not_reinforce_facts_that_differ_in_a_name_or_number(old: str, new: str) -> None:
+    fact = make_fact(old, "habit", unit(1, 0))
+    assert decide_action(make_candidate(new, "habit"), unit(1, 0), [fact], EMBEDDER).action is Action.ADD
 
 
 def test_a_vector_of_another_embedder_is_not_compared() -> None:
-    fact = known("User enjoys long walks", "likes", unit(1, 0))
+    fact = make_fact("User enjoys long walks", "likes", unit(1, 0))
     fact.embedder = "another"
-    assert decide(said("User is fond of hiking", "likes"), unit(1, 0), [fact], EMBEDDER).action is Action.ADD
+    assert (
+        decide_action(make_candidate("User is fond of hiking", "likes"), unit(1, 0), [fact], EMBEDDER).action
+        is Action.ADD
+    )
 
 
 def test_far_vectors_add() -> None:
-    fact = known("User enjoys long walks", "likes", unit(1, 0))
-    assert decide(said("User is fond of hiking", "likes"), unit(0, 1), [fact], EMBEDDER).action is Action.ADD
+    fact = make_fact("User enjoys long walks", "likes", unit(1, 0))
+    assert (
+        decide_action(make_candidate("User is fond of hiking", "likes"), unit(0, 1), [fact], EMBEDDER).action
+        is Action.ADD
+    )
 
 
 def test_nothing_known_means_add() -> None:
-    assert decide(said("User lives in Oslo"), None, [], EMBEDDER).action is Action.ADD
+    assert decide_action(make_candidate("User lives in Oslo"), None, [], EMBEDDER).action is Action.ADD
 
 
 @pytest.mark.parametrize(
@@ -142,8 +148,8 @@ def test_nothing_known_means_add() -> None:
     ],
 )
 def test_a_sentence_that_only_ends_a_fact_ends_it(old: str, new: str) -> None:
-    fact = known(old)
-    decision = decide(said(new), None, [known("User plays the drums"), fact], EMBEDDER)
+    fact = make_fact(old)
+    decision = decide_action(make_candidate(new), None, [make_fact("User plays the drums"), fact], EMBEDDER)
     assert (decision.action, decision.target) == (Action.END, fact)
 
 
@@ -155,41 +161,47 @@ def test_a_sentence_that_only_ends_a_fact_ends_it(old: str, new: str) -> None:
         ("User eats no meat", "User eats no fish"),
     ],
 )
-def test_words_alone_neither_end_nor_replace_what_the_new_sentence_says_more_or_other_things_of(old, new):
-    assert decide(said(new, "habit"), None, [known(old, "habit")], EMBEDDER).action is Action.ADD
+def test_rules_neither_end_nor_replace_a_fact_when_the_new_sentence_says_more_or_else(old, new):
+    assert (
+        decide_action(make_candidate(new, "habit"), None, [make_fact(old, "habit")], EMBEDDER).action
+        is Action.ADD
+    )
 
 
-def test_another_number_replaces_only_where_the_user_says_that_something_changed() -> None:
-    fact = known("User runs 5 km every morning", "habit")
-    new = said("User runs 10 km every morning", "habit")
-    assert decide(new, None, [fact], EMBEDDER).action is Action.ADD
+def test_another_number_supersedes_only_if_the_message_states_a_change() -> None:
+    fact = make_fact("User runs 5 km every morning", "habit")
+    new = make_candidate("User runs 10 km every morning", "habit")
+    assert decide_action(new, None, [fact], EMBEDDER).action is Action.ADD
     changed = replace(new, quote="I run 10 km every morning now")
-    assert decide(changed, None, [fact], EMBEDDER).action is Action.SUPERSEDE
+    assert decide_action(changed, None, [fact], EMBEDDER).action is Action.SUPERSEDE
 
 
-def test_a_number_is_another_one_whatever_kind_the_model_took_it_for() -> None:
-    fact = known("User has 12 sheep", "pet")
-    grown = replace(said("User has 19 sheep", "family"), quote="I have 19 sheep now")
-    assert decide(grown, None, [fact], EMBEDDER).action is Action.SUPERSEDE
+def test_another_number_supersedes_whatever_kind_the_model_proposed() -> None:
+    fact = make_fact("User has 12 sheep", "pet")
+    grown = replace(make_candidate("User has 19 sheep", "family"), quote="I have 19 sheep now")
+    assert decide_action(grown, None, [fact], EMBEDDER).action is Action.SUPERSEDE
 
 
-def test_the_models_opinion_counts_where_no_rule_decides() -> None:
-    fact = known("User works as a barber", "job")
+def test_the_opinion_of_the_model_applies_where_no_rule_does() -> None:
+    fact = make_fact("User works as a barber", "job")
     opinion = Opinion(Action.SUPERSEDE, fact.pk, fact.version, "replaced")
-    decision = decide(said("User is a florist", "job"), None, [fact], EMBEDDER, opinion)
+    decision = decide_action(make_candidate("User is a florist", "job"), None, [fact], EMBEDDER, opinion)
     assert (decision.action, decision.target) == (Action.SUPERSEDE, fact)
 
 
-def test_an_opinion_about_a_fact_that_has_changed_or_gone_meanwhile_does_not_count() -> None:
-    fact = known("User works as a barber", "job")
+def test_an_opinion_about_a_changed_or_deleted_fact_does_not_apply() -> None:
+    fact = make_fact("User works as a barber", "job")
     opinion = Opinion(Action.SUPERSEDE, fact.pk, fact.version, "replaced")
     fact.version += 1
-    new = said("User is a florist", "job")
-    assert decide(new, None, [fact], EMBEDDER, opinion).action is Action.ADD
-    assert decide(new, None, [], EMBEDDER, opinion).action is Action.ADD
+    new = make_candidate("User is a florist", "job")
+    assert decide_action(new, None, [fact], EMBEDDER, opinion).action is Action.ADD
+    assert decide_action(new, None, [], EMBEDDER, opinion).action is Action.ADD
 
 
-def test_an_opinion_does_not_outvote_a_rule() -> None:
-    fact = known("User is a barber", "job")
+def test_a_rule_overrides_an_opinion() -> None:
+    fact = make_fact("User is a barber", "job")
     opinion = Opinion(Action.SUPERSEDE, fact.pk, fact.version, "replaced")
-    assert decide(said("User is a barber", "job"), None, [fact], EMBEDDER, opinion).action is Action.REINFORCE
+    assert (
+        decide_action(make_candidate("User is a barber", "job"), None, [fact], EMBEDDER, opinion).action
+        is Action.REINFORCE
+    )

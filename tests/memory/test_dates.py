@@ -1,4 +1,4 @@
-"""A fact says when: what was relative to the day on which it was said stays true after it."""
+"""Relative dates in facts become absolute dates."""
 
 from datetime import date
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.memory.dates import resolve
+from chat.memory.dates import resolve_relative_dates
 
 SUNDAY = date(2026, 11, 29)
 
@@ -25,7 +25,7 @@ SUNDAY = date(2026, 11, 29)
     ],
 )
 def test_relative_dates_become_dates_across_the_turn_of_the_year(text, resolved):
-    assert resolve(text, date(2026, 1, 1)) == resolved
+    assert resolve_relative_dates(text, date(2026, 1, 1)) == resolved
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_relative_dates_become_dates_across_the_turn_of_the_year(text, resolved)
         ("Yesterday User sold the car", "On 28 November 2026 User sold the car"),
     ],
 )
-def test_english_says_when(text, resolved):
-    assert resolve(text, SUNDAY) == resolved
+def test_relative_dates_in_english_are_resolved(text, resolved):
+    assert resolve_relative_dates(text, SUNDAY) == resolved
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_english_says_when(text, resolved):
         ("Plant für nächste Woche", "Plant für nächste Woche"),
     ],
 )
-def test_german_says_when(text, resolved):
-    assert resolve(text, SUNDAY) == resolved
+def test_relative_dates_in_german_are_resolved(text, resolved):
+    assert resolve_relative_dates(text, SUNDAY) == resolved
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_german_says_when(text, resolved):
         ("User has a flight on next Tuesday", "User has a flight on 1 December 2026"),
     ],
 )
-def test_no_preposition_stands_twice(text, resolved):
-    assert resolve(text, SUNDAY) == resolved
+def test_no_preposition_is_doubled(text, resolved):
+    assert resolve_relative_dates(text, SUNDAY) == resolved
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_no_preposition_stands_twice(text, resolved):
         "A déménagé à Lyon hier",
     ],
 )
-def test_what_names_no_day_stays_as_it_is(text):
-    assert resolve(text, SUNDAY) == text
+def test_ambiguous_dates_stay_unchanged(text):
+    assert resolve_relative_dates(text, SUNDAY) == text
 
 
 @given(st.dates(date(1990, 1, 1), date(2100, 1, 1)))
@@ -104,11 +104,11 @@ def test_what_names_no_day_stays_as_it_is(text):
     "text", ["User flew yesterday and returns next month", "War vor zwei Wochen da, kommt morgen"]
 )
 def test_a_resolved_date_is_not_resolved_again(text, today):
-    once = resolve(text, today)
+    once = resolve_relative_dates(text, today)
     assert once != text
-    assert resolve(once, today) == once
+    assert resolve_relative_dates(once, today) == once
 
 
 @given(st.text(max_size=80), st.dates(date(2, 1, 1), date(9990, 1, 1)))
-def test_any_text_is_read_without_an_error(text, today):
-    resolve(text, today)
+def test_no_text_raises_an_error(text, today):
+    resolve_relative_dates(text, today)

@@ -1,23 +1,26 @@
-"""From one message to candidates, whatever the model answers."""
+"""The extraction from one message, with scripted answers of the model."""
 
 from collections import deque
 from collections.abc import Sequence
 
 import pytest
 
+from chat.errors import ProviderError, Reason, Unfinished
 from chat.llm.scripted import ScriptedProvider
-from chat.llm.types import Completion, Lane, ProviderError, StopFlag, Turn, Unfinished
-from chat.memory import frames, prompt
-from chat.memory.extract import DUPLICATE, extract, last_question
-from chat.memory.reader import UNREADABLE, parse
+from chat.llm.types import Completion, GenerationOptions, Lane, StopFlag, Turn
+from chat.memory import extraction_prompt, speech_acts
+from chat.memory.extract import DUPLICATE, extract_facts, extract_last_question
+from chat.memory.extractor import UNREADABLE, parse_answer
 
-from .reading import TODAY, look
+from .scripted_extraction import TODAY, extract_with_answers
 
 SAID = "I'm Ewa, a cooper in Gdynia, and I keep two goats."
 
 
-def test_each_thing_said_becomes_a_candidate_with_its_quote() -> None:
-    found, _ = look(SAID, "name: User's name is Ewa\njob: User is a cooper\nhome: User lives in Gdynia")
+def test_each_proposed_fact_becomes_a_candidate_with_its_quote() -> None:
+    found, _ = extract_with_answers(
+        SAID, "name: User's name is Ewa\njob: User is a cooper\nhome: User lives in Gdynia"
+    )
     assert [(c.text, c.kind, c.category) for c in found.candidates] == [
         ("User's name is Ewa", "name", "identity"),
         ("User is a cooper", "job", "identity"),
@@ -28,23 +31,27 @@ def test_each_thing_said_becomes_a_candidate_with_its_quote() -> None:
     assert found.error == ""
 
 
-def test_the_look_runs_in_the_background_lane_in_its_own_slot_with_a_grammar() -> None:
-    _, provider = look(SAID, "none")
+def test_extraction_runs_in_the_background_lane_in_its_own_slot_with_a_grammar() -> None:
+    _, provider = extract_with_answers(SAID, "none")
     call = provider.calls[0]
-    assert (call.slot, call.lane, call.max_tokens) == ("extract", Lane.BACKGROUND, prompt.MAX_TOKENS)
+    assert (call.slot, call.lane, call.max_tokens) == (
+        "extract",
+        Lane.BACKGROUND,
+        extraction_prompt.MAX_TOKENS,
+    )
     assert call.grammar is not None
     assert call.grammar.startswith("root ::=")
 
 
 def test_only_the_last_turn_differs_between_messages_so_that_the_prefix_stays_cached() -> None:
-    _, first = look(SAID, "none")
-    _, second = look("Ich wohne in Graz.", "none", question="Wo wohnst du?")
+    _, first = extract_with_answers(SAID, "none")
+    _, second = extract_with_answers("Ich wohne in Graz.", "none", question="Wo wohnst du?")
     assert first.calls[0].turns[:-1] == second.calls[0].turns[:-1]
     assert first.calls[0].turns[-1] != second.calls[0].turns[-1]
 
 
-def test_what_a_newcomer_says_of_themselves_becomes_five_facts() -> None:
-    found, provider = look(
+def test_an_introduction_gives_five_facts() -> None:
+    found, provider = extract_with_answers(
         "Hi, I'm Maya, a React developer in Copenhagen. "
         "I'm building a local-first chat app and I prefer short answers.",
         "name: User's name is Maya\njob: User is a React developer\nhome: User lives in Copenhagen",
@@ -61,66 +68,74 @@ def test_what_a_newcomer_says_of_themselves_becomes_five_facts() -> None:
     assert len(provider.calls) == 3
 
 
-def test_a_portion_too_short_to_tell_is_read_in_the_language_of_the_whole_message() -> None:
-    _, provider = look("Me llamo Inés y vivo en Rosario. Odio madrugar.", "none", "none")
+def test_a_segment_takes_the_language_of_the_whole_message() -> None:
+    _, provider = extract_with_answers("Me llamo Inés y vivo en Rosario. Odio madrugar.", "none", "none")
     assert "usuari" in (provider.calls[1].grammar or "")
 
 
-def test_a_greeting_asks_no_model() -> None:
-    found, provider = look("hello there!")
+def test_a_greeting_calls_no_model() -> None:
+    found, provider = extract_with_answers("hello there!")
     assert (found.candidates, found.usage, provider.calls) == ([], None, [])
 
 
-def test_the_model_never_sees_what_is_masked_or_secret() -> None:
-    _, provider = look("I'm a cooper. My password is Tulip4711 and `x = 'Olga'` fails.", "none")
+def test_the_prompt_contains_no_masked_text_and_no_secret() -> None:
+    _, provider = extract_with_answers(
+        "I'm a cooper. My password is Tulip4711 and `x = 'Olga'` fails.", "none"
+    )
     shown = provider.calls[0].turns[-1].content
     assert "Tulip" not in shown
     assert "Olga" not in shown
 
 
-def test_the_question_before_goes_along_and_nothing_else_of_the_reply() -> None:
-    _, provider = look("Yes, hazelnuts.", "none", question="I'm from Mars. Any allergies?")
+def test_the_prompt_contains_the_question_before_and_nothing_else_of_the_reply() -> None:
+    _, provider = extract_with_answers("Yes, hazelnuts.", "none", question="I'm from Mars. Any allergies?")
     assert provider.calls[0].turns[-1].content == "(asked: Any allergies?)\nYes, hazelnuts."
 
 
 def test_an_answer_takes_ordinary_words_from_its_question() -> None:
-    found, _ = look("Yes, hazelnuts.", "health: User is allergic to hazelnuts", question="Any allergies?")
+    found, _ = extract_with_answers(
+        "Yes, hazelnuts.", "health: User is allergic to hazelnuts", question="Any allergies?"
+    )
     assert [c.text for c in found.candidates] == ["User is allergic to hazelnuts"]
 
 
-def test_what_was_not_said_is_refused_with_its_reason() -> None:
-    found, _ = look("I'm a cooper, I'm sure of it.", "home: User lives in Paris\njob: User is a cooper")
+def test_unsupported_facts_are_refused_with_a_reason() -> None:
+    found, _ = extract_with_answers(
+        "I'm a cooper, I'm sure of it.", "home: User lives in Paris\njob: User is a cooper"
+    )
     assert [c.text for c in found.candidates] == ["User is a cooper"]
     assert [(r.text, r.reason) for r in found.refused] == [
-        ("User lives in Paris", "“paris” is not in the user's words")
+        ("User lives in Paris", Reason("name-not-in-words", {"name": "paris"}).encode())
     ]
 
 
 def test_a_line_marked_as_unsure_is_refused() -> None:
-    found, _ = look("I keep goats and such things.", "pet?: User keeps goats")
-    assert [r.reason for r in found.refused] == [frames.HEDGED]
+    found, _ = extract_with_answers("I keep goats and such things.", "pet?: User keeps goats")
+    assert [r.reason for r in found.refused] == [speech_acts.HEDGED]
 
 
-def test_the_same_fact_twice_in_one_answer_is_kept_once() -> None:
-    found, _ = look("I am a cooper, truly.", "job: User is a cooper\njob: User is a cooper.")
+def test_a_fact_that_is_proposed_twice_is_accepted_once() -> None:
+    found, _ = extract_with_answers("I am a cooper, truly.", "job: User is a cooper\njob: User is a cooper.")
     assert len(found.candidates) == 1
     assert [r.reason for r in found.refused] == [DUPLICATE]
 
 
 def test_a_home_is_no_duplicate_of_a_job_in_the_same_town() -> None:
-    found, _ = look("I'm a cooper in Gdynia.", "job: User is a cooper in Gdynia\nhome: User lives in Gdynia")
+    found, _ = extract_with_answers(
+        "I'm a cooper in Gdynia.", "job: User is a cooper in Gdynia\nhome: User lives in Gdynia"
+    )
     assert [c.kind for c in found.candidates] == ["job", "home"]
 
 
-def test_a_fact_about_a_secret_is_refused_and_shows_none() -> None:
-    found, _ = look("I'm a cooper and my PIN is 4711.", "job: User's PIN is 4711")
+def test_a_fact_with_a_secret_is_refused_and_redacted() -> None:
+    found, _ = extract_with_answers("I'm a cooper and my PIN is 4711.", "job: User's PIN is 4711")
     assert found.candidates == []
-    assert [r.reason for r in found.refused] == [frames.UNSAFE]
+    assert [r.reason for r in found.refused] == [speech_acts.UNSAFE]
     assert "4711" not in found.refused[0].text
 
 
 def test_two_facts_in_one_line_become_two() -> None:
-    found, _ = look(
+    found, _ = extract_with_answers(
         "I'm allergic to wasps and hate noise.", "health: User is allergic to wasps and hates noise"
     )
     assert [(c.text, c.category) for c in found.candidates] == [
@@ -130,12 +145,14 @@ def test_two_facts_in_one_line_become_two() -> None:
 
 
 def test_a_relative_date_is_resolved_with_the_users_day() -> None:
-    found, _ = look("I moved to Gdynia last month.", "event: User moved to Gdynia last month")
+    found, _ = extract_with_answers("I moved to Gdynia last month.", "event: User moved to Gdynia last month")
     assert found.candidates[0].text == "User moved to Gdynia in February 2026"
 
 
 def test_the_gender_of_the_user_is_never_guessed() -> None:
-    found, _ = look("I spend my days carving spoons.", "likes: User spends his days carving spoons")
+    found, _ = extract_with_answers(
+        "I spend my days carving spoons.", "likes: User spends his days carving spoons"
+    )
     assert found.candidates[0].text == "User spends their days carving spoons"
 
 
@@ -153,7 +170,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
 def test_an_unreadable_answer_is_asked_again_more_strictly(broken: str) -> None:
-    found, provider = look(SAID, broken, "job: User is a cooper")
+    found, provider = extract_with_answers(SAID, broken, "job: User is a cooper")
     assert [c.text for c in found.candidates] == ["User is a cooper"]
     assert found.error == ""
     assert "Nothing else." in provider.calls[1].turns[-1].content
@@ -161,52 +178,43 @@ def test_an_unreadable_answer_is_asked_again_more_strictly(broken: str) -> None:
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
 def test_two_unreadable_answers_are_an_error_and_never_a_guess(broken: str) -> None:
-    found, provider = look(SAID, broken, broken)
+    found, provider = extract_with_answers(SAID, broken, broken)
     assert (found.candidates, found.error, len(provider.calls)) == ([], UNREADABLE, 2)
 
 
-def test_the_next_look_after_an_error_is_fine() -> None:
+def test_the_extraction_after_an_error_succeeds() -> None:
     provider = ScriptedProvider(completions=deque(["?!", "?!", "job: User is a cooper"]))
-    assert extract(provider, SAID, today=TODAY).error == UNREADABLE
-    assert extract(provider, SAID, today=TODAY).candidates[0].text == "User is a cooper"
+    assert extract_facts(provider, SAID, today=TODAY).error == UNREADABLE
+    assert extract_facts(provider, SAID, today=TODAY).candidates[0].text == "User is a cooper"
 
 
 class Ending(ScriptedProvider):
-    """A scripted model whose answers end as they are told to."""
+    """A scripted model whose completions have a given finish reason."""
 
     ending: Completion
 
-    def complete(
-        self,
-        turns: Sequence[Turn],
-        *,
-        slot: str,
-        lane: Lane = Lane.BACKGROUND,
-        max_tokens: int = 256,
-        grammar: str | None = None,
-        stop: StopFlag | None = None,
-    ) -> Completion:
-        """Give the told ending."""
+    def complete(self, turns: Sequence[Turn], options: GenerationOptions) -> Completion:
+        """Complete with the given finish reason."""
         return self.ending
 
 
 def test_a_line_cut_by_the_token_limit_is_dropped_and_the_whole_ones_stay() -> None:
     provider = Ending()
     provider.ending = Completion("job: User is a cooper\nhome: User lives in Gd", finish="length")
-    found = extract(provider, SAID, today=TODAY)
+    found = extract_facts(provider, SAID, today=TODAY)
     assert [c.text for c in found.candidates] == ["User is a cooper"]
 
 
-def test_a_cancelled_look_is_put_back_instead_of_being_taken_for_silence() -> None:
+def test_a_stopped_extraction_raises_an_error() -> None:
     stop = StopFlag()
     stop.set()
     with pytest.raises(Unfinished):
-        extract(ScriptedProvider(), SAID, today=TODAY, stop=stop)
+        extract_facts(ScriptedProvider(), SAID, today=TODAY, stop=stop)
 
 
-def test_a_failing_provider_is_the_callers_to_handle() -> None:
+def test_the_errors_of_the_provider_are_raised() -> None:
     with pytest.raises(ProviderError):
-        look(SAID, ProviderError("Couldn't reach the model."))
+        extract_with_answers(SAID, ProviderError("server-unreachable-no-message"))
 
 
 @pytest.mark.parametrize(
@@ -222,24 +230,24 @@ def test_a_failing_provider_is_the_callers_to_handle() -> None:
         "What is the tallest tower in Kyiv?",
     ],
 )
-def test_what_code_can_judge_asks_no_model(said: str) -> None:
-    found, provider = look(said)
+def test_sentences_that_state_nothing_call_no_model(said: str) -> None:
+    found, provider = extract_with_answers(said)
     assert provider.calls == []
     assert found.candidates == []
 
 
-def test_none_is_no_answer_where_the_form_says_that_something_was_stated() -> None:
-    _, stated = look("I'm a cooper in Gdynia.", "none")
-    _, chatted = look("Watching the rain all afternoon again.", "none")
+def test_the_grammar_forbids_none_for_a_plain_statement() -> None:
+    _, stated = extract_with_answers("I'm a cooper in Gdynia.", "none")
+    _, chatted = extract_with_answers("Watching the rain all afternoon again.", "none")
     assert '"none"' not in (stated.calls[0].grammar or "")
     assert '"none"' in (chatted.calls[0].grammar or "")
 
 
-def test_the_question_is_the_last_thing_asked() -> None:
-    assert last_question("Nice! I like tea. Where do you live?") == "Where do you live?"
-    assert last_question("That is all.") == ""
+def test_the_last_question_of_a_reply_is_extracted() -> None:
+    assert extract_last_question("Nice! I like tea. Where do you live?") == "Where do you live?"
+    assert extract_last_question("That is all.") == ""
 
 
-def test_none_parses_to_no_notes_and_rubbish_to_nothing_at_all() -> None:
-    assert parse("none") == []
-    assert parse("none\njob: User is a cooper") is None
+def test_none_parses_to_an_empty_list_and_rubbish_to_none() -> None:
+    assert parse_answer("none") == []
+    assert parse_answer("none\njob: User is a cooper") is None

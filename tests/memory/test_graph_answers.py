@@ -1,4 +1,4 @@
-"""Questions answered from the graph, in plain sentences."""
+"""Questions are answered from the graph in sentences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import pytest
 from django.utils import timezone
 
 from chat.actions import graph
-from chat.memory.graph_answers import answer
+from chat.memory.graph_answers import answer_question
+from tests.small_model import load_embedder
 
 pytestmark = pytest.mark.django_db
 FACTS = [
@@ -23,10 +24,10 @@ FACTS = [
 
 
 @pytest.fixture
-def known(owner, make_fact):
+def stored_facts(owner, make_fact):
     for kind, text in FACTS:
-        graph.follow(make_fact(text, kind=kind))
-    graph.follow(make_fact("User lives in Oslo", kind="home", superseded_at=timezone.now()))
+        graph.sync_fact(make_fact(text, kind=kind))
+    graph.sync_fact(make_fact("User lives in Oslo", kind="home", superseded_at=timezone.now()))
     return owner
 
 
@@ -49,23 +50,37 @@ def known(owner, make_fact):
         ("What am I allergic to?", "Nothing is remembered about that yet."),
     ],
 )
-def test_a_question_gets_a_plain_sentence(known, question, sentence):
-    found = answer(known, question)
+def test_a_question_gets_a_plain_sentence(stored_facts, question, sentence):
+    found = answer_question(stored_facts, question)
     assert found.sentence == sentence
     assert found.understood
 
 
-def test_a_question_that_is_not_understood_says_so_and_shows_nothing(known):
-    found = answer(known, "Why is the sky blue?")
+def test_a_question_that_is_not_recognised_has_no_edges(stored_facts):
+    found = answer_question(stored_facts, "Why is the sky blue?")
     assert not found.understood
     assert found.edges == ()
 
 
 def test_a_name_is_found_by_a_part_of_it(owner, make_fact):
-    graph.follow(make_fact("User works at Nordic Wind", kind="employer"))
-    assert answer(owner, "Tell me about Nordic").sentence == "You work at Nordic Wind."
+    graph.sync_fact(make_fact("User works at Nordic Wind", kind="employer"))
+    assert answer_question(owner, "Tell me about Nordic").sentence == "You work at Nordic Wind."
 
 
-def test_another_owners_graph_answers_nothing(known, other):
-    assert answer(other, "What tools do I like?").sentence == "Nothing is remembered about that yet."
-    assert answer(other, "Who is Ada?").edges == []
+def test_another_owners_graph_answers_nothing(stored_facts, other):
+    assert answer_question(other, "What tools do I like?").sentence == "Nothing is remembered about that yet."
+    assert answer_question(other, "Who is Ada?").edges == []
+
+
+@pytest.mark.model
+def test_an_unknown_name_means_the_entity_that_is_nearest_by_meaning(stored_facts, make_fact):
+    graph.sync_fact(make_fact("User admires Linear for its keyboard shortcuts", kind="likes"))
+    embedder = load_embedder()
+    entities = graph.find_entities_without_vector(embedder.name)
+    graph.store_entity_vectors(
+        entities, list(embedder.embed([entity.name for entity in entities])), embedder.name
+    )
+    found = answer_question(stored_facts, "What do I know about hotkeys?", embedder)
+    assert found.sentence == "Linear has good keyboard shortcuts."
+    assert answer_question(stored_facts, "Who is Zelda?", embedder).edges == []
+    assert answer_question(stored_facts, "What do I know about hotkeys?").edges == []

@@ -1,15 +1,15 @@
-"""What a question asks of the graph, in seven languages."""
+"""Questions to the graph are parsed in seven languages."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.memory.graph.questions import NOT_UNDERSTOOD, Query, parse
-from chat.memory.graph.tie import KIN
+from chat.memory.graph.questions import NOT_UNDERSTOOD, GraphQuery, parse_question
+from chat.memory.graph.types import KINSHIP_RELATIONS
 
 TABLE = Path(__file__).parent / "data" / "graph_questions.txt"
 
@@ -22,22 +22,23 @@ def rows():
         if relations == "?":
             yield question, NOT_UNDERSTOOD
             continue
-        wanted = {"*": frozenset(), "KIN": frozenset(KIN)}.get(relations, frozenset(relations.split(",")))
+        wanted = {"*": frozenset(), "KIN": frozenset(KINSHIP_RELATIONS)}.get(
+            relations, frozenset(relations.split(","))
+        )
         subject = "" if subject == "-" else subject
-        yield question, Query(wanted, frozenset(types.split()), subject, past == "past")
+        yield question, GraphQuery(wanted, frozenset(types.split()), subject, past == "past")
 
 
-def named(value):
-    """A set is shown in another order by each process, and all of them must call a test the same."""
+def make_test_id(value):
+    """Return a stable test id: the order of a set differs between processes."""
     return value if isinstance(value, str) else ""
 
 
-@pytest.mark.parametrize(("question", "query"), list(rows()), ids=named)
-def test_a_question_is_understood_as_meant(question, query):
-    assert parse(question) == query
+@pytest.mark.parametrize(("question", "query"), list(rows()), ids=make_test_id)
+def test_a_question_gives_the_expected_query(question, query):
+    assert parse_question(question) == query
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200))
-def test_no_text_breaks_the_reading_of_questions(text):
-    assert isinstance(parse(text), Query)
+def test_no_question_raises_an_error(text):
+    assert isinstance(parse_question(text), GraphQuery)

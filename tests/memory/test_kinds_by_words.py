@@ -1,4 +1,4 @@
-"""The words of a sentence correct the kind that a small model gave it."""
+"""Rules correct the kind that a small model proposes."""
 
 import pytest
 
@@ -46,5 +46,39 @@ from chat.memory.kind_rules import settle_kind
         ("diet", "User only eats halal food", "diet"),
     ],
 )
-def test_the_words_decide_where_they_are_sure(proposed, text, kind):
+def test_the_rules_override_the_proposed_kind(proposed, text, kind):
+    assert settle_kind(proposed, text) == kind
+
+
+@pytest.mark.parametrize(
+    ("proposed", "text"),
+    [
+        ("building", "User is building Selene for ADHD management"),
+        ("building", "User is writing a cookbook for people with diabetes"),
+        ("building", "Nutzer entwickelt eine App für Menschen mit Asthma"),
+        ("building", "La usuaria está desarrollando una web de recetas para celíacos"),
+        ("job", "User works as a nurse on a dialysis ward"),
+        ("job", "User teaches deaf children"),
+        ("employer", "User works for the Asthma Society"),
+        ("tools", "User uses an app that predicts migraines"),
+        ("learning", "User is learning to cook vegan food"),
+        ("goal", "User plans to go vegan in spring"),
+    ],
+)
+def test_an_activity_keeps_its_kind_although_it_is_about_health_or_food(proposed, text):
+    assert settle_kind(proposed, text) == proposed
+
+
+@pytest.mark.parametrize(
+    ("proposed", "text", "kind"),
+    [
+        ("building", "User has ADHD", "health"),
+        ("job", "User is diabetic and is a teacher", "health"),
+        ("building", "User was diagnosed with asthma while building a boat", "health"),
+        ("goal", "User is allergic to nuts", "health"),
+        ("job", "User is vegan", "diet"),
+        ("tools", "User wears a hearing aid", "health"),
+    ],
+)
+def test_a_condition_or_a_diet_of_the_user_is_not_taken_for_an_activity(proposed, text, kind):
     assert settle_kind(proposed, text) == kind

@@ -1,8 +1,8 @@
-"""The language of a message, however short."""
+"""The language of a message is detected, however short it is."""
 
 import pytest
 
-from chat.memory.language import detect
+from chat.memory.language import detect_language
 
 
 @pytest.mark.parametrize(
@@ -25,5 +25,5 @@ from chat.memory.language import detect
         ("", ""),
     ],
 )
-def test_the_language_is_told_by_common_words_letters_and_endings(text, language):
-    assert detect(text) == language
+def test_the_language_is_detected_by_common_words_letters_and_endings(text, language):
+    assert detect_language(text) == language

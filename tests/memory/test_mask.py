@@ -1,8 +1,8 @@
-"""What the user shows is hidden before anything is read; what the user says stays."""
+"""Foreign text in a message is hidden before extraction; the user's own statements stay."""
 
 import pytest
 
-from chat.memory.mask import HIDDEN, is_worth_reading, mask
+from chat.memory.mask import HIDDEN, is_worth_extracting, mask_foreign_text
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ from chat.memory.mask import HIDDEN, is_worth_reading, mask
         ("Was ist Lärche? Antworte in einem Satz.", "Satz"),
     ],
 )
-def test_what_is_shown_is_hidden(shown: str, hidden: str) -> None:
-    assert hidden not in mask(shown)
+def test_foreign_text_is_hidden(shown: str, hidden: str) -> None:
+    assert hidden not in mask_foreign_text(shown)
 
 
 @pytest.mark.parametrize(
@@ -50,19 +50,19 @@ def test_what_is_shown_is_hidden(shown: str, hidden: str) -> None:
         "J'habite à Riga et j'aime l'hiver.",
     ],
 )
-def test_what_is_said_stays_word_for_word(said: str) -> None:
-    assert mask(said) == said
+def test_own_statements_stay_unchanged(said: str) -> None:
+    assert mask_foreign_text(said) == said
 
 
-def test_a_long_pasted_paragraph_is_hidden_and_the_remark_beside_it_stays() -> None:
+def test_a_long_paragraph_is_hidden_and_a_short_one_stays() -> None:
     document = "The tenant lives in Riga and keeps two dogs. " * 20
-    masked = mask(f"I'm a notary.\n\n{document}")
+    masked = mask_foreign_text(f"I'm a notary.\n\n{document}")
     assert masked == f"I'm a notary.\n\n{HIDDEN}"
 
 
-def test_masking_twice_changes_nothing_more() -> None:
-    once = mask("Look `x` at https://a.example and\n> this\n> and that")
-    assert mask(once) == once
+def test_masking_is_idempotent() -> None:
+    once = mask_foreign_text("Look `x` at https://a.example and\n> this\n> and that")
+    assert mask_foreign_text(once) == once
 
 
 @pytest.mark.parametrize(
@@ -80,28 +80,28 @@ def test_masking_twice_changes_nothing_more() -> None:
         HIDDEN,
     ],
 )
-def test_courtesies_and_commands_are_not_worth_reading(said: str) -> None:
-    assert not is_worth_reading(said)
+def test_courtesies_and_commands_are_not_extracted(said: str) -> None:
+    assert not is_worth_extracting(said)
 
 
-def test_under_three_words_only_an_answer_is_worth_reading() -> None:
-    assert not is_worth_reading("In Toledo")
-    assert is_worth_reading("In Toledo", question="Where do you live?")
+def test_under_three_words_only_an_answer_is_extracted() -> None:
+    assert not is_worth_extracting("In Toledo")
+    assert is_worth_extracting("In Toledo", question="Where do you live?")
 
 
 @pytest.mark.parametrize("said", ["I'm colour-blind.", "i'm vegan", "Tutoie-moi stp", "Soy celíaca."])
-def test_two_words_may_say_what_somebody_is_or_how_to_speak_to_them(said: str) -> None:
-    assert is_worth_reading(said)
+def test_two_words_may_state_a_fact_or_a_form_of_address(said: str) -> None:
+    assert is_worth_extracting(said)
 
 
 @pytest.mark.parametrize("said", ["I'm back", "I'm done!", "I'm hungry", "In Toledo"])
-def test_two_words_about_the_moment_are_not_worth_reading(said: str) -> None:
-    assert not is_worth_reading(said)
+def test_two_words_about_the_moment_are_not_extracted(said: str) -> None:
+    assert not is_worth_extracting(said)
 
 
-def test_a_bare_yes_is_not_worth_reading_even_as_an_answer() -> None:
-    assert not is_worth_reading("Yes.", question="Do you live in Toledo?")
+def test_a_bare_yes_is_not_extracted_even_as_an_answer() -> None:
+    assert not is_worth_extracting("Yes.", question="Do you live in Toledo?")
 
 
-def test_chinese_needs_no_spaces_to_be_worth_reading() -> None:
-    assert is_worth_reading("我住在成都")
+def test_chinese_words_are_counted_without_spaces() -> None:
+    assert is_worth_extracting("我住在成都")

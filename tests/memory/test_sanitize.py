@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.llm.sanitize import break_control_tokens
+from chat.llm.template import break_control_tokens
 
 TOKENS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>", "</s>", "[INST]", "<")
 

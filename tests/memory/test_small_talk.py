@@ -1,4 +1,4 @@
-"""Greetings and thanks are about nothing; anything else is."""
+"""Small talk is recognised."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def test_this_is_small_talk(said):
         ),
     ],
 )
-def test_this_is_about_something(said):
+def test_this_is_no_small_talk(said):
     assert not is_small_talk([said])
 
 
-def test_what_was_said_before_counts_too():
+def test_earlier_messages_count_too():
     assert not is_small_talk(["Hi", "Thanks", "Boats", "Harbours"])

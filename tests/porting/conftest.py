@@ -1,4 +1,4 @@
-"""What tests of exports and imports share: files of a document, and an import of it."""
+"""Fixtures that write export files, import them, and export an owner's data."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from django.utils import timezone
 
 from chat.actions import deletions, importing
-from chat.actions.export import export
-from chat.actions.importing import Options, Outcome
+from chat.actions.export import export_json
+from chat.actions.importing import ImportOptions, ImportReport
 from chat.actions.messages import finish_reply
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -21,7 +21,7 @@ SAMPLES = Path(__file__).parent / "samples"
 
 @pytest.fixture
 def file(tmp_path: Path) -> Callable[[Any], Path]:
-    """Returns a writer of files: bytes as they are, anything else as JSON."""
+    """Return a function that writes a file: bytes unchanged, anything else as JSON."""
 
     def write(content: Any) -> Path:
         path = tmp_path / "file.json"
@@ -32,42 +32,42 @@ def file(tmp_path: Path) -> Callable[[Any], Path]:
 
 
 @pytest.fixture
-def taken(owner: Any, file: Callable[[Any], Path]) -> Callable[..., Outcome]:
-    """Returns an importer of a document into the owner's memory; a dry run before it must say the same."""
+def import_document(owner: Any, file: Callable[[Any], Path]) -> Callable[..., ImportReport]:
+    """Return a function that imports a document, after checking that its dry run gives the same report."""
 
-    def take(content: Any, who: Any = None, **options: Any) -> Outcome:
+    def import_checked(content: Any, who: Any = None, **options: Any) -> ImportReport:
         path = content if isinstance(content, Path) else file(content)
-        said = importing.dry_run(who or owner, path, Options(**options))
-        done = importing.carry_out(who or owner, path, Options(**options))
-        assert said == done
+        expected = importing.dry_run(who or owner, path, ImportOptions(**options))
+        done = importing.import_file(who or owner, path, ImportOptions(**options))
+        assert expected == done
         return done
 
-    return take
+    return import_checked
 
 
 def document(owner: Any) -> bytes:
-    """Return an owner's export."""
-    return b"".join(export(owner))
+    """Return the export of an owner as JSON bytes."""
+    return b"".join(export_json(owner))
 
 
 def as_json(owner: Any) -> dict[str, Any]:
-    """Return an owner's export, read."""
+    """Return the export of an owner as a parsed dict."""
     return dict(json.loads(document(owner)))
 
 
 def wipe(owner: Any) -> None:
-    """Delete all that is kept of an owner, for good."""
-    deletion = deletions.erase_all(owner)
-    deletions.finish(deletion.pk, timezone.now() + timedelta(minutes=1))
+    """Delete all data of an owner; the undo window has passed."""
+    deletion = deletions.erase_account(owner)
+    deletions.finish_deletion(deletion.pk, timezone.now() + timedelta(minutes=1))
 
 
 @pytest.fixture
-def spoken(talk: Any) -> Callable[..., Any]:
-    """Returns a sayer of one exchange."""
+def add_exchange(talk: Any) -> Callable[..., Any]:
+    """Return a function that adds a message with a complete reply and returns the conversation."""
 
-    def say(text: str, conversation: Any = None) -> Any:
+    def send_and_reply(text: str, conversation: Any = None) -> Any:
         asked, reply = talk(text, conversation)
         finish_reply(reply, f"Reply to {text}", "complete")
         return asked.conversation
 
-    return say
+    return send_and_reply

@@ -1,4 +1,4 @@
-"""A broken file changes nothing, and the sentence says where it is broken."""
+"""Importing a broken file changes nothing, and the error names the position of the fault."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import zipfile
 import pytest
 
 from chat.actions import importing
+from chat.errors import BadFile
 from chat.models import Conversation, Deletion, Entity, Fact
 from chat.porting import files
-from chat.porting.problems import BadFile
 
 from .conftest import as_json, document, wipe
-from .worlds import build
+from .sample_data import create_sample_data
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def world(owner):
-    """An export of a world that is not here any more."""
-    build(owner, in_a_chat=20)
+def exported(owner):
+    """An export whose data has been deleted from the database."""
+    create_sample_data(owner, in_a_chat=20)
     found = as_json(owner)
     wipe(owner)
     return found
 
 
-def place(found, path):
+def find_holder(found, path):
     *steps, last = path
     for step in steps:
         found = found[step]
@@ -79,36 +79,36 @@ def place(found, path):
         (("conversations",), {}, "line 1, column "),
     ],
 )  # fmt: skip
-def test_a_wrong_value_is_told_with_its_path(owner, world, file, path, value, where):
-    holder, name = place(world, path)
+def test_a_wrong_value_is_reported_with_its_path(owner, exported, file, path, value, where):
+    holder, name = find_holder(exported, path)
     holder[name] = value
     before = document(owner)
-    for work in (importing.dry_run, importing.carry_out):
+    for work in (importing.dry_run, importing.import_file):
         with pytest.raises(BadFile) as fault:
-            work(owner, file(world))
-        assert fault.value.where.startswith(where)
+            work(owner, file(exported))
+        assert str(fault.value.where).startswith(where)
         assert str(fault.value).startswith(where)
     assert document(owner) == before
     assert not Deletion.objects.filter(state="staged").exists()
 
 
-def test_a_number_that_is_too_large_for_any_is_told(owner, world, file):
-    text = json.dumps(world).replace('"metadata": {', '"metadata": {"a": 1e999, ', 1).encode()
+def test_an_infinite_number_is_refused(owner, exported, file):
+    text = json.dumps(exported).replace('"metadata": {', '"metadata": {"a": 1e999, ', 1).encode()
     assert b"1e999" in text
     with pytest.raises(BadFile, match="a number that is none"):
         importing.dry_run(owner, file(text))
 
 
-def test_a_file_that_holds_more_than_a_machine_can_is_not_read_to_its_end(owner, world, file, monkeypatch):
-    monkeypatch.setattr("chat.actions.importing.run._HELD", 2)
+def test_a_file_with_too_many_rows_is_refused(owner, exported, file, monkeypatch):
+    monkeypatch.setattr("chat.actions.importing.run._MAX_HELD", 2)
     with pytest.raises(BadFile, match="more than anybody's memory"):
-        importing.dry_run(owner, file(world))
+        importing.dry_run(owner, file(exported))
 
 
 @pytest.mark.parametrize(
     "node", [{"parent": {}, "message": None}, {"parent": "r", "message": {"author": []}}, 7]
 )
-def test_another_programs_file_of_an_unexpected_form_is_told_with_its_place(owner, file, node):
+def test_an_unexpected_chatgpt_structure_is_reported_with_its_position(owner, file, node):
     chat = {
         "title": "A",
         "create_time": 1.0,
@@ -116,14 +116,14 @@ def test_another_programs_file_of_an_unexpected_form_is_told_with_its_place(owne
         "current_node": "a",
     }
     with pytest.raises(BadFile, match=r"\[0\]"):
-        importing.carry_out(owner, file(json.dumps([chat]).encode()))
+        importing.import_file(owner, file(json.dumps([chat]).encode()))
     assert not Conversation.objects.exists()
 
 
-def test_a_missing_value_is_told_with_its_path(owner, world, file):
-    del world["conversations"][0]["messages"][17]["role"]
+def test_a_missing_value_is_reported_with_its_path(owner, exported, file):
+    del exported["conversations"][0]["messages"][17]["role"]
     with pytest.raises(BadFile, match=r"^conversations\[0\]\.messages\[17\]\.role: is missing\.$"):
-        importing.carry_out(owner, file(world))
+        importing.import_file(owner, file(exported))
 
 
 @pytest.mark.parametrize(
@@ -142,27 +142,27 @@ def test_a_missing_value_is_told_with_its_path(owner, world, file):
         (lambda w: w["graph"]["relationships"], "graph.relationships[1].id"),
     ],
 )
-def test_an_id_that_stands_there_twice_is_told(owner, world, file, rows, where):
-    first, second = rows(world)[:2]
-    content = json.dumps(world).replace(second["id"], first["id"]).encode()
+def test_a_duplicate_id_is_reported_with_its_path(owner, exported, file, rows, where):
+    first, second = rows(exported)[:2]
+    content = json.dumps(exported).replace(second["id"], first["id"]).encode()
     with pytest.raises(BadFile, match=f"^{re.escape(where)}: "):
-        importing.carry_out(owner, file(content))
+        importing.import_file(owner, file(content))
     assert not Conversation.objects.exists()
 
 
-def test_two_long_names_with_one_beginning_are_one_thing(owner, world, file):
-    first, second = world["graph"]["entities"][:2]
-    # Folded, each letter is two.
+def test_long_names_with_the_same_key_become_one_entity(owner, exported, file):
+    first, second = exported["graph"]["entities"][:2]
+    # Case folding doubles each ß to "ss"; the first 120 characters, which are the key, are equal.
     first["name"], second["name"] = "ß" * 70 + "a", "ß" * 70 + "b"
-    importing.carry_out(owner, file(world))
+    importing.import_file(owner, file(exported))
     assert Entity.objects.filter(key="s" * 120).count() == 1
 
 
 @pytest.mark.parametrize("end", [1, 100, 5000, -2])
-def test_a_file_that_was_cut_off_changes_nothing(owner, world, file, end):
-    text = json.dumps(world).encode()
+def test_a_truncated_file_changes_nothing(owner, exported, file, end):
+    text = json.dumps(exported).encode()
     with pytest.raises(BadFile, match=r"line 1, column \d+: the file ends too early|line 1, column \d+: "):
-        importing.carry_out(owner, file(text[:end]))
+        importing.import_file(owner, file(text[:end]))
     assert not Conversation.objects.exists()
 
 
@@ -185,61 +185,61 @@ def test_a_file_that_was_cut_off_changes_nothing(owner, world, file, end):
         (b'{"format": "memoryapp", "facts": []}', "version: is missing"),
     ],
 )  # fmt: skip
-def test_what_is_no_export_is_refused_in_a_sentence(owner, file, content, sentence):
+def test_a_file_that_is_no_export_is_refused(owner, file, content, sentence):
     with pytest.raises(BadFile, match=sentence):
-        importing.carry_out(owner, file(content))
+        importing.import_file(owner, file(content))
 
 
-def zipped(packed=zipfile.ZIP_DEFLATED, **members):
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", packed) as archive:
+def make_zip(compression=zipfile.ZIP_DEFLATED, **members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
-    return held.getvalue()
+    return buffer.getvalue()
 
 
 class TestArchives:
-    def test_one_with_conversations_json_is_taken(self, owner, file):
+    def test_an_archive_with_conversations_json_is_imported(self, owner, file):
         chats = [{"uuid": "a", "name": "A", "created_at": "2026-01-01T10:00:00Z", "chat_messages": []}]
-        content = zipped(**{"data/conversations.json": json.dumps(chats), "users.json": "[]"})
-        assert importing.carry_out(owner, file(content)).conversations.added == 1
+        content = make_zip(**{"data/conversations.json": json.dumps(chats), "users.json": "[]"})
+        assert importing.import_file(owner, file(content)).conversations.added == 1
 
-    def test_chats_in_several_files_are_taken_together(self, owner, file):
+    def test_conversations_in_several_files_are_imported_together(self, owner, file):
         chats = [
             json.dumps(
                 [{"uuid": f"{n}", "name": "A", "created_at": "2026-01-01T10:00:00Z", "chat_messages": []}]
             )
             for n in range(2)
         ]
-        content = zipped(**{"conversations-000.json": chats[0], "conversations-001.json": chats[1]})
-        assert importing.carry_out(owner, file(content)).conversations.added == 2
+        content = make_zip(**{"conversations-000.json": chats[0], "conversations-001.json": chats[1]})
+        assert importing.import_file(owner, file(content)).conversations.added == 2
 
-    def test_our_own_export_may_be_packed(self, owner, world, file):
-        content = zipped(**{"memoryapp-export.json": json.dumps(world)})
-        assert importing.carry_out(owner, file(content)).conversations.added == 2
+    def test_an_own_export_in_an_archive_is_imported(self, owner, exported, file):
+        content = make_zip(**{"memoryapp-export.json": json.dumps(exported)})
+        assert importing.import_file(owner, file(content)).conversations.added == 2
 
-    def test_one_without_chats_is_refused(self, owner, file):
+    def test_an_archive_without_conversations_is_refused(self, owner, file):
         with pytest.raises(BadFile, match=r"no conversations\.json"):
-            importing.carry_out(owner, file(zipped(**{"a.txt": "a"})))
+            importing.import_file(owner, file(make_zip(**{"a.txt": "a"})))
 
-    def test_one_that_would_fill_the_disk_is_refused_unread(self, owner, file):
-        content = zipped(**{"conversations.json": b"[" + b" " * (64 << 20) + b"]"})
+    def test_an_archive_that_expands_too_far_is_refused(self, owner, file):
+        content = make_zip(**{"conversations.json": b"[" + b" " * (64 << 20) + b"]"})
         assert len(content) < 100_000
         with pytest.raises(BadFile, match="too large"):
-            importing.carry_out(owner, file(content))
+            importing.import_file(owner, file(content))
 
-    def test_one_that_claims_to_be_larger_than_the_bound_is_refused(self, owner, file, monkeypatch):
+    def test_an_archive_member_over_the_size_limit_is_refused(self, owner, file, monkeypatch):
         monkeypatch.setattr(files, "MOST_BYTES", 10)
         with pytest.raises(BadFile, match="too large"):
-            importing.carry_out(owner, file(zipped(**{"conversations.json": "[" + "1," * 20 + "1]"})))
+            importing.import_file(owner, file(make_zip(**{"conversations.json": "[" + "1," * 20 + "1]"})))
 
-    @pytest.mark.parametrize("packed", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-    def test_a_damaged_one_is_refused(self, owner, file, packed):
+    @pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+    def test_a_damaged_archive_is_refused(self, owner, file, compression):
         chats = [{"uuid": "a", "name": "A" * 500, "created_at": "2026-01-01T10:00:00Z", "chat_messages": []}]
-        content = bytearray(zipped(packed, **{"conversations.json": json.dumps(chats)}))
+        content = bytearray(make_zip(compression, **{"conversations.json": json.dumps(chats)}))
         content[60] ^= 0xFF
         with pytest.raises(BadFile, match=r"^conversations\.json: This archive is damaged"):
-            importing.carry_out(owner, file(bytes(content)))
+            importing.import_file(owner, file(bytes(content)))
         assert not Conversation.objects.exists()
 
     @pytest.mark.parametrize(
@@ -250,23 +250,23 @@ class TestArchives:
             ("", r"^conversations-001\.json: This is not a JSON file"),
         ],
     )  # fmt: skip
-    def test_of_several_files_the_broken_one_is_named(self, owner, file, second, sentence):
+    def test_the_error_names_the_broken_file_in_the_archive(self, owner, file, second, sentence):
         chat = [{"mapping": {}, "id": "y"}]
-        content = zipped(**{"conversations-000.json": json.dumps(chat), "conversations-001.json": second})
+        content = make_zip(**{"conversations-000.json": json.dumps(chat), "conversations-001.json": second})
         with pytest.raises(BadFile, match=sentence):
-            importing.carry_out(owner, file(content))
+            importing.import_file(owner, file(content))
         assert not Conversation.objects.exists()
 
 
-def test_a_plain_file_that_is_too_large_is_refused_unread(owner, file, monkeypatch):
+def test_a_plain_file_over_the_size_limit_is_refused(owner, file, monkeypatch):
     monkeypatch.setattr(files, "MOST_BYTES", 10)
     with pytest.raises(BadFile, match="too large"):
-        importing.carry_out(owner, file(b"[" + b" " * 20))
+        importing.import_file(owner, file(b"[" + b" " * 20))
 
 
-def test_a_fault_at_the_very_end_leaves_no_fact_and_no_chat(owner, world, file):
-    world["graph"]["relationships"].append({"id": "x"})
+def test_a_fault_at_the_end_leaves_no_fact_and_no_conversation(owner, exported, file):
+    exported["graph"]["relationships"].append({"id": "x"})
     with pytest.raises(BadFile, match=r"^graph\.relationships\[\d+\]\.id: must be a UUID"):
-        importing.carry_out(owner, file(world))
+        importing.import_file(owner, file(exported))
     assert not Fact.objects.exists()
     assert not Conversation.objects.exists()

@@ -1,4 +1,4 @@
-"""A value that is nested too deeply is told with its place, whoever reads it, and nothing is changed."""
+"""A value that is nested too deeply is refused with its position, and nothing is changed."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ import json
 import pytest
 
 from chat.actions import importing
+from chat.errors import BadFile
 from chat.models import Conversation
-from chat.porting.problems import BadFile
 
 from .conftest import as_json
-from .worlds import build
+from .sample_data import create_sample_data
 
 pytestmark = pytest.mark.django_db
 
 
-def deep(levels, inmost='"a"'):
+def nest(levels, inmost='"a"'):
     return json.loads('[{"a":' * (levels // 2) + inmost + "}]" * (levels // 2))
 
 
-def refused(owner, path):
-    for take in (importing.dry_run, importing.carry_out):
+def import_and_get_error(owner, path):
+    for run_import in (importing.dry_run, importing.import_file):
         with pytest.raises(BadFile) as problem:
-            take(owner, path)
+            run_import(owner, path)
     return str(problem.value)
 
 
-def test_with_what_no_database_takes_inside(owner, file):
-    text = json.dumps([{"mapping": {}, "id": 1, "more": deep(900, '"\\u0000"')}])
-    assert refused(owner, file(text.replace("[", "[\n", 1).encode())).startswith(
+def test_a_deep_value_with_a_null_character_is_refused(owner, file):
+    text = json.dumps([{"mapping": {}, "id": 1, "more": nest(900, '"\\u0000"')}])
+    assert import_and_get_error(owner, file(text.replace("[", "[\n", 1).encode())).startswith(
         "line 2, column 1: this is nested too deeply"
     )
 
 
-def test_in_what_is_kept_as_it_comes(owner, file):
-    build(owner)
+def test_deep_conversation_metadata_is_refused(owner, file):
+    create_sample_data(owner)
     found = as_json(owner)
     Conversation.objects.all().delete()
-    found["conversations"][0]["metadata"] = {"a": deep(300)}
-    said = refused(owner, file(found))
-    assert said == "conversations[0].metadata: has a value that may not stand here."
+    found["conversations"][0]["metadata"] = {"a": nest(300)}
+    error = import_and_get_error(owner, file(found))
+    assert error == "conversations[0].metadata: has a value that may not stand here."
     assert not Conversation.objects.exists()

@@ -1,4 +1,4 @@
-"""A chat that was deleted here comes back with a file that has it, and is told to before."""
+"""Importing a conversation that was deleted creates it again; the dry run's report has a note about it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from chat.actions import deletions
 from .conftest import as_json, wipe
 
 pytestmark = pytest.mark.django_db
-TOLD = "Chats that you have deleted here count as new: they come back."
+DELETED_NOTE = "Chats that you deleted here are imported again as new chats."
 
 
-def test_it_counts_as_new_and_the_look_says_so(owner, spoken, taken):
-    chat = spoken("About bread")
+def test_a_deleted_conversation_is_imported_as_new_with_a_note(owner, add_exchange, import_document):
+    chat = add_exchange("About bread")
     older = as_json(owner)
-    assert TOLD not in taken(older).notes
+    assert DELETED_NOTE not in import_document(older).notes
     deletion = deletions.delete_conversation(chat)
-    deletions.finish(deletion.pk, deletion.expires_at + 2 * deletions.GRACE)
-    outcome = taken(older)
-    assert (outcome.conversations.added, outcome.notes) == (1, [TOLD])
-    assert taken(older).notes == []
+    deletions.finish_deletion(deletion.pk, deletion.expires_at + 2 * deletions.UNDO_GRACE)
+    outcome = import_document(older)
+    assert (outcome.conversations.added, outcome.notes) == (1, [DELETED_NOTE])
+    assert import_document(older).notes == []
 
 
-def test_after_everything_was_deleted_that_is_what_the_file_is_for(owner, spoken, taken):
-    spoken("About bread")
+def test_there_is_no_note_after_the_account_was_erased(owner, add_exchange, import_document):
+    add_exchange("About bread")
     older = as_json(owner)
     wipe(owner)
-    assert taken(older).notes == []
+    assert import_document(older).notes == []

@@ -1,4 +1,4 @@
-"""An export that is made while others write is one that can be imported, and loses no words."""
+"""An export during concurrent writes can be imported and contains all texts."""
 
 from __future__ import annotations
 
@@ -7,51 +7,49 @@ import json
 import pytest
 
 from chat.actions import export as exporting
-from chat.actions import importing, storage
-from chat.actions.export import export
+from chat.actions import importing, topic_archive
+from chat.actions.export import export_json
 from chat.models import Conversation, Message, Topic, TopicArchive
 from chat.topics import contents
 
 from .conftest import wipe
-from .worlds import build
+from .sample_data import create_sample_data
 
 pytestmark = pytest.mark.django_db
 
 
-def test_a_topic_that_was_opened_meanwhile_does_not_keep_the_file_from_being_imported(
-    owner, file, monkeypatch
-):
-    build(owner, messages=10)
-    real = exporting._spoken
+def test_a_topic_created_during_the_export_does_not_break_the_import(owner, file, monkeypatch):
+    create_sample_data(owner, messages=10)
+    real = exporting._iterate_messages
 
-    def open_one(who):
+    def create_topic_then_iterate(who):
         chat = Conversation.objects.get()
         topic = Topic.objects.create(conversation=chat, title="Just opened")
         Message.objects.create(conversation=chat, seq=99, role="user", content="A new matter", topic=topic)
         yield from real(who)
 
-    monkeypatch.setattr(exporting, "_spoken", open_one)
-    text = b"".join(export(owner))
+    monkeypatch.setattr(exporting, "_iterate_messages", create_topic_then_iterate)
+    text = b"".join(export_json(owner))
     wipe(owner)
-    assert importing.carry_out(owner, file(text)).messages.added == 11
+    assert importing.import_file(owner, file(text)).messages.added == 11
     last = json.loads(text)["conversations"][0]["messages"][-1]
     assert (last["content"], last["topic"]) == ("A new matter", None)
 
 
-def test_what_is_unpacked_meanwhile_is_in_it(owner, monkeypatch):
-    build(owner, messages=20, in_a_chat=20)
+def test_messages_unpacked_during_the_export_are_exported(owner, monkeypatch):
+    create_sample_data(owner, messages=20, in_a_chat=20)
     packed = Message.objects.exclude(archive=None).select_related("archive__topic")
     topics = {message.archive.topic for message in packed}
-    said = json.loads(b"".join(export(owner)))["conversations"][0]["messages"]
+    expected = json.loads(b"".join(export_json(owner)))["conversations"][0]["messages"]
     real = TopicArchive.objects.filter
 
-    def look(**wanted):
-        # After the messages' own rows were read.
+    def unpack_then_filter(**wanted):
+        # The message rows have been read already; unpack their archives before these are read.
         while topics:
-            assert storage.unpack(topics.pop())
+            assert topic_archive.unpack_topic(topics.pop())
         return real(**wanted)
 
-    monkeypatch.setattr(contents.TopicArchive.objects, "filter", look)
+    monkeypatch.setattr(contents.TopicArchive.objects, "filter", unpack_then_filter)
     assert topics
-    assert json.loads(b"".join(export(owner)))["conversations"][0]["messages"] == said
+    assert json.loads(b"".join(export_json(owner)))["conversations"][0]["messages"] == expected
     assert not packed.all().exists()

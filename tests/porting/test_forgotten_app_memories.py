@@ -1,4 +1,4 @@
-"""What an app was made to forget stays forgotten through an import, also where its chat is gone."""
+"""A deleted app memory is not imported again, even if its conversation is deleted too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from chat.actions import app_memories, apps, deletions, keeping
+from chat.actions import app_memories, apps, conversation_deletion, deletions
 from chat.actions.facts import add_fact
 from chat.actions.messages import finish_reply
 from chat.models import App, AppMemory, Tombstone
@@ -17,12 +17,12 @@ from .conftest import as_json, wipe
 
 pytestmark = pytest.mark.django_db
 
-FORGOTTEN = "You have forgotten this here."
+DELETED_HERE = "You have deleted this memory here."
 
 
 @pytest.fixture
 def memory(owner, talk):
-    """What the first app remembers of a chat."""
+    """An app memory of the default app, written from a conversation."""
     asked, reply = talk("I take the blue tent.")
     finish_reply(reply, "Take it.", "complete")
     chat = asked.conversation
@@ -32,58 +32,66 @@ def memory(owner, talk):
     )  # fmt: skip
 
 
-def finish(deletion):
-    assert deletions.finish(deletion.pk, timezone.now() + timedelta(minutes=1))
+def finish_deletion(deletion):
+    assert deletions.finish_deletion(deletion.pk, timezone.now() + timedelta(minutes=1))
 
 
-def by_hand(memory):
-    finish(deletions.forget_app_memories(memory.app, [memory.pk]))
+def delete_by_hand(memory):
+    finish_deletion(deletions.forget_app_memories(memory.app, [memory.pk]))
 
 
-def gone_with_its_chat(memory):
-    keeping.delete(memory.source_conversation)
-    by_hand(AppMemory.objects.get())
+def delete_after_conversation(memory):
+    conversation_deletion.purge_conversation(memory.source_conversation)
+    delete_by_hand(AppMemory.objects.get())
 
 
-def with_its_chat(memory):
-    finish(deletions.delete_conversation(memory.source_conversation, with_memories=True))
+def delete_with_conversation(memory):
+    finish_deletion(deletions.delete_conversation(memory.source_conversation, with_memories=True))
 
 
-def with_its_app(memory):
-    apps.create(memory.owner, "Another")
-    keeping.delete(memory.source_conversation)
-    finish(apps.archive(memory.app, purge=True))
+def delete_with_app(memory):
+    apps.create_app(memory.owner, "Another")
+    conversation_deletion.purge_conversation(memory.source_conversation)
+    finish_deletion(apps.archive_app(memory.app, purge=True))
 
 
-def with_all_of_its_app(memory):
-    keeping.delete(memory.source_conversation)
-    finish(deletions.forget_app_memories(memory.app))
+def delete_all_of_app(memory):
+    conversation_deletion.purge_conversation(memory.source_conversation)
+    finish_deletion(deletions.forget_app_memories(memory.app))
 
 
-WAYS = [by_hand, gone_with_its_chat, with_its_chat, with_its_app, with_all_of_its_app]
+DELETIONS = [
+    delete_by_hand,
+    delete_after_conversation,
+    delete_with_conversation,
+    delete_with_app,
+    delete_all_of_app,
+]
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_however_it_was_forgotten_an_older_file_does_not_bring_it_back(owner, memory, taken, way):
+@pytest.mark.parametrize("delete", DELETIONS)
+def test_a_deleted_app_memory_is_not_imported_again(owner, memory, import_document, delete):
     older = as_json(owner)
-    way(memory)
-    outcome = taken(older)
+    delete(memory)
+    outcome = import_document(older)
     assert not AppMemory.objects.exists()
-    assert [r.why for r in outcome.refusals] == [FORGOTTEN]
+    assert [r.why for r in outcome.refusals] == [DELETED_HERE]
     assert outcome.forgotten == 1
     assert not any("tent" in str(vars(stone)) for stone in Tombstone.objects.all())
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_unless_the_owner_wants_it_back(owner, memory, taken, way):
+@pytest.mark.parametrize("delete", DELETIONS)
+def test_a_deleted_app_memory_is_imported_if_the_owner_chooses(owner, memory, import_document, delete):
     older = as_json(owner)
-    way(memory)
-    taken(older, forgotten=True)
+    delete(memory)
+    import_document(older, forgotten=True)
     assert AppMemory.objects.get().content == "Took the blue tent."
 
 
 @pytest.mark.parametrize("change", ["words", "id", "source"])
-def test_by_its_id_by_its_words_or_by_its_chat_it_is_known(owner, memory, taken, change):
+def test_a_deleted_app_memory_is_recognised_by_id_text_or_conversation(
+    owner, memory, import_document, change
+):
     older = as_json(owner)
     (row,) = older["apps"][0]["memories"]
     older["conversations"] = []
@@ -94,78 +102,78 @@ def test_by_its_id_by_its_words_or_by_its_chat_it_is_known(owner, memory, taken,
         row["id"], row["source_conversation"] = str(uuid4()), None
     else:
         row["id"], row["content"] = str(uuid4()), "The tent was blue."
-    by_hand(memory)
-    keeping.delete(memory.source_conversation)
-    assert [r.why for r in taken(older).refusals] == [FORGOTTEN]
+    delete_by_hand(memory)
+    conversation_deletion.purge_conversation(memory.source_conversation)
+    assert [r.why for r in import_document(older).refusals] == [DELETED_HERE]
 
 
-def test_all_of_an_app_are_forgotten_also_those_that_another_machine_has(owner, memory, taken):
+def test_clearing_an_app_also_bars_its_memories_from_another_machine(owner, memory, import_document):
     older = as_json(owner)
     row = older["apps"][0]["memories"][0]
     row |= {"id": str(uuid4()), "content": "Took the stove too.", "source_conversation": None}
-    with_all_of_its_app(memory)
-    assert [r.why for r in taken(older).refusals] == [FORGOTTEN]
+    delete_all_of_app(memory)
+    assert [r.why for r in import_document(older).refusals] == [DELETED_HERE]
 
 
-def test_what_was_remembered_after_that_comes_in(owner, memory, taken):
+def test_an_app_memory_newer_than_the_deletion_is_imported(owner, memory, import_document):
     newer = as_json(owner)
-    by_hand(memory)
-    keeping.delete(memory.source_conversation)
+    delete_by_hand(memory)
+    conversation_deletion.purge_conversation(memory.source_conversation)
     newer["apps"][0]["memories"][0]["updated_at"] = (timezone.now() + timedelta(seconds=1)).isoformat()
-    assert taken(newer).app_memories.added == 1
+    assert import_document(newer).app_memories.added == 1
 
 
-def test_an_undo_leaves_nothing_forgotten(owner, memory, taken):
+def test_an_undone_deletion_does_not_bar_an_import(owner, memory, import_document):
     older = as_json(owner)
-    deletions.undo(deletions.forget_app_memories(memory.app, [memory.pk]))
+    deletions.undo_deletion(deletions.forget_app_memories(memory.app, [memory.pk]))
     AppMemory.objects.all().delete()
-    assert taken(older).app_memories.added == 1
+    assert import_document(older).app_memories.added == 1
 
 
-def test_what_makes_room_for_another_is_not_forgotten(owner, memory, taken):
+def test_an_evicted_app_memory_is_imported_again(owner, memory, import_document):
     older = as_json(owner)
-    app_memories._let_go([memory])
-    assert taken(older).app_memories.added == 1
+    app_memories._delete_evicted([memory])
+    assert import_document(older).app_memories.added == 1
 
 
-def test_on_its_way_out_it_is_not_taken_in_under_another_id_either(owner, memory, taken):
+def test_an_app_memory_pending_deletion_is_not_imported_under_another_id(owner, memory, import_document):
     older = as_json(owner)
     older["apps"][0]["memories"][0] |= {"id": str(uuid4()), "source_conversation": None}
     deletions.forget_app_memories(memory.app, [memory.pk])
-    outcome = taken(older)
+    outcome = import_document(older)
     assert [r.why for r in outcome.refusals] == ["It is being forgotten here. Undo that first."]
 
 
-def test_without_its_chat_it_is_not_taken(owner, memory, taken):
+def test_an_app_memory_is_not_imported_without_its_conversation(owner, memory, import_document):
     older = as_json(owner)
     AppMemory.objects.all().delete()
     deletions.delete_conversation(memory.source_conversation)
-    outcome = taken(older)
+    outcome = import_document(older)
     assert [r.why for r in outcome.refusals] == [
         "This chat is being deleted here. Undo that first.",
-        "Its chat is not taken.",
+        "Its chat was not imported.",
     ]
     assert not AppMemory.objects.exists()
 
 
-def test_one_owner_s_forgetting_is_not_another_s(owner, other, memory, taken):
+def test_a_deletion_does_not_affect_another_owners_import(owner, other, memory, import_document):
     older = as_json(owner)
-    by_hand(memory)
-    assert taken(older, other).app_memories.added == 1
+    delete_by_hand(memory)
+    assert import_document(older, other).app_memories.added == 1
 
 
-def test_an_app_memory_s_words_are_no_fact_s(owner, memory, taken):
-    by_hand(memory)
+def test_a_deleted_app_memory_does_not_bar_a_fact_with_the_same_text(owner, memory, import_document):
+    delete_by_hand(memory)
     fact = add_fact(owner, "Took the blue tent.")
     older = as_json(owner)
     fact.delete()
-    assert taken(older).facts.added == 1
+    assert import_document(older).facts.added == 1
 
 
-def test_after_all_was_deleted_everything_comes_back(owner, memory, taken):
-    by_hand(memory)
+def test_everything_is_imported_after_the_account_was_erased(owner, memory, import_document):
+    delete_by_hand(memory)
     older = as_json(owner)
     wipe(owner)
     assert not Tombstone.objects.exists()
     assert App.objects.filter(owner=owner).count() == 1
-    assert taken(older).conversations.added == 1
+    assert import_document(older).conversations.added == 1

@@ -1,4 +1,4 @@
-"""Exports of ChatGPT, Claude and mem0 become chats and memories of ours, twice the same."""
+"""Exports of ChatGPT, Claude and mem0 become conversations and facts; a second import adds nothing."""
 
 from __future__ import annotations
 
@@ -9,42 +9,41 @@ import pytest
 
 from chat.actions import importing
 from chat.actions.facts import add_fact
-from chat.actions.messages import Refused
+from chat.errors import BadFile, Refused
 from chat.models import Conversation, Fact, FactEvent, Job, Message, Relationship
-from chat.porting.problems import BadFile
 
 from .conftest import SAMPLES, as_json, document, wipe
 
 pytestmark = pytest.mark.django_db
 
 
-def read(name):
+def read_sample(name):
     return json.loads((SAMPLES / name).read_text())
 
 
-def told(chat):
-    return [(m.seq, m.role, m.content) for m in chat.messages.shown()]
+def list_messages(chat):
+    return [(m.seq, m.role, m.content) for m in chat.messages.current_branch()]
 
 
 class TestChatGpt:
     @pytest.fixture
-    def outcome(self, taken):
-        return taken(SAMPLES / "chatgpt.json")
+    def outcome(self, import_document):
+        return import_document(SAMPLES / "chatgpt.json")
 
-    def test_it_is_known_as_what_it_is(self, outcome):
+    def test_the_format_is_recognised(self, outcome):
         assert outcome.source == "chatgpt"
         assert (outcome.conversations.added, outcome.messages.added, outcome.refusals) == (2, 6, [])
 
-    def test_the_branch_that_was_shown_is_shown(self, outcome):
+    def test_the_branch_shown_in_chatgpt_is_the_current_branch(self, outcome):
         chat = Conversation.objects.get(title="Walnut bread")
-        assert told(chat) == [
+        assert list_messages(chat) == [
             (3, "user", "[A picture, which was not imported]\n\nHow do I bake bread with walnuts? 🌰"),
             (4, "assistant", ""),
             (5, "tool", "2"),
             (6, "assistant", "Knead,\n\nrest, bake."),
         ]
 
-    def test_the_branch_that_was_left_is_replaced_by_what_was_said_instead(self, outcome):
+    def test_messages_of_the_other_branch_are_replaced(self, outcome):
         chat = Conversation.objects.get(title="Walnut bread")
         left = chat.messages.filter(replaced_by__isnull=False)
         assert [(m.seq, m.content, m.replaced_by.seq) for m in left] == [
@@ -52,36 +51,36 @@ class TestChatGpt:
             (2, "Bred is a verb.", 3),
         ]
 
-    def test_a_tool_s_call_and_its_result_go_together(self, outcome):
+    def test_a_tool_call_is_linked_to_its_result(self, outcome):
         call, result = Message.objects.filter(seq__in=(4, 5)).order_by("seq")
         assert call.tool_calls is not None
         assert call.tool_calls[0]["function"] == {"name": "python", "arguments": "print(2)"}
         assert (result.tool_call_id, result.name) == (call.tool_calls[0]["id"], "python")
 
-    def test_ids_and_times_are_its_own(self, outcome):
+    def test_ids_and_times_come_from_the_file(self, outcome):
         chat = Conversation.objects.get(pk="3f1a9f2e-0000-4000-8000-000000000001")
         assert chat.created_at == datetime.fromtimestamp(1767261600.25, UTC)
         assert chat.ended_at == chat.updated_at
         assert Message.objects.get(seq=6).created_at == datetime.fromtimestamp(1767261710, UTC)
         assert chat.metadata == {"imported_from": "chatgpt"}
 
-    def test_it_is_neither_read_nor_told(self, owner, outcome):
+    def test_imported_messages_are_not_extracted(self, owner, outcome):
         assert not Message.objects.backlog(owner).exists()
         assert not Job.objects.exclude(kind__in=["reindex", "sweep_index"]).exists()
 
-    def test_with_a_tick_it_is_read(self, owner, taken):
-        taken(SAMPLES / "chatgpt.json", learn=True)
+    def test_imported_messages_are_extracted_if_the_owner_chooses(self, owner, import_document):
+        import_document(SAMPLES / "chatgpt.json", learn=True)
         assert [m.seq for m in Message.objects.backlog(owner)] == [3]
 
-    def test_a_second_time_adds_nothing(self, owner, outcome, taken):
+    def test_a_second_import_adds_nothing(self, owner, outcome, import_document):
         before = document(owner)
-        assert not taken(SAMPLES / "chatgpt.json").changes
+        assert not import_document(SAMPLES / "chatgpt.json").changes
         assert document(owner) == before
 
-    def test_what_it_became_goes_out_and_comes_back(self, owner, outcome, taken):
+    def test_the_imported_data_survives_an_export_and_import(self, owner, outcome, import_document):
         before = document(owner)
         wipe(owner)
-        taken(before)
+        import_document(before)
         assert document(owner) == before
 
     @pytest.mark.parametrize(
@@ -95,18 +94,18 @@ class TestChatGpt:
             (["b1"], 7, "b1"),
         ],
     )
-    def test_a_fault_is_told_with_its_path(self, owner, file, path, value, where):
-        found = read("chatgpt.json")
+    def test_a_fault_is_reported_with_its_path(self, owner, file, path, value, where):
+        found = read_sample("chatgpt.json")
         holder = found[0]["mapping"]
         for step in path[:-1]:
             holder = holder[step]
         holder[path[-1]] = value
         with pytest.raises(BadFile) as fault:
-            importing.carry_out(owner, file(found))
-        assert fault.value.where == f"[0].mapping.{where}"
+            importing.import_file(owner, file(found))
+        assert str(fault.value.where) == f"[0].mapping.{where}"
         assert not Conversation.objects.exists()
 
-    def test_a_chat_of_ten_thousand_messages_in_a_row_is_read(self, owner, file):
+    def test_a_conversation_of_ten_thousand_messages_is_imported(self, owner, file):
         mapping = {
             f"n{n}": {
                 "parent": f"n{n - 1}" if n else None,
@@ -121,12 +120,12 @@ class TestChatGpt:
 
 class TestClaude:
     @pytest.fixture
-    def outcome(self, taken):
-        return taken(SAMPLES / "claude.json")
+    def outcome(self, import_document):
+        return import_document(SAMPLES / "claude.json")
 
-    def test_blocks_and_older_texts_are_read_and_attachments_stand_below(self, outcome):
+    def test_blocks_older_texts_and_attachments_are_imported(self, outcome):
         chat = Conversation.objects.get(title="A harbour poem")
-        assert told(chat) == [
+        assert list_messages(chat) == [
             (
                 1,
                 "user",
@@ -139,12 +138,12 @@ class TestClaude:
 
     def test_branches_follow_the_parents(self, outcome):
         chat = Conversation.objects.get(title="")
-        assert [m.content for m in chat.messages.shown()] == ["One?", "Second answer.", "Two?"]
+        assert [m.content for m in chat.messages.current_branch()] == ["One?", "Second answer.", "Two?"]
         left = chat.messages.get(replaced_by__isnull=False)
         assert (left.content, left.replaced_by.content) == ("First answer.", "Second answer.")
 
-    def test_a_second_time_adds_nothing(self, owner, outcome, taken):
-        assert not taken(SAMPLES / "claude.json").changes
+    def test_a_second_import_adds_nothing(self, owner, outcome, import_document):
+        assert not import_document(SAMPLES / "claude.json").changes
         assert outcome.source == "claude"
 
     @pytest.mark.parametrize(
@@ -156,17 +155,17 @@ class TestClaude:
             (lambda c: c.update(chat_messages={}), r"\[0\]\.chat_messages"),
         ],
     )
-    def test_a_fault_is_told_with_its_path(self, owner, file, spoil, where):
-        found = read("claude.json")
+    def test_a_fault_is_reported_with_its_path(self, owner, file, spoil, where):
+        found = read_sample("claude.json")
         spoil(found[0])
         with pytest.raises(BadFile, match=f"^{where}: "):
-            importing.carry_out(owner, file(found))
+            importing.import_file(owner, file(found))
         assert not Conversation.objects.exists()
 
 
 class TestMem0:
-    def test_memories_become_facts_that_were_added_by_hand(self, owner, taken):
-        outcome = taken(SAMPLES / "mem0.json")
+    def test_memories_become_facts_of_origin_manual(self, owner, import_document):
+        outcome = import_document(SAMPLES / "mem0.json")
         assert (outcome.source, outcome.facts.added, outcome.facts.refused) == ("mem0", 2, 2)
         home, tea = Fact.objects.order_by("first_seen")
         assert (home.text, home.kind, home.origin, home.confidence) == (
@@ -179,42 +178,42 @@ class TestMem0:
         assert FactEvent.objects.get(fact=home).reason == "imported from mem0"
         assert Relationship.objects.filter(source_fact=tea).exists()
 
-    def test_what_is_refused_is_told(self, taken):
-        outcome = taken(SAMPLES / "mem0.json")
+    def test_refused_rows_are_reported_with_a_reason(self, import_document):
+        outcome = import_document(SAMPLES / "mem0.json")
         assert [(r.what, r.why) for r in outcome.refusals] == [
             ("Answers in rhymes", "It tells of an assistant, not of you."),
             ("42", "There is no word in it."),
         ]
 
-    def test_the_model_sorts_them_later_and_is_not_called_now(self, taken, scripted):
-        taken(SAMPLES / "mem0.json")
+    def test_classification_is_queued_and_the_model_is_not_called(self, import_document, scripted):
+        import_document(SAMPLES / "mem0.json")
         assert Job.objects.filter(kind="settle").count() == 2
         assert scripted.calls == []
 
-    def test_a_second_time_adds_nothing(self, taken):
-        taken(SAMPLES / "mem0.json")
-        outcome = taken(SAMPLES / "mem0.json")
+    def test_a_second_import_adds_nothing(self, import_document):
+        import_document(SAMPLES / "mem0.json")
+        outcome = import_document(SAMPLES / "mem0.json")
         assert (outcome.changes, outcome.facts.there) == (False, 2)
 
-    def test_what_is_known_is_not_learned_again(self, owner, taken):
+    def test_a_known_fact_is_not_added_again(self, owner, import_document):
         add_fact(owner, "likes green tea.")
-        outcome = taken(read("mem0.json")["results"])
+        outcome = import_document(read_sample("mem0.json")["results"])
         assert (outcome.facts.added, outcome.facts.there) == (1, 1)
 
-    def test_the_same_words_twice_are_one(self, taken):
-        rows = read("mem0.json")["results"][:1]
-        outcome = taken([*rows, {**rows[0], "id": "another"}])
+    def test_equal_texts_become_one_fact(self, import_document):
+        rows = read_sample("mem0.json")["results"][:1]
+        outcome = import_document([*rows, {**rows[0], "id": "another"}])
         assert (outcome.facts.added, outcome.facts.there) == (1, 1)
 
-    def test_of_several_people_the_owner_chooses_one(self, owner, file, taken):
-        rows = read("mem0.json")["results"][:2]
+    def test_the_owner_chooses_one_of_several_people(self, owner, file, import_document):
+        rows = read_sample("mem0.json")["results"][:2]
         rows[1]["user_id"] = "sam"
         path = file(rows)
         assert importing.dry_run(owner, path).persons == ["alex", "sam"]
         with pytest.raises(Refused, match="several people: alex, sam"):
-            importing.carry_out(owner, path)
+            importing.import_file(owner, path)
         assert not Fact.objects.exists()
-        assert taken(path, person="sam").facts.added == 1
+        assert import_document(path, person="sam").facts.added == 1
         assert [f["text"] for f in as_json(owner)["facts"]] == ["Likes green tea"]
 
     @pytest.mark.parametrize(
@@ -225,14 +224,14 @@ class TestMem0:
             ({"created_at": "soon"}, r"results\[1\]\.created_at"),
         ],
     )
-    def test_a_fault_is_told_with_its_path(self, owner, file, change, where):
-        found = read("mem0.json")
+    def test_a_fault_is_reported_with_its_path(self, owner, file, change, where):
+        found = read_sample("mem0.json")
         found["results"][1].update(change)
         with pytest.raises(BadFile, match=f"^{where}: "):
-            importing.carry_out(owner, file(found))
+            importing.import_file(owner, file(found))
         assert not Fact.objects.exists()
 
-    def test_one_that_is_too_long_is_refused(self, taken):
-        rows = read("mem0.json")["results"][:1]
+    def test_a_memory_that_is_too_long_is_refused(self, import_document):
+        rows = read_sample("mem0.json")["results"][:1]
         rows[0]["memory"] = "word " * 100
-        assert taken(rows).refusals[0].why == "A memory has at most 300 characters."
+        assert import_document(rows).refusals[0].why == "A memory has at most 300 characters."

@@ -1,9 +1,10 @@
-"""What goes out comes back: the same bytes after a wipe, on another machine, and after a second import."""
+"""An export that is imported again exports as the same bytes, after an erasure or on another machine."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -28,23 +29,23 @@ from chat.models import (
 )
 
 from .conftest import as_json, document, wipe
-from .worlds import NOON, build
+from .sample_data import NOON, create_sample_data
 
 pytestmark = pytest.mark.django_db
 
-# Of each table the columns that are in no export, each for the reason that the module tells.
-LEFT_OUT = {
+# Columns that are not exported; the docstring of the export module gives the reasons.
+NOT_EXPORTED = {
     OwnerSettings: {"owner"},
     App: {"owner"},
     AppMemory: {"owner", "app", "deletion"},
     Conversation: {"owner", "temporary", "deletion", "memory_block", "memory_block_facts", "branch"}
     | {"prepared", "flushed_through", "imported_through"},
-    Topic: {"conversation", "embedding", "embedder"},
+    Topic: {"conversation", "embedding", "embedder", "restored_through"},
     Message: {"conversation", "archive", "imported"},
     PromptReport: {"reply"},
     Fact: {"owner", "embedding", "embedder", "deletion"},
     FactEvent: {"fact"},
-    Entity: {"owner", "key"},
+    Entity: {"owner", "key", "embedding", "embedder"},
     Relationship: {"owner"},
 }
 EXPORTED = {
@@ -63,63 +64,63 @@ EXPORTED = {
 
 
 @pytest.mark.parametrize("model", EXPORTED, ids=lambda model: model.__name__)
-def test_each_column_is_exported_or_left_out_on_purpose(model):
+def test_each_column_is_exported_or_listed_as_not_exported(model):
     columns = {field.name for field in model._meta.concrete_fields}
-    assert columns - LEFT_OUT[model] == set(EXPORTED[model])
+    assert columns - NOT_EXPORTED[model] == set(EXPORTED[model])
 
 
-def test_after_a_wipe_the_same_bytes_come_out(owner, taken):
-    build(owner)
+def test_an_import_after_an_erasure_restores_the_same_bytes(owner, import_document):
+    create_sample_data(owner)
     before = document(owner)
     wipe(owner)
     assert as_json(owner)["conversations"] == []
-    outcome = taken(before)
+    outcome = import_document(before)
     assert outcome.refusals == []
     assert document(owner) == before
 
 
-def test_on_another_machine_the_same_bytes_come_out(owner, taken):
-    build(owner)
+def test_an_import_on_another_machine_gives_the_same_bytes(owner, import_document):
+    create_sample_data(owner)
     before = document(owner)
     wipe(owner)
     App.objects.all().delete()
     fresh = App.objects.create(owner=owner, slug="general", name="General")
-    taken(before)
+    import_document(before)
     assert document(owner) == before
     assert not App.objects.filter(pk=fresh.pk).exists()
 
 
-def test_a_second_import_adds_and_changes_nothing(owner, taken):
-    build(owner)
+def test_a_second_import_adds_and_changes_nothing(owner, import_document):
+    create_sample_data(owner)
     before = document(owner)
-    outcome = taken(before)
+    outcome = import_document(before)
     assert not outcome.changes
     assert outcome.refusals == []
     assert (outcome.messages.there, outcome.conversations.there, outcome.facts.there) == (40, 1, 8)
     assert document(owner) == before
 
 
-def test_what_another_owner_exported_gets_keys_of_its_own_and_they_lose_nothing(owner, other, taken):
-    build(owner, messages=250)
+def test_importing_another_owners_export_creates_new_ids(owner, other, import_document):
+    create_sample_data(owner, messages=250)
     before = document(owner)
-    outcome = taken(before, other)
+    outcome = import_document(before, other)
     assert (outcome.conversations.added, outcome.messages.added) == (3, 250)
     assert document(owner) == before
     ours, theirs = as_json(owner), as_json(other)
     assert not set(_ids(ours)) & set(_ids(theirs))
-    assert _said(theirs) == _said(ours)
+    assert _message_contents(theirs) == _message_contents(ours)
     assert [f["text"] for f in theirs["facts"]] == [f["text"] for f in ours["facts"]]
-    # What a fact came from is theirs too, and so is what it replaced.
+    # Sources and superseded facts refer to the other owner's own rows.
     facts = {f["id"]: f for f in theirs["facts"]}
     chats = {c["id"] for c in theirs["conversations"]}
     assert {f["source_conversation"] for f in facts.values()} <= chats
     assert sum(f["supersedes"] in facts for f in facts.values()) == 1
     assert len(theirs["graph"]["relationships"]) == len(ours["graph"]["relationships"])
-    assert not taken(before, other).changes
+    assert not import_document(before, other).changes
     assert as_json(other) == theirs
 
 
-def _ids(found: dict) -> list[str]:
+def _ids(found: dict[str, Any]) -> list[str]:
     kept = [found["apps"], found["conversations"], found["facts"], found["graph"]["entities"]]
     rows = [row for rows in kept for row in rows]
     rows += [m for c in found["conversations"] for m in c["messages"]]
@@ -127,24 +128,24 @@ def _ids(found: dict) -> list[str]:
     return [row["id"] for row in rows]
 
 
-def _said(found: dict) -> list:
+def _message_contents(found: dict[str, Any]) -> list[Any]:
     return [
         [(m["role"], m["content"], m["seq"], bool(m["replaced_by"]), m["note"]) for m in chat["messages"]]
         for chat in found["conversations"]
     ]
 
 
-def test_a_reply_that_was_being_written_comes_back_as_stopped(owner, talk, taken):
+def test_a_running_reply_is_imported_as_stopped(owner, talk, import_document):
     talk("Hello")
     before = as_json(owner)
     wipe(owner)
-    taken(before)
+    import_document(before)
     reply = Message.objects.get(role="assistant")
     assert (reply.state, reply.failure != "") == ("stopped", True)
 
 
-def test_an_export_of_an_older_version_without_the_newer_columns_is_taken(owner, taken):
-    build(owner)
+def test_an_older_export_without_newer_columns_is_imported(owner, import_document):
+    create_sample_data(owner)
     found = as_json(owner)
     wipe(owner)
     for chat in found["conversations"]:
@@ -155,11 +156,11 @@ def test_an_export_of_an_older_version_without_the_newer_columns_is_taken(owner,
     for fact in found["facts"]:
         for line in fact["history"]:
             del line["id"]
-    taken(found)
+    import_document(found)
     chat = Conversation.objects.get()
     assert (chat.extracted_through, chat.app_memory_after) == (40, 40)
     assert Fact.objects.count() == len(found["facts"])
-    assert not taken(found).changes
+    assert not import_document(found).changes
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=30)
@@ -170,11 +171,9 @@ chats = st.lists(
 )
 
 
-@hypothesis_settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@hypothesis_settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chats=chats, notes=st.dictionaries(texts, st.one_of(texts, st.integers(), st.none()), max_size=3))
-def test_any_small_world_comes_back(tmp_path, db, chats, notes):
+def test_any_small_data_set_survives_an_export_and_import(tmp_path, db, chats, notes):
     owner = ensure_owner(f"person-{uuid4()}")
     app = App.objects.get(owner=owner)
     for title, pinned, said in chats:
@@ -192,22 +191,22 @@ def test_any_small_world_comes_back(tmp_path, db, chats, notes):
     path = tmp_path / "world.json"
     path.write_bytes(before)
     wipe(owner)
-    importing.carry_out(owner, path)
+    importing.import_file(owner, path)
     assert document(owner) == before
-    assert not importing.carry_out(owner, path).changes
+    assert not importing.import_file(owner, path).changes
 
 
-def test_the_queries_do_not_grow_with_the_messages(owner, file, django_assert_max_num_queries):
-    build(owner, messages=300)
+def test_the_query_count_does_not_grow_with_the_messages(owner, file, django_assert_max_num_queries):
+    create_sample_data(owner, messages=300)
     path = file(document(owner))
     with django_assert_max_num_queries(60):
         importing.dry_run(owner, path)
 
 
-def test_times_survive_to_the_microsecond(owner, taken):
-    build(owner, messages=4)
+def test_times_survive_to_the_microsecond(owner, import_document):
+    create_sample_data(owner, messages=4)
     before = as_json(owner)
     wipe(owner)
-    taken(before)
+    import_document(before)
     assert Message.objects.get(seq=1).created_at == NOON + timedelta(minutes=1)
     assert Message.objects.get(seq=1).created_at.microsecond == 123456

@@ -1,4 +1,4 @@
-"""Chats to search in."""
+"""Fixture for conversations to search in, and helpers that shorten search results."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 
 from chat.actions.messages import finish_reply
 from chat.models import Conversation
-from chat.search.finding import Hit, find
+from chat.search.search import Hit, find
 
 
 @pytest.fixture
-def say(talk) -> Callable[..., Conversation]:
-    """Returns a maker of exchanges with a given reply; returns the conversation."""
+def add_exchange(talk) -> Callable[..., Conversation]:
+    """Return a function that adds a message with a complete reply and returns the conversation."""
 
     def exchange(text: str, answer: str = "All right.", chat: Conversation | None = None) -> Conversation:
         asked, reply = talk(text, chat)
@@ -24,11 +24,11 @@ def say(talk) -> Callable[..., Conversation]:
     return exchange
 
 
-def told(hit: Hit) -> str:
-    """Return a hit's snippet with brackets around what is marked."""
+def mark_pieces(hit: Hit) -> str:
+    """Return the snippet of a hit with brackets around the marked pieces."""
     return "".join(f"[{piece.text}]" if piece.marked else piece.text for piece in hit.pieces)
 
 
-def texts(owner: Any, query: str, *kinds: str) -> list[str]:
-    """Return what is found of these kinds, else of messages, the best first."""
-    return [told(hit) for hit in find(owner, query, kinds=kinds or ("message",)).hits]
+def find_texts(owner: Any, query: str, *kinds: str) -> list[str]:
+    """Return the snippets of the hits of the given kinds (messages by default), best first."""
+    return [mark_pieces(hit) for hit in find(owner, query, kinds=kinds or ("message",)).hits]

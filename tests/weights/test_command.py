@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from memoryapp.env import ROOT
+from memoryapp.base.env import ROOT
 
 
 class TestCommand:
@@ -14,31 +14,31 @@ class TestCommand:
         command = [sys.executable, "-m", "chat.llm.weights", *arguments]
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, **env})
 
-    def test_list_marks_the_model_in_use(self) -> None:
+    def test_list_marks_the_chosen_model(self) -> None:
         ended = self.run("list", MODEL="smollm2-135m")
         assert ended.returncode == 0
         assert re.search(r"^\* smollm2-135m +98 MB .* not fetched", ended.stdout, re.MULTILINE)
         assert re.search(r"^  qwen2\.5-coder-1\.5b +1,117 MB", ended.stdout, re.MULTILINE)
 
-    def test_verify_of_missing_weights_fails_with_the_way_out(self) -> None:
+    def test_verify_of_missing_weights_names_the_fetch_command(self) -> None:
         ended = self.run("verify", "smollm2-135m")
         assert ended.returncode == 1
         assert "weights fetch smollm2-135m" in ended.stderr
         assert "Traceback" not in ended.stderr
 
-    def test_an_unknown_name_is_a_sentence(self) -> None:
+    def test_an_unknown_name_is_an_error_message(self) -> None:
         ended = self.run("fetch", "gpt")
         assert ended.returncode == 1
         assert ended.stderr.startswith("There is no model named 'gpt'.")
 
-    def test_path_tells_what_is_there_and_leaves_out_what_is_not(self, tmp_path: Path) -> None:
+    def test_path_prints_the_paths_of_present_files(self, tmp_path: Path) -> None:
         own = tmp_path / "mine.gguf"
         own.write_bytes(b"GGUF")
         ended = self.run("path", MODEL_PATH=str(own))
         assert ended.returncode == 3
         assert ended.stdout == f"{own}\n\n"
 
-    def test_a_missing_file_of_one_s_own_is_not_fetched(self) -> None:
+    def test_a_missing_file_of_the_user_is_not_fetched(self) -> None:
         ended = self.run("fetch", "chat", MODEL_PATH="/nowhere/mine.gguf")
         assert ended.returncode == 1
         assert ended.stdout == ""

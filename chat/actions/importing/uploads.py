@@ -1,4 +1,4 @@
-"""Files that wait between dry run and import: in the data folder, for their owner alone, for an hour."""
+"""Uploaded files between dry run and import: in the data folder, readable by this user only, for an hour."""
 
 from __future__ import annotations
 
@@ -7,51 +7,50 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.utils.translation import gettext as _
 
-from chat.actions.messages import Busy, Refused
-from memoryapp.locking import locked_if_free
+from chat.errors import Busy, Refused
+from chat.models import User
+from memoryapp.base.locking import try_lock
 
-# Bytes that come in by a page or a program; larger files go through the terminal, where nothing is copied.
-MOST_UPLOADED = 256 << 20
-_KEPT_SECONDS = 3600
+# Bytes; larger files are imported in the terminal, where nothing is copied.
+MAX_UPLOAD_BYTES = 256 << 20
+_MAX_AGE_SECONDS = 3600
 
 
-def keep(owner: Any, chunks: Iterable[bytes], size: int) -> UUID:
-    """Store a file that was sent and return the key under which `path_of` finds it.
+def store_upload(owner: User, chunks: Iterable[bytes], size: int) -> UUID:
+    """Store an uploaded file and return the key with which `find_upload` finds it.
 
-    An owner has one at a time: an earlier one goes. Raises Refused where it is too large, and Busy while the
-    earlier one is read.
+    An owner has one file at a time: an earlier one is deleted. Raises Refused when it is too large, and
+    Busy while the earlier one is read.
     """
-    if size > MOST_UPLOADED:
-        raise Refused(too_large())
-    with reading(owner):
-        return _keep(owner, chunks)
+    if size > MAX_UPLOAD_BYTES:
+        raise Refused("file-too-large", most=MAX_UPLOAD_BYTES >> 20)
+    with lock_upload(owner):
+        return _write_upload(owner, chunks)
 
 
 @contextlib.contextmanager
-def reading(owner: Any) -> Iterator[None]:
-    """Keep an owner's file where it is for as long as somebody reads it; raises Busy where somebody does.
+def lock_upload(owner: User) -> Iterator[None]:
+    """Hold the lock on an owner's file while it is read; raises Busy when another process or thread holds it.
 
-    Also between processes, and whoever is killed lets go of it.
+    A killed process releases the lock.
     """
-    with locked_if_free(Path(settings.DATA_DIR) / "locks" / f"import-{owner.pk}") as ours:
-        if not ours:
-            raise Busy(_("Another file is being read or imported. Wait until that is done."))
+    with try_lock(Path(settings.DATA_DIR) / "locks" / f"import-{owner.pk}") as acquired:
+        if not acquired:
+            raise Busy("upload-in-use")
         yield
 
 
-def _keep(owner: Any, chunks: Iterable[bytes]) -> UUID:
+def _write_upload(owner: User, chunks: Iterable[bytes]) -> UUID:
     folder = _folder(owner)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for earlier in folder.iterdir():
         earlier.unlink(missing_ok=True)
     key = uuid4()
-    # No moment at which another could read it.
+    # The file is never readable for other users.
     handle = os.open(folder / str(key), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
         for chunk in chunks:
@@ -59,25 +58,19 @@ def _keep(owner: Any, chunks: Iterable[bytes]) -> UUID:
     return key
 
 
-def too_large() -> str:
-    """Return the sentence about a file that is larger than what may come in."""
-    sentence = _("This file is larger than %d MB. Import it in the terminal: manage.py import_memory")
-    return sentence % (MOST_UPLOADED >> 20)
-
-
-def path_of(owner: Any, key: UUID) -> Path | None:
-    """Return where an owner's file lies, None when it is not there any more, or another's."""
+def find_upload(owner: User, key: UUID) -> Path | None:
+    """Return the path of an owner's file; None when it is gone, too old or another owner's."""
     path = _folder(owner) / str(key)
     return path if path.is_file() and not _is_old(path) else None
 
 
-def discard(owner: Any, key: UUID) -> None:
-    """Delete a file that is not needed any more."""
+def discard_upload(owner: User, key: UUID) -> None:
+    """Delete a file that is no longer needed."""
     (_folder(owner) / str(key)).unlink(missing_ok=True)
 
 
-def remove_old() -> None:
-    """Delete what nobody came back for."""
+def remove_old_uploads() -> None:
+    """Delete uploads that are older than an hour."""
     for path in _uploads().glob("*/*"):
         with contextlib.suppress(FileNotFoundError):
             if _is_old(path):
@@ -85,12 +78,12 @@ def remove_old() -> None:
 
 
 def _is_old(path: Path) -> bool:
-    return time.time() - path.stat().st_mtime > _KEPT_SECONDS
+    return time.time() - path.stat().st_mtime > _MAX_AGE_SECONDS
 
 
 def _uploads() -> Path:
     return Path(settings.DATA_DIR) / "imports"
 
 
-def _folder(owner: Any) -> Path:
+def _folder(owner: User) -> Path:
     return _uploads() / str(owner.pk)

@@ -1,1 +1,1 @@
-"""The door for programs that speak OpenAI's protocol: `/v1/chat/completions` and `/v1/models` (design §9)."""
+"""The OpenAI protocol: `/v1/chat/completions` and `/v1/models`."""

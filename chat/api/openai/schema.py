@@ -1,4 +1,4 @@
-"""What comes in and goes out at `/v1`, in OpenAI's words; what memoryapp cannot do is refused by name."""
+"""The request of `/v1/chat/completions`. Parameters that memoryapp does not support are refused by name."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Annotated, Any, Literal
 from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
-from chat.generation.options import Options
+from chat.generation.options import ReplyOptions
 from chat.models import Role
 
 # OpenAI's own limit.
-_MOST_STOPS = 4
+_MAX_STOPS = 4
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
 _SYSTEM = frozenset({"system", "developer"})
-# What a request may not ask for, with the values that ask for nothing.
-_REFUSED: dict[str, tuple[Any, ...]] = {
+# Unsupported parameters, each with the values that have no effect and are therefore accepted.
+_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "tools": (None, []),
     "functions": (None, []),
     "n": (None, 1),
@@ -27,7 +27,7 @@ _REFUSED: dict[str, tuple[Any, ...]] = {
 
 
 class TextPart(BaseModel):
-    """A part of a message; only text is read."""
+    """A part of a message; only text parts are accepted."""
 
     type: str
     text: str = ""
@@ -41,7 +41,7 @@ class TextPart(BaseModel):
 
 
 class ChatMessage(BaseModel):
-    """One message of the history that a program sends."""
+    """One message of a request."""
 
     role: Literal["system", "developer", "user", "assistant"]
     content: str | list[TextPart] | None = None
@@ -55,21 +55,21 @@ class ChatMessage(BaseModel):
 
     @property
     def text(self) -> str:
-        """What it says, without what no database can hold."""
-        said = self.content or ""
-        if isinstance(said, list):
-            said = "\n".join(part.text for part in said)
-        return said.replace("\x00", "")
+        """Return the text of the message, without NUL characters."""
+        text = self.content or ""
+        if isinstance(text, list):
+            text = "\n".join(part.text for part in text)
+        return text.replace("\x00", "")
 
 
 class StreamOptions(BaseModel):
-    """How a streamed answer ends."""
+    """Options of a streamed response."""
 
     include_usage: bool | None = None
 
 
 class ChatRequest(BaseModel):
-    """A request for a reply. What only tunes the drawing of words besides `temperature` is passed over."""
+    """A request for a reply. Sampling parameters other than `temperature` are ignored."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -81,19 +81,19 @@ class ChatRequest(BaseModel):
     max_tokens: int | None = Field(default=None, ge=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
     stop: Annotated[
-        list[Annotated[str, StringConstraints(max_length=200)]], Field(max_length=_MOST_STOPS)
+        list[Annotated[str, StringConstraints(max_length=200)]], Field(max_length=_MAX_STOPS)
     ] = []
     metadata: dict[str, str] = {}
 
     @model_validator(mode="before")
     @classmethod
-    def _as_meant(cls, given: Any) -> Any:
+    def _normalise(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             return given
-        for name, harmless in _REFUSED.items():
+        for name, harmless in _UNSUPPORTED.items():
             if given.get(name) not in harmless:
                 raise ValueError(_("“%s” is not supported here.") % name)
-        # Programs write null for what they do not ask for, also where OpenAI's document has no null.
+        # Clients send null for unused parameters, also where OpenAI's schema does not allow null.
         asked = {name: value for name, value in given.items() if value is not None}
         stop = asked.get("stop") or []
         about = asked.get("metadata") or {}
@@ -102,15 +102,15 @@ class ChatRequest(BaseModel):
         return asked | {"stop": [stop] if isinstance(stop, str) else stop, "metadata": about}
 
     @property
-    def options(self) -> Options:
-        """How the reply is to be written."""
+    def options(self) -> ReplyOptions:
+        """Return the options of the reply."""
         limits = [limit for limit in (self.max_tokens, self.max_completion_tokens) if limit is not None]
-        return Options(min(limits, default=None), self.temperature, tuple(self.stop))
+        return ReplyOptions(min(limits, default=None), self.temperature, tuple(self.stop))
 
-    def said(self) -> tuple[str, list[tuple[Role, str]], str]:
-        """Return the system prompt, what was said before, and what is said now.
+    def split_messages(self) -> tuple[str, list[tuple[Role, str]], str]:
+        """Return the system prompt, the history, and the text of the last message.
 
-        Messages of one role that follow each other are one. Raises ValueError where the last is no user's.
+        Consecutive messages of one role are joined. Raises ValueError where the last is not a user's message.
         """
         system = "\n\n".join(m.text for m in self.messages if m.role in _SYSTEM)
         turns: list[tuple[Role, str]] = []

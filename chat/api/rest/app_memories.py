@@ -1,4 +1,4 @@
-"""What an app remembers, under the seed's addresses and in its shapes (seed 003)."""
+"""The memories of an app; member names are in camelCase here and nowhere else."""
 
 from __future__ import annotations
 
@@ -11,38 +11,30 @@ from ninja import Router, Schema
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from chat.actions import app_memories, deletions, guard
-from chat.actions.facts import OnItsWayOut
-from chat.api.problems import Problem
+from chat.access import own_app_memory
+from chat.actions import app_memories, deletions, optimistic_lock
 from chat.models import MAX_CONTENT, AppMemory, Deletion
-from chat.views.scope import own_app_memory
 
-from .common import (
-    Body,
+from .common import ApiRequest, Body, IfMatch, find_app, parse_if_match, problem_responses, set_etag
+from .deletions import (
     DeletionOut,
-    IfMatch,
-    Request,
-    app_or_404,
-    deletion_out,
-    on_its_way,
-    pending,
-    responses,
-    seen,
-    tagged,
-    undo_of,
+    build_deletion,
+    explain_pending_deletion,
+    find_pending_deletion,
+    press_or_find_pending,
 )
 
 router = Router(tags=["apps"])
 
 
-class SeedSchema(Schema):
-    """What is told in the seed's own words, which are written like this: `createdAt`."""
+class CamelCaseSchema(Schema):
+    """The base of schemas whose members are in camelCase: `createdAt`."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
-class AppMemoryOut(SeedSchema):
-    """A few sentences about one conversation."""
+class AppMemoryOut(CamelCaseSchema):
+    """An app memory: two to four sentences about one conversation."""
 
     id: UUID
     content: str
@@ -54,32 +46,32 @@ class AppMemoryOut(SeedSchema):
 
 
 class MemoriesOut(Schema):
-    """What an app remembers, the last changed first; at most ten."""
+    """The memories of an app, the last changed first; at most ten."""
 
     memories: list[AppMemoryOut]
 
 
 class AppMemoryPatch(Body):
-    """The memory in the owner's own words."""
+    """A new text for an app memory."""
 
     content: str = Field(min_length=1, max_length=MAX_CONTENT)
 
 
-class ForgottenOut(SeedSchema):
-    """How many memories are on their way out, and how to take it back."""
+class ForgottenOut(CamelCaseSchema):
+    """The number of deleted memories, and the deletion with its undo."""
 
     success: bool
     deleted_count: int
     deletion: DeletionOut
 
 
-def memory_mark(memory: AppMemory) -> str:
-    """Return what changes with a memory's words."""
-    return guard.mark(memory.pk, memory.content, memory.updated_at)
+def app_memory_etag(memory: AppMemory) -> str:
+    """Return the etag of an app memory; it changes with the text."""
+    return optimistic_lock.fingerprint(memory.pk, memory.content, memory.updated_at)
 
 
-def memory_out(memory: AppMemory) -> AppMemoryOut:
-    """Tell what is remembered of a conversation, which may be on its way out itself."""
+def build_app_memory(memory: AppMemory) -> AppMemoryOut:
+    """Return an app memory as clients see it, without a source conversation that is being deleted."""
     source = memory.source_conversation
     return AppMemoryOut(
         id=memory.pk,
@@ -88,97 +80,100 @@ def memory_out(memory: AppMemory) -> AppMemoryOut:
         metadata=memory.metadata,
         created_at=memory.created_at,
         updated_at=memory.updated_at,
-        etag=memory_mark(memory),
+        etag=app_memory_etag(memory),
     )
 
 
 @router.get("/{app_id}/memories", response=MemoriesOut, by_alias=True)
-def list_app_memories(request: Request, app_id: str) -> MemoriesOut:
-    """List what an app remembers."""
+def list_app_memories(request: ApiRequest, app_id: str) -> MemoriesOut:
+    """List the memories of an app."""
     rows = AppMemory.objects.for_owner(request.auth).live().select_related("source_conversation")
-    return MemoriesOut(memories=[memory_out(m) for m in rows.filter(app=app_or_404(request, app_id))])
+    return MemoriesOut(memories=[build_app_memory(m) for m in rows.filter(app=find_app(request, app_id))])
 
 
-@router.delete("/{app_id}/memories", response=ForgottenOut, by_alias=True, openapi_extra=responses(409))
-def purge_app_memories(request: Request, app_id: str) -> ForgottenOut:
-    """Forget all that an app remembers: gone at once, for good after eight seconds.
+@router.delete(
+    "/{app_id}/memories", response=ForgottenOut, by_alias=True, openapi_extra=problem_responses(409)
+)
+def purge_app_memories(request: ApiRequest, app_id: str) -> ForgottenOut:
+    """Delete all memories of an app: hidden at once, permanent after eight seconds.
 
-    Where it is on its way already the same deletion is told.
+    Repeated while the deletion is pending, it returns the same deletion.
     """
-    app = app_or_404(request, app_id)
+    app = find_app(request, app_id)
     press = lambda: deletions.forget_app_memories(app)  # noqa: E731
-    return _forgotten(on_its_way(press, lambda: pending(request, app=app)))
+    return _forgotten(press_or_find_pending(press, lambda: find_pending_deletion(request, app=app)))
 
 
 @router.get("/{app_id}/memories/{memory_id}", response=AppMemoryOut, by_alias=True)
-def get_app_memory(request: Request, response: HttpResponse, app_id: str, memory_id: UUID) -> AppMemoryOut:
-    """Tell one memory of an app."""
+def get_app_memory(request: ApiRequest, response: HttpResponse, app_id: str, memory_id: UUID) -> AppMemoryOut:
+    """Return one memory of an app."""
     memory = _memory(request, app_id, memory_id)
     if memory.deletion_id is not None:
         raise Http404
-    tagged(response, memory_mark(memory))
-    return memory_out(memory)
+    set_etag(response, app_memory_etag(memory))
+    return build_app_memory(memory)
 
 
 @router.patch(
     "/{app_id}/memories/{memory_id}",
     response=AppMemoryOut,
     by_alias=True,
-    openapi_extra=responses(409, 412, 428),
+    openapi_extra=problem_responses(409, 412, 428),
 )
 def edit_app_memory(
-    request: Request,
+    request: ApiRequest,
     response: HttpResponse,
     app_id: str,
     memory_id: UUID,
     body: AppMemoryPatch,
     if_match: IfMatch = None,
 ) -> AppMemoryOut:
-    """Put a memory in the owner's own words. Needs `If-Match`."""
-    wanted = seen(if_match, needed=True)
+    """Change the text of an app memory. Needs `If-Match`."""
+    wanted = parse_if_match(if_match, needed=True)
 
     def read() -> AppMemory:
         return _memory(request, app_id, memory_id)
 
-    try:
-        with guard.unchanged(request.auth, read, memory_mark, wanted) as memory:
-            app_memories.edit(memory, body.content)
-    except OnItsWayOut as reason:
-        gone = read().deletion_id
-        more: dict[str, Any] = {"conflicts_with": str(gone), "undo": undo_of(gone)} if gone else {}
-        raise Problem("conflict", str(reason), **more) from reason
+    locked = optimistic_lock.lock_if_unchanged(request.auth, read, app_memory_etag, wanted)
+    with explain_pending_deletion(read), locked as memory:
+        app_memories.edit_app_memory(memory, body.content)
     return get_app_memory(request, response, app_id, memory_id)
 
 
 @router.delete(
-    "/{app_id}/memories/{memory_id}", response=ForgottenOut, by_alias=True, openapi_extra=responses(409, 412)
+    "/{app_id}/memories/{memory_id}",
+    response=ForgottenOut,
+    by_alias=True,
+    openapi_extra=problem_responses(409, 412),
 )
 def forget_app_memory(
-    request: Request, app_id: str, memory_id: UUID, if_match: IfMatch = None
+    request: ApiRequest, app_id: str, memory_id: UUID, if_match: IfMatch = None
 ) -> ForgottenOut:
-    """Forget one memory of an app: gone at once, for good after four seconds.
+    """Delete one memory of an app: hidden at once, permanent after four seconds.
 
-    Of one that is on its way already the same deletion is told.
+    Repeated while the deletion is pending, it returns the same deletion.
     """
 
     def read() -> AppMemory:
         return _memory(request, app_id, memory_id)
 
     def press() -> Deletion:
-        with guard.unchanged(request.auth, read, memory_mark, seen(if_match)) as memory:
+        with optimistic_lock.lock_if_unchanged(
+            request.auth, read, app_memory_etag, parse_if_match(if_match)
+        ) as memory:
             return deletions.forget_app_memories(memory.app, [memory.pk])
 
-    return _forgotten(on_its_way(press, lambda: read().deletion))
+    return _forgotten(press_or_find_pending(press, lambda: read().deletion))
 
 
-def _memory(request: Request, app_id: str, memory_id: UUID) -> AppMemory:
+def _memory(request: ApiRequest, app_id: str, memory_id: UUID) -> AppMemory:
     memory = own_app_memory(request, memory_id)
-    if memory.app_id != app_or_404(request, app_id).pk:
+    if memory.app_id != find_app(request, app_id).pk:
         raise Http404
     return memory
 
 
 def _forgotten(deletion: Deletion) -> ForgottenOut:
     return ForgottenOut(
-        success=True, deleted_count=deletion.app_memories.count(), deletion=deletion_out(deletion)
+        success=True, deleted_count=deletion.app_memories.count(), deletion=build_deletion(deletion)
     )

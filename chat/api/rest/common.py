@@ -1,36 +1,34 @@
-"""What the routers share: types of what comes in, pages of a list, ETags, and creating once."""
+"""What the routers share: types of input, pages of a list, ETags, and creating once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.http import parse_etags
 from django.utils.translation import gettext as _
 from ninja import Header, Query, Schema
 from pydantic import ConfigDict, Field
 
-from chat.actions.idempotency import Made, once
-from chat.actions.messages import Refused
+from chat.access import HtmxHttpRequest, find_app_by_slug, own_app, uuid_or_404
+from chat.actions.idempotency import CreatedObjects, run_once
 from chat.api.problems import Problem
-from chat.models import App, Deletion, DeletionState
-from chat.views.scope import HtmxHttpRequest, own_app, uuid_or_404
+from chat.generation.exchange import RequestKey
+from chat.models import App
 
 T = TypeVar("T")
-MOST = 100  # of a page
-# Below every kind of integer that a database knows.
-_FURTHEST = 1_000_000
-# What `next` says of a page's place; `of` is how many rows there were then.
-_PLACE = ("limit", "offset", "of")
+MAX_PAGE_SIZE = 100
+# Within the range of every integer type of a database.
+_MAX_OFFSET = 1_000_000
+# Query parameters of `next`; `of` is the number of rows when the link was made.
+_PAGE_PARAMETERS = ("limit", "offset", "of")
 
-Limit = Annotated[int, Query(ge=1, le=MOST, description="How many at most.")]
-Offset = Annotated[int, Query(ge=0, le=_FURTHEST, description="How many to pass over.")]
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="How many at most.")]
+Offset = Annotated[int, Query(ge=0, le=_MAX_OFFSET, description="How many to pass over.")]
 IfMatch = Annotated[
     str | None,
     Header(alias="If-Match", max_length=1000, description="The `etag` that was read; `*` for any."),
@@ -46,28 +44,28 @@ IdempotencyKey = Annotated[
 ]
 
 
-# A body's numbers and switches are what JSON calls so: no 0 for false, no "7" for 7.
+# Strict types: a body may not send 0 for false or "7" for 7.
 Flag = Annotated[bool, Field(strict=True)]
 Whole = Annotated[int, Field(strict=True)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
-class Request(HtmxHttpRequest):
-    """A request that `OwnerAuth` let in: `auth` is whose memory this is."""
+class ApiRequest(HtmxHttpRequest):
+    """A request that `OwnerAuth` has authenticated; `auth` is the owner."""
 
     auth: Any
 
 
 class Body(Schema):
-    """What comes in: a member that is not known is refused, for it may be a slip of the pen."""
+    """The base of request bodies; an unknown member is refused, since it may be a typing error."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Page(Schema, Generic[T]):
-    """A part of a list: `total` is how many there are in all, `next` where the rest begins.
+    """One page of a list: `total` is the number of all items, `next` the address of the next page.
 
-    Follow `next` as it is: then nothing is passed over where rows go meanwhile.
+    Use `next` unchanged: then no item is skipped when others are deleted meanwhile.
     """
 
     items: list[T]
@@ -75,139 +73,108 @@ class Page(Schema, Generic[T]):
     next: str | None = None
 
 
-def page(
-    request: Request, rows: QuerySet[Any] | Sequence[Any], told: Callable[[Any], T], limit: int, offset: int
+def paginate(
+    request: ApiRequest,
+    rows: QuerySet[Any] | Sequence[Any],
+    build: Callable[[Any], T],
+    limit: int,
+    offset: int,
 ) -> Page[T]:
-    """Return the asked part of rows in a fixed order; two queries of a query set."""
+    """Return one page of rows, which must be in a fixed order; two queries for a query set."""
     total = rows.count() if isinstance(rows, QuerySet) else len(rows)
-    offset = begins_at(request, offset, total)
-    rest = rest_of(request, list(request.GET.items()), limit, offset, total)
-    return Page[T](items=[told(row) for row in rows[offset : offset + limit]], total=total, next=rest)
+    offset = compute_page_start(request, offset, total)
+    following = build_next_url(request, list(request.GET.items()), limit, offset, total)
+    return Page[T](items=[build(row) for row in rows[offset : offset + limit]], total=total, next=following)
 
 
-def begins_at(request: Request, offset: int, total: int) -> int:
-    """Return where a page begins that `next` led to.
+def compute_page_start(request: ApiRequest, offset: int, total: int) -> int:
+    """Return the offset of a page, moved back by the number of rows deleted since `next` was made.
 
-    As much earlier as rows have gone since: whoever deletes what a page tells and goes on is told all there
-    is. Where others went, some come again rather than none.
+    A client that deletes the items of each page therefore still gets all of them. Where other rows were
+    deleted, some items come twice, but none is skipped.
     """
     before = request.GET.get("of", "")
-    if not (before.isascii() and before.isdigit() and len(before) <= len(str(_FURTHEST))):
+    if not (before.isascii() and before.isdigit() and len(before) <= len(str(_MAX_OFFSET))):
         return offset
     return max(0, offset - max(0, int(before) - total))
 
 
-def rest_of(
-    request: Request, asked: Sequence[tuple[str, Any]], limit: int, offset: int, total: int
+def build_next_url(
+    request: ApiRequest, asked: Sequence[tuple[str, Any]], limit: int, offset: int, total: int
 ) -> str | None:
-    """Return where the rest of a list begins, None where nothing is left; `asked` is what narrows it."""
+    """Return the address of the next page, None after the last; `asked` are the query parameters to keep."""
     end = offset + limit
     if end >= total:
         return None
-    narrowed = [(name, value) for name, value in asked if name not in _PLACE]
-    return f"{request.path}?{urlencode([*narrowed, *zip(_PLACE, (limit, end, total), strict=True)])}"
+    kept = [(name, value) for name, value in asked if name not in _PAGE_PARAMETERS]
+    kept += zip(_PAGE_PARAMETERS, (limit, end, total), strict=True)
+    return f"{request.path}?{urlencode(kept)}"
 
 
-class DeletionOut(Schema):
-    """Something on its way out: out of sight, gone at `expires_at`; until then a POST to `undo` helps."""
-
-    id: UUID
-    state: str = Field(description="pending, undone or done")
-    pressed_at: datetime
-    expires_at: datetime
-    undo: str
-
-
-def deletion_out(deletion: Deletion) -> DeletionOut:
-    """Tell of a deletion."""
-    return DeletionOut(
-        id=deletion.pk,
-        state=deletion.state,
-        pressed_at=deletion.pressed_at,
-        expires_at=deletion.expires_at,
-        undo=undo_of(deletion.pk),
-    )
-
-
-def on_its_way(press: Callable[[], Deletion], earlier: Callable[[], Deletion | None]) -> Deletion:
-    """Return the deletion that a press made, or the earlier one with which it is on its way already.
-
-    A program that asks again gets the same undo. Raises Refused, or answers 404, where neither is so.
-    """
-    try:
-        return press()
-    except (Refused, Http404):
-        before = earlier()
-        if before is None or before.state != DeletionState.PENDING:
-            raise
-        return before
-
-
-def pending(request: Request, **of: Any) -> Deletion | None:
-    """Return the last of the owner's deletions of this kind that can still be undone."""
-    return Deletion.objects.for_owner(request.auth).pending().filter(**of).last()
-
-
-def undo_of(deletion: Any) -> str:
-    """Return where a deletion is undone."""
-    return reverse("rest:undo", args=[deletion])
-
-
-def seen(if_match: str | None, *, needed: bool = False) -> list[str]:
-    """Return the marks that a request would accept, none for any; raises Problem where it must say one."""
+def parse_if_match(if_match: str | None, *, needed: bool = False) -> list[str]:
+    """Return the etags that a request accepts, an empty list for any; raises Problem where one is needed."""
     if if_match is None:
         if needed:
             raise Problem(
                 "if-match-required",
-                _("Memory changes this by itself too. Send the etag that you read, as “If-Match”."),
+                _("This may have changed meanwhile. Send the etag that you read as “If-Match”."),
             )
         return []
     if if_match.isalnum():
-        # As it stands in the object, without a header's quotes.
+        # The value of the object's `etag` member, without the quotes of the header's syntax.
         return [if_match]
     given = parse_etags(if_match)
-    # A weak or unreadable one never matches.
+    # A weak or malformed etag never matches.
     return [] if given == ["*"] else [etag[1:-1] for etag in given if etag.startswith('"')] or [""]
 
 
-def tagged(response: HttpResponse, mark: str) -> None:
-    """Send an object's mark as its ETag."""
-    response.headers["ETag"] = f'"{mark}"'
+def set_etag(response: HttpResponse, etag: str) -> None:
+    """Set the ETag header."""
+    response.headers["ETag"] = f'"{etag}"'
 
 
-def located(response: HttpResponse, name: str, *keys: Any) -> None:
-    """Say where what was made, or is being made, can be read: the name is the reading operation's."""
+def set_location(response: HttpResponse, name: str, *keys: Any) -> None:
+    """Set the Location header to the address of the operation `name`."""
     response.headers["Location"] = reverse(f"rest:{name}", args=keys)
 
 
-def create(request: Request, response: HttpResponse, key: str | None, make: Callable[[], Made]) -> Made:
-    """Make something once for each Idempotency-Key; the answer's header says where it was made before.
+def create_once(
+    request: ApiRequest, response: HttpResponse, key: str | None, make: Callable[[], CreatedObjects]
+) -> CreatedObjects:
+    """Call `make` once for each Idempotency-Key; a header marks a repeated response.
 
-    How long a program waits for the answer makes nothing, so it tells no requests apart.
+    Query parameters such as `wait` are not part of the key.
     """
-    asked = f"{request.method} {request.path}\n".encode() + request.body
-    made = once(request.auth, key or "", asked, make)
-    if made.again:
-        response.headers["Idempotency-Replayed"] = "true"
+    known = request_key(request, key)
+    made = run_once(request.auth, known.key, known.request, make)
+    mark_replayed(response, made.again)
     return made
 
 
-def app_or_404(request: Request, given: str) -> App:
-    """Return the owner's app by its slug, the seed's `app_id`, or by its id; answers 404."""
-    if "\x00" in given:
-        raise Http404  # PostgreSQL would not even look for it.
-    found = App.objects.for_owner(request.auth).select_related("owner").filter(slug=given).first()
-    return found or own_app(request, uuid_or_404(given))
+def request_key(request: ApiRequest, key: str | None) -> RequestKey:
+    """Return what identifies a request: its Idempotency-Key, with its method, path and body."""
+    return RequestKey(key or "", f"{request.method} {request.path}\n".encode() + request.body)
 
 
-def still_there(rows: Iterable[T]) -> T:
-    """Return the one row that an earlier request made; raises Problem where it has been deleted since."""
+def mark_replayed(response: HttpResponse, repeated: bool) -> None:
+    """Say in a header that the response repeats what an earlier request with the same key made."""
+    if repeated:
+        response.headers["Idempotency-Replayed"] = "true"
+
+
+def find_app(request: ApiRequest, given: str) -> App:
+    """Return the owner's app by its slug (`app_id`) or by its id; raises Http404."""
+    return find_app_by_slug(request.auth, given) or own_app(request, uuid_or_404(given))
+
+
+def require_row(rows: Iterable[T]) -> T:
+    """Return the row that this or an earlier request created; raises Problem 410 where it is deleted."""
     row = next(iter(rows), None)
     if row is None:
-        raise Problem("gone", _("What this request made has been deleted since."))
+        raise Problem("gone", _("What this request created has been deleted since."))
     return row
 
 
-def responses(*statuses: int) -> dict[str, Any]:
-    """Return the part of an operation's documentation that says by which problems else it may end."""
+def problem_responses(*statuses: int) -> dict[str, Any]:
+    """Return the OpenAPI part that documents further problems of an operation."""
     return {"responses": {status: {} for status in statuses}}

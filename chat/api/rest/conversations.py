@@ -1,4 +1,4 @@
-"""Conversations: begun, listed, changed, ended, deleted with undo, and pruned."""
+"""Conversations: list, create, edit, end, delete with undo, and prune."""
 
 from __future__ import annotations
 
@@ -13,44 +13,41 @@ from django.utils import timezone
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from chat.actions import branches, conversations, deletions, guard, keeping, rooms
-from chat.actions.idempotency import Made
+from chat.access import conversations_of, own_conversation
+from chat.actions import conversation_deletion, conversations, deletions, message_edits, optimistic_lock
+from chat.actions.idempotency import CreatedObjects
 from chat.generation import run as generation
 from chat.models import Conversation, Deletion, MemoryMode, Strategy
-from chat.models.conversation import ConversationQuerySet
-from chat.views.scope import own_conversation
 
 from .common import (
+    ApiRequest,
     Body,
-    DeletionOut,
     Flag,
     IdempotencyKey,
     IfMatch,
     Limit,
     Offset,
     Page,
-    Request,
     Whole,
-    app_or_404,
-    create,
-    deletion_out,
-    located,
-    on_its_way,
-    page,
-    responses,
-    seen,
-    still_there,
-    tagged,
+    create_once,
+    find_app,
+    paginate,
+    parse_if_match,
+    problem_responses,
+    require_row,
+    set_etag,
+    set_location,
 )
+from .deletions import DeletionOut, build_deletion, press_or_find_pending
 
 router = Router(tags=["conversations"])
-# Long enough for a reply to end at its next token and be saved.
+# How long a request waits until a stopped reply has reached its next token and is saved.
 _STOPPING_SECONDS = 5.0
 _LONGEST_AGO = 36_500  # days
 
 
 class ConversationOut(Schema):
-    """A conversation without its messages; `strategy` "" is as its app has it."""
+    """A conversation without its messages; `strategy` "" stands for its app's strategy."""
 
     id: UUID
     app: str = Field(description="The app's slug.")
@@ -68,29 +65,29 @@ class ConversationOut(Schema):
 
 
 class ConversationIn(Body):
-    """A conversation to begin; a temporary one has no memory and no place in lists, and goes at its end."""
+    """A new conversation; a temporary one has no memory, is in no list, and is erased at its end."""
 
     app: str | None = Field(default=None, max_length=60, description="Slug or id; else the first app.")
-    title: str = Field(default="", max_length=rooms.LONGEST_TITLE)
+    title: str = Field(default="", max_length=conversations.LONGEST_TITLE)
     system_prompt: str = Field(default="", max_length=20_000)
     strategy: Strategy | None = None
     memory_mode: MemoryMode = MemoryMode.ON
     temporary: Flag = False
-    metadata: dict[str, Any] = Field(default_factory=dict, description="Anything of your own.")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Any JSON of your own.")
 
 
 class ConversationPatch(Body):
-    """What is to change; what is left out stays. `strategy` null is as the app has it."""
+    """The members to change; the others stay. `strategy` null stands for the app's strategy."""
 
     app: str | None = Field(default=None, max_length=60)
-    title: str | None = Field(default=None, min_length=1, max_length=rooms.LONGEST_TITLE)
+    title: str | None = Field(default=None, min_length=1, max_length=conversations.LONGEST_TITLE)
     strategy: Strategy | None = None
     memory_mode: MemoryMode | None = None
     pinned: Flag | None = None
 
 
 class PruneIn(Body):
-    """How many days ago a conversation was last written in, at least."""
+    """The age from which conversations are deleted, in days since their last change."""
 
     days: Whole = Field(ge=1, le=_LONGEST_AGO)
 
@@ -108,18 +105,20 @@ class EndedOut(Schema):
 
 
 class KeptOut(Schema):
-    """Whether a temporary conversation stays from now on; false where it stayed already."""
+    """Whether a temporary conversation was made permanent now; false where it was permanent already."""
 
     kept: bool
 
 
-def conversation_mark(found: Conversation) -> str:
-    """Return what changes with everything of a conversation that can be edited."""
-    return guard.mark(found.pk, found.app_id, found.title, found.strategy, found.memory_mode, found.pinned)
+def conversation_etag(found: Conversation) -> str:
+    """Return the etag of a conversation; it changes with every editable member."""
+    return optimistic_lock.fingerprint(
+        found.pk, found.app_id, found.title, found.strategy, found.memory_mode, found.pinned
+    )
 
 
-def conversation_out(found: Conversation) -> ConversationOut:
-    """Tell a conversation that came with its app."""
+def build_conversation(found: Conversation) -> ConversationOut:
+    """Return a conversation as clients see it; its app must be loaded."""
     return ConversationOut(
         id=found.pk,
         app=found.app.slug,
@@ -129,157 +128,164 @@ def conversation_out(found: Conversation) -> ConversationOut:
         memory_mode=MemoryMode(found.memory_mode),
         temporary=found.temporary,
         pinned=found.pinned,
-        # Django hands on as text what is no JSON.
+        # Django returns invalid JSON as text.
         metadata=found.metadata if isinstance(found.metadata, dict) else {},
         created_at=found.created_at,
         updated_at=found.updated_at,
         ended_at=found.ended_at,
-        etag=conversation_mark(found),
+        etag=conversation_etag(found),
     )
 
 
-@router.get("", response=Page[ConversationOut], openapi_extra=responses(404))
+@router.get("", response=Page[ConversationOut], openapi_extra=problem_responses(404))
 def list_conversations(
-    request: Request,
+    request: ApiRequest,
     app: Annotated[str | None, Query(max_length=60, description="An app's slug or id.")] = None,
     pinned: bool | None = None,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> Page[ConversationOut]:
-    """List conversations, the one last written in first; temporary ones stand in no list."""
-    rows = _mine(request).listed().newest_first()
+    """List conversations, the last changed first, without temporary ones."""
+    rows = conversations_of(request.auth).listed().newest_first()
     if app is not None:
-        rows = rows.filter(app=app_or_404(request, app))
+        rows = rows.filter(app=find_app(request, app))
     if pinned is not None:
         rows = rows.filter(pinned=pinned)
-    return page(request, rows, conversation_out, limit, offset)
+    return paginate(request, rows, build_conversation, limit, offset)
 
 
-@router.post("", response={201: ConversationOut}, openapi_extra=responses(404, 410))
+@router.post("", response={201: ConversationOut}, openapi_extra=problem_responses(404, 410))
 def begin_conversation(
-    request: Request, response: HttpResponse, body: ConversationIn, idempotency_key: IdempotencyKey = None
+    request: ApiRequest, response: HttpResponse, body: ConversationIn, idempotency_key: IdempotencyKey = None
 ) -> ConversationOut:
-    """Begin an empty conversation."""
+    """Create an empty conversation."""
     fields = body.model_dump(exclude={"app", "title", "strategy"}) | {"strategy": body.strategy or ""}
     if body.temporary:
         fields["memory_mode"] = MemoryMode.OFF
     if body.app is not None:
-        fields["app"] = app_or_404(request, body.app)
+        fields["app"] = find_app(request, body.app)
 
-    def make() -> Made:
-        made = keeping.begin(request.auth, **fields)
+    def make() -> CreatedObjects:
+        made = conversations.create_conversation(request.auth, **fields)
         if body.title.strip():
-            rooms.rename(made, body.title)
-        return Made([str(made.pk)])
+            conversations.rename_conversation(made, body.title)
+        return CreatedObjects([str(made.pk)])
 
-    made = create(request, response, idempotency_key, make)
-    found = still_there(_mine(request).filter(pk__in=made.ids))
-    located(response, "get_conversation", found.pk)
-    tagged(response, conversation_mark(found))
-    return conversation_out(found)
+    made = create_once(request, response, idempotency_key, make)
+    found = require_row(conversations_of(request.auth).filter(pk__in=made.ids))
+    set_location(response, "get_conversation", found.pk)
+    set_etag(response, conversation_etag(found))
+    return build_conversation(found)
 
 
 @router.post("/prune", response=PrunedOut)
-def prune_conversations(request: Request, body: PruneIn) -> PrunedOut:
-    """Delete for good what nobody wrote in for so many days; pinned ones and those with a flag stay."""
-    return PrunedOut(deleted=keeping.prune(request.auth, timezone.now() - timedelta(days=body.days)))
+def prune_conversations(request: ApiRequest, body: PruneIn) -> PrunedOut:
+    """Delete old conversations permanently; pinned ones and those with a flagged message stay."""
+    return PrunedOut(
+        deleted=conversation_deletion.prune_conversations(
+            request.auth, timezone.now() - timedelta(days=body.days)
+        )
+    )
 
 
 @router.get("/{conversation_id}", response=ConversationOut)
-def get_conversation(request: Request, response: HttpResponse, conversation_id: UUID) -> ConversationOut:
-    """Tell one conversation."""
+def get_conversation(request: ApiRequest, response: HttpResponse, conversation_id: UUID) -> ConversationOut:
+    """Return one conversation."""
     found = own_conversation(request, conversation_id)
-    tagged(response, conversation_mark(found))
-    return conversation_out(found)
+    set_etag(response, conversation_etag(found))
+    return build_conversation(found)
 
 
-@router.patch("/{conversation_id}", response=ConversationOut, openapi_extra=responses(409, 412))
+@router.patch("/{conversation_id}", response=ConversationOut, openapi_extra=problem_responses(409, 412))
 def edit_conversation(
-    request: Request,
+    request: ApiRequest,
     response: HttpResponse,
     conversation_id: UUID,
     body: ConversationPatch,
     if_match: IfMatch = None,
 ) -> ConversationOut:
-    """Change its title, pin, strategy or memory, or move it to another app."""
+    """Change title, pin, strategy or memory mode of a conversation, or move it to another app."""
     given = body.model_dump(exclude_unset=True)
-    verbs: dict[str, Callable[[Conversation, Any], None]] = {
-        "title": rooms.rename,
-        "pinned": rooms.set_pinned,
-        "strategy": lambda found, value: keeping.set_strategy(found, value or ""),
+    setters: dict[str, Callable[[Conversation, Any], None]] = {
+        "title": conversations.rename_conversation,
+        "pinned": conversations.pin_conversation,
+        "strategy": lambda found, value: conversations.set_strategy(found, value or ""),
         "memory_mode": conversations.set_memory_mode,
-        "app": lambda found, value: rooms.move(found, app_or_404(request, value)),
+        "app": lambda found, value: conversations.move_conversation(found, find_app(request, value)),
     }
 
     def read() -> Conversation:
         return own_conversation(request, conversation_id)
 
-    with guard.unchanged(request.auth, read, conversation_mark, seen(if_match)) as found:
+    with optimistic_lock.lock_if_unchanged(
+        request.auth, read, conversation_etag, parse_if_match(if_match)
+    ) as found:
         for name, value in given.items():
-            # Only the strategy has a "none".
+            # `strategy` is the only member that may be null.
             if value is not None or name == "strategy":
-                verbs[name](found, value)
+                setters[name](found, value)
     found = read()
-    tagged(response, conversation_mark(found))
-    return conversation_out(found)
+    set_etag(response, conversation_etag(found))
+    return build_conversation(found)
 
 
-@router.delete("/{conversation_id}", response=DeletionOut, openapi_extra=responses(409, 412))
+@router.delete("/{conversation_id}", response=DeletionOut, openapi_extra=problem_responses(409, 412))
 def delete_conversation(
-    request: Request,
+    request: ApiRequest,
     conversation_id: UUID,
-    memories: Annotated[bool, Query(description="Whether to forget what was learned in it, too.")] = False,
+    memories: Annotated[bool, Query(description="Whether to delete the facts learned in it too.")] = False,
     if_match: IfMatch = None,
 ) -> DeletionOut:
-    """Delete a conversation: gone at once, for good after eight seconds. A reply in the making is stopped.
+    """Delete a conversation: hidden at once, permanent after eight seconds. A running reply is stopped.
 
-    Of one that is on its way already the same deletion is told.
+    Repeated while the deletion is pending, it returns the same deletion.
     """
 
-    wanted = seen(if_match)
+    wanted = parse_if_match(if_match)
 
     def read() -> Conversation:
         return own_conversation(request, conversation_id)
 
     def press() -> Deletion:
-        # Before the reply is stopped, for which nobody waits inside a transaction.
-        guard.compare(found := read(), conversation_mark, wanted)
-        generation.stop_in(found.pk, patience=_STOPPING_SECONDS)
-        with guard.unchanged(request.auth, read, conversation_mark, wanted) as found:
+        # Compare first: stopping the reply waits, which must not happen inside the transaction below.
+        optimistic_lock.require_fingerprint(found := read(), conversation_etag, wanted)
+        generation.stop_in_conversation(found.pk, timeout=_STOPPING_SECONDS)
+        with optimistic_lock.lock_if_unchanged(request.auth, read, conversation_etag, wanted) as found:
             return deletions.delete_conversation(found, with_memories=memories)
 
-    leaving = Conversation.objects.for_owner(request.auth).select_related("deletion")
-    return deletion_out(on_its_way(press, lambda: get_object_or_404(leaving, pk=conversation_id).deletion))
+    rows = Conversation.objects.for_owner(request.auth).select_related("deletion")
+    return build_deletion(
+        press_or_find_pending(press, lambda: get_object_or_404(rows, pk=conversation_id).deletion)
+    )
 
 
 @router.post("/{conversation_id}/end", response=EndedOut)
-def end_conversation(request: Request, conversation_id: UUID) -> EndedOut:
-    """End a conversation: its app remembers it. The next message opens it again; a temporary one is gone."""
+def end_conversation(request: ApiRequest, conversation_id: UUID) -> EndedOut:
+    """End a conversation: its app stores a memory of it. The next message reopens it.
+
+    A temporary conversation is erased.
+    """
     found = own_conversation(request, conversation_id)
     if found.temporary:
-        generation.stop_in(found.pk, patience=_STOPPING_SECONDS)
-    return EndedOut(ended=conversations.end(found))
+        generation.stop_in_conversation(found.pk, timeout=_STOPPING_SECONDS)
+    return EndedOut(ended=conversations.end_conversation(found))
 
 
 @router.post("/{conversation_id}/keep", response=KeptOut)
-def keep_conversation(request: Request, conversation_id: UUID) -> KeptOut:
-    """Make a temporary conversation one that stays; memory reads what is said in it from now on."""
-    return KeptOut(kept=conversations.keep(own_conversation(request, conversation_id)))
+def keep_conversation(request: ApiRequest, conversation_id: UUID) -> KeptOut:
+    """Make a temporary conversation permanent; facts are extracted from its later messages."""
+    return KeptOut(kept=conversations.keep_temporary(own_conversation(request, conversation_id)))
 
 
-@router.post("/{conversation_id}/clear", response=ConversationOut, openapi_extra=responses(409))
-def hide_history(request: Request, conversation_id: UUID) -> ConversationOut:
-    """Hide all that was said so far from the model; it stays readable."""
-    branches.clear(own_conversation(request, conversation_id))
-    return conversation_out(own_conversation(request, conversation_id))
+@router.post("/{conversation_id}/clear", response=ConversationOut, openapi_extra=problem_responses(409))
+def hide_history(request: ApiRequest, conversation_id: UUID) -> ConversationOut:
+    """Hide all messages so far from the model; they stay readable."""
+    message_edits.clear_conversation(own_conversation(request, conversation_id))
+    return build_conversation(own_conversation(request, conversation_id))
 
 
-@router.delete("/{conversation_id}/clear", response=ConversationOut, openapi_extra=responses(409))
-def show_history(request: Request, conversation_id: UUID) -> ConversationOut:
-    """Let the model see everything again."""
-    branches.unclear(own_conversation(request, conversation_id))
-    return conversation_out(own_conversation(request, conversation_id))
-
-
-def _mine(request: Request) -> ConversationQuerySet:
-    return Conversation.objects.for_owner(request.auth).kept().select_related("app")
+@router.delete("/{conversation_id}/clear", response=ConversationOut, openapi_extra=problem_responses(409))
+def show_history(request: ApiRequest, conversation_id: UUID) -> ConversationOut:
+    """Show all messages to the model again."""
+    message_edits.undo_clear(own_conversation(request, conversation_id))
+    return build_conversation(own_conversation(request, conversation_id))

@@ -1,4 +1,4 @@
-"""What of a fact goes over the wire, and what changes with it."""
+"""The schemas of facts and of their history."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import Field
 
-from chat.actions import guard
+from chat.actions import optimistic_lock
 from chat.models import Category, Fact
 
 from .common import Body, Flag
 
 
 class FactOut(Schema):
-    """One sentence known about the owner; `quote` are the words that it came from."""
+    """A fact about the owner; `quote` is the text that it was extracted from."""
 
     id: UUID
     text: str
@@ -33,24 +33,26 @@ class FactOut(Schema):
     first_seen: datetime
     last_seen: datetime
     last_used: datetime
-    conversation: UUID | None
-    message: UUID | None
+    conversation: UUID | None = Field(description="The conversation of the first mention.")
+    message: UUID | None = Field(description="The message of the first mention.")
+    last_seen_conversation: UUID | None = Field(description="The conversation of the last mention.")
     supersedes: UUID | None
     version: int
     etag: str = Field(description="Send it as `If-Match` to change what you have read.")
 
 
 class FactIn(Body):
-    """A fact in the owner's words; its category and kind are found from them."""
+    """A new fact in the owner's words; category and kind are derived from the text."""
 
     text: str = Field(min_length=1, max_length=2000, examples=["I bake sourdough on Sundays."])
     origin: Literal["manual", "told"] = Field(
-        default="manual", description="`told` where the owner asked for it with “Remember that …”: surer."
+        default="manual",
+        description="`told` where the owner asked to remember it: it gets a higher confidence.",
     )
 
 
 class FactPatch(Body):
-    """What is to change; what is left out stays."""
+    """The members to change; the others stay."""
 
     text: str | None = Field(default=None, min_length=1, max_length=2000)
     category: Category | None = None
@@ -58,7 +60,7 @@ class FactPatch(Body):
 
 
 class EventOut(Schema):
-    """One thing that happened to a fact, or to one that it replaced; `text` is what it said then."""
+    """An event of a fact or of one that it superseded; `text` is the text after the event."""
 
     id: UUID
     fact: UUID
@@ -72,20 +74,22 @@ class EventOut(Schema):
 
 
 class RestoreIn(Body):
-    """The point of a fact's history to go back to."""
+    """The event of the fact's history to restore."""
 
     event: UUID
 
 
-def fact_mark(fact: Fact) -> str:
-    """Return what changes with everything of a fact that can be edited."""
-    return guard.mark(fact.pk, fact.version, fact.text, fact.category, fact.kind, fact.pinned)
+def fact_etag(fact: Fact) -> str:
+    """Return the etag of a fact; it changes with every editable member."""
+    return optimistic_lock.fingerprint(
+        fact.pk, fact.version, fact.text, fact.category, fact.kind, fact.pinned
+    )
 
 
-def fact_out(fact: Fact) -> FactOut:
-    """Tell a fact that came with its source conversation."""
-    source = fact.source_conversation
-    from_chat = source is not None and source.deletion_id is None
+def build_fact(fact: Fact) -> FactOut:
+    """Return a fact as clients see it; its conversations must be loaded: a deleted one is not named."""
+    source, last = fact.source_conversation, fact.last_seen_conversation
+    has_source = source is not None and source.deletion_id is None
     return FactOut(
         id=fact.pk,
         text=fact.text,
@@ -102,9 +106,10 @@ def fact_out(fact: Fact) -> FactOut:
         first_seen=fact.first_seen,
         last_seen=fact.last_seen,
         last_used=fact.last_used,
-        conversation=fact.source_conversation_id if from_chat else None,
-        message=fact.source_message_id if from_chat else None,
+        conversation=fact.source_conversation_id if has_source else None,
+        message=fact.source_message_id if has_source else None,
+        last_seen_conversation=last.pk if last is not None and last.deletion_id is None else None,
         supersedes=fact.supersedes_id,
         version=fact.version,
-        etag=fact_mark(fact),
+        etag=fact_etag(fact),
     )

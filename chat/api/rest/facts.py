@@ -1,9 +1,7 @@
-"""Facts: listed and found, added, edited and pinned, forgotten and brought back."""
+"""Facts: list and search, add, edit and pin, delete and restore."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -11,47 +9,53 @@ from django.http import Http404, HttpResponse
 from ninja import Query, Router
 from ninja.responses import Status
 
-from chat.actions import archive, deletions, facts, guard, pins, revisions
-from chat.actions.idempotency import Made
-from chat.actions.messages import Refused
+from chat.access import own_event, own_fact
+from chat.actions import archive, deletions, facts, optimistic_lock
+from chat.actions import fact_history as fact_history_module
+from chat.actions.idempotency import CreatedObjects
 from chat.api.problems import Problem
-from chat.memory.similar import normalise
+from chat.error_messages import describe
+from chat.errors import PendingDeletion, Refused
+from chat.memory.text_similarity import normalize_text
 from chat.models import Category, Deletion, Fact, Origin
-from chat.models.fact import FactQuerySet
-from chat.search import meant as finding
-from chat.views.scope import own_event, own_fact
+from chat.search import semantic as finding
 
 from .common import (
-    DeletionOut,
+    ApiRequest,
     IdempotencyKey,
     IfMatch,
     Limit,
     Offset,
     Page,
-    Request,
-    create,
-    deletion_out,
-    located,
-    on_its_way,
-    page,
-    pending,
-    responses,
-    seen,
-    still_there,
-    tagged,
-    undo_of,
+    create_once,
+    paginate,
+    parse_if_match,
+    problem_responses,
+    require_row,
+    set_etag,
+    set_location,
 )
-from .fact_shapes import EventOut, FactIn, FactOut, FactPatch, RestoreIn, fact_mark, fact_out
+from .deletions import (
+    DeletionOut,
+    build_deletion,
+    explain_pending_deletion,
+    find_pending_deletion,
+    press_or_find_pending,
+)
+from .fact_shapes import EventOut, FactIn, FactOut, FactPatch, RestoreIn, build_fact, fact_etag
 
 router = Router(tags=["facts"])
 
 
 @router.get("", response=Page[FactOut])
 def list_facts(
-    request: Request,
-    q: Annotated[str, Query(max_length=200, description="Words that the text holds.")] = "",
+    request: ApiRequest,
+    q: Annotated[str, Query(max_length=200, description="Text that the fact contains.")] = "",
     meant: Annotated[
-        str, Query(max_length=2000, description="Words that say it otherwise: the one live fact they mean.")
+        str,
+        Query(
+            max_length=2000, description="Text in other words: returns the one live fact of the same meaning."
+        ),
     ] = "",
     category: Category | None = None,
     pinned: bool | None = None,
@@ -59,98 +63,103 @@ def list_facts(
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> Page[FactOut]:
-    """List what is known: by category, pinned ones first, the last mentioned first."""
-    mine = Fact.objects.for_owner(request.auth)
+    """List facts by category, in it pinned ones first, then the last mentioned first."""
+    facts_of_owner = Fact.objects.for_owner(request.auth)
     if meant:
-        one = finding.meant(request.auth, meant)
-        mine = mine.filter(pk=one.pk) if one else mine.none()
-    rows = mine.archived() if state == "archived" else mine.live().grouped()
+        one = finding.find_best_match(request.auth, meant)
+        facts_of_owner = facts_of_owner.filter(pk=one.pk) if one else facts_of_owner.none()
+    rows = facts_of_owner.archived() if state == "archived" else facts_of_owner.live().in_panel_order()
     if category is not None:
         rows = rows.filter(category=category)
     if pinned is not None:
         rows = rows.filter(pinned=pinned)
-    # At most 150 are live, and the database does not know the two cases of every letter.
-    wanted = normalise(q)
-    found = [f for f in rows.select_related("source_conversation") if wanted in normalise(f.text)]
-    return page(request, found, fact_out, limit, offset)
+    # Filtered in Python: at most 150 facts are live, and SQLite folds the case of ASCII letters only.
+    wanted = normalize_text(q)
+    found = [f for f in rows.with_conversations() if wanted in normalize_text(f.text)]
+    return paginate(request, found, build_fact, limit, offset)
 
 
-@router.post("", response={200: FactOut, 201: FactOut}, openapi_extra=responses(410))
+@router.post("", response={200: FactOut, 201: FactOut}, openapi_extra=problem_responses(410))
 def add_fact(
-    request: Request, response: HttpResponse, body: FactIn, idempotency_key: IdempotencyKey = None
+    request: ApiRequest, response: HttpResponse, body: FactIn, idempotency_key: IdempotencyKey = None
 ) -> Status[FactOut]:
-    """Remember something: 201, or 200 with the fact that says it already, now mentioned once more."""
+    """Add a fact: 201, or 200 with the fact that says the same, whose mentions are counted up."""
 
-    def make() -> Made:
+    def make() -> CreatedObjects:
         fact = facts.add_fact(request.auth, body.text, Origin(body.origin))
-        return Made([str(fact.pk)], 201 if fact.mention_count == 1 else 200)
+        return CreatedObjects([str(fact.pk)], 201 if fact.mention_count == 1 else 200)
 
-    made = create(request, response, idempotency_key, make)
-    fact = still_there(_told(request).filter(pk__in=made.ids, deletion=None))
-    located(response, "get_fact", fact.pk)
-    tagged(response, fact_mark(fact))
-    return Status(made.status, fact_out(fact))
+    made = create_once(request, response, idempotency_key, make)
+    rows = Fact.objects.for_owner(request.auth).with_conversations()
+    fact = require_row(rows.filter(pk__in=made.ids, deletion=None))
+    set_location(response, "get_fact", fact.pk)
+    set_etag(response, fact_etag(fact))
+    return Status(made.status, build_fact(fact))
 
 
-@router.post("/clear", response=DeletionOut, openapi_extra=responses(409))
-def clear_facts(request: Request) -> DeletionOut:
-    """Forget all facts: gone at once, for good after eight seconds.
+@router.post("/clear", response=DeletionOut, openapi_extra=problem_responses(409))
+def clear_facts(request: ApiRequest) -> DeletionOut:
+    """Delete all facts: hidden at once, permanent after eight seconds.
 
-    Where they are on their way already the same deletion is told.
+    Repeated while the deletion is pending, it returns the same deletion.
     """
-    press = lambda: deletions.clear_all(request.auth)  # noqa: E731
-    return deletion_out(on_its_way(press, lambda: pending(request, everything=True)))
+    press = lambda: deletions.clear_memory(request.auth)  # noqa: E731
+    return build_deletion(
+        press_or_find_pending(press, lambda: find_pending_deletion(request, everything=True))
+    )
 
 
 @router.get("/{fact_id}", response=FactOut)
-def get_fact(request: Request, response: HttpResponse, fact_id: UUID) -> FactOut:
-    """Tell one fact, live, superseded or in the archive."""
-    fact = _visible(request, fact_id)
-    tagged(response, fact_mark(fact))
-    return fact_out(fact)
+def get_fact(request: ApiRequest, response: HttpResponse, fact_id: UUID) -> FactOut:
+    """Return one fact: live, superseded or archived."""
+    fact = _visible_fact(request, fact_id)
+    set_etag(response, fact_etag(fact))
+    return build_fact(fact)
 
 
-@router.patch("/{fact_id}", response=FactOut, openapi_extra=responses(409, 412, 428))
+@router.patch("/{fact_id}", response=FactOut, openapi_extra=problem_responses(409, 412, 428))
 def edit_fact(
-    request: Request, response: HttpResponse, fact_id: UUID, body: FactPatch, if_match: IfMatch = None
+    request: ApiRequest, response: HttpResponse, fact_id: UUID, body: FactPatch, if_match: IfMatch = None
 ) -> FactOut:
-    """Change a live fact's words, category or pin; answers with the fact that says it now.
+    """Change text, category or pin of a live fact. Needs `If-Match`.
 
-    That is another one where those words are known already. Needs `If-Match`.
+    Where another fact says the same already, that fact is returned.
     """
-    wanted = seen(if_match, needed=True)
-    with _in_the_way(request, fact_id):
+    wanted = parse_if_match(if_match, needed=True)
+    with explain_pending_deletion(lambda: own_fact(request, fact_id)):
         read = lambda: own_fact(request, fact_id)  # noqa: E731
-        with guard.unchanged(request.auth, read, fact_mark, wanted) as fact:
+        with optimistic_lock.lock_if_unchanged(request.auth, read, fact_etag, wanted) as fact:
             if body.text is not None or body.category is not None:
                 fact = facts.edit_fact(fact, body.text or fact.text, body.category or "")
             if body.pinned is not None:
-                fact = _pinned(fact, body.pinned)
-    fact = _visible(request, fact.pk)
-    tagged(response, fact_mark(fact))
-    return fact_out(fact)
+                fact = _set_pinned(fact, body.pinned)
+    fact = _visible_fact(request, fact.pk)
+    set_etag(response, fact_etag(fact))
+    return build_fact(fact)
 
 
-@router.delete("/{fact_id}", response=DeletionOut, openapi_extra=responses(409, 412))
-def forget_fact(request: Request, fact_id: UUID, if_match: IfMatch = None) -> DeletionOut:
-    """Forget a fact: gone at once, for good after four seconds. What it had replaced goes with it.
+@router.delete("/{fact_id}", response=DeletionOut, openapi_extra=problem_responses(409, 412))
+def forget_fact(request: ApiRequest, fact_id: UUID, if_match: IfMatch = None) -> DeletionOut:
+    """Delete a fact and those that it superseded: hidden at once, permanent after four seconds.
 
-    Of one that is on its way already the same deletion is told.
+    Repeated while the deletion is pending, it returns the same deletion.
     """
 
     def read() -> Fact:
         return own_fact(request, fact_id)
 
     def press() -> Deletion:
-        with guard.unchanged(request.auth, read, fact_mark, seen(if_match)) as fact:
-            return deletions.forget(request.auth, [fact.pk])
+        with optimistic_lock.lock_if_unchanged(
+            request.auth, read, fact_etag, parse_if_match(if_match)
+        ) as fact:
+            return deletions.forget_facts(request.auth, [fact.pk])
 
-    return deletion_out(on_its_way(press, lambda: read().deletion))
+    return build_deletion(press_or_find_pending(press, lambda: read().deletion))
 
 
 @router.get("/{fact_id}/history", response=list[EventOut])
-def fact_history(request: Request, fact_id: UUID) -> list[EventOut]:
-    """Tell what happened to a fact and to all that it replaced, the oldest first."""
+def fact_history(request: ApiRequest, fact_id: UUID) -> list[EventOut]:
+    """Return the events of a fact and of those that it superseded, the oldest first."""
     return [
         EventOut(
             id=event.pk,
@@ -163,57 +172,44 @@ def fact_history(request: Request, fact_id: UUID) -> list[EventOut]:
             message=event.source_message_id,
             created_at=event.created_at,
         )
-        for event in revisions.history(_visible(request, fact_id))
+        for event in fact_history_module.list_history(_visible_fact(request, fact_id))
     ]
 
 
-@router.post("/{fact_id}/restore", response=FactOut, openapi_extra=responses(409))
-def restore_fact(request: Request, response: HttpResponse, fact_id: UUID, body: RestoreIn) -> FactOut:
-    """Give a fact the words that it had after an event of its history; answers with the restored fact."""
-    with _in_the_way(request, fact_id):
-        restored = revisions.restore_to(own_fact(request, fact_id), own_event(request, body.event))
-    fact = _visible(request, restored.pk)
-    tagged(response, fact_mark(fact))
-    return fact_out(fact)
+@router.post("/{fact_id}/restore", response=FactOut, openapi_extra=problem_responses(409))
+def restore_fact(request: ApiRequest, response: HttpResponse, fact_id: UUID, body: RestoreIn) -> FactOut:
+    """Restore the text that a fact had after an event of its history; returns the restored fact."""
+    with explain_pending_deletion(lambda: own_fact(request, fact_id)):
+        restored = fact_history_module.restore_fact(
+            own_fact(request, fact_id), own_event(request, body.event)
+        )
+    fact = _visible_fact(request, restored.pk)
+    set_etag(response, fact_etag(fact))
+    return build_fact(fact)
 
 
-@router.post("/{fact_id}/bring-back", response=FactOut, openapi_extra=responses(409))
-def bring_back_fact(request: Request, response: HttpResponse, fact_id: UUID) -> FactOut:
-    """Take a fact out of the archive, where what faded or made room lies for thirty days."""
-    with _in_the_way(request, fact_id):
-        fact = _visible(request, archive.bring_back(own_fact(request, fact_id)).pk)
-    tagged(response, fact_mark(fact))
-    return fact_out(fact)
+@router.post("/{fact_id}/bring-back", response=FactOut, openapi_extra=problem_responses(409))
+def bring_back_fact(request: ApiRequest, response: HttpResponse, fact_id: UUID) -> FactOut:
+    """Restore a fact from the archive, which keeps decayed and evicted facts for thirty days."""
+    with explain_pending_deletion(lambda: own_fact(request, fact_id)):
+        fact = _visible_fact(request, archive.restore_archived_fact(own_fact(request, fact_id)).pk)
+    set_etag(response, fact_etag(fact))
+    return build_fact(fact)
 
 
-def _pinned(fact: Fact, pinned: bool) -> Fact:
+def _set_pinned(fact: Fact, pinned: bool) -> Fact:
     try:
         return facts.pin_fact(fact, pinned)
-    except facts.OnItsWayOut:
+    except PendingDeletion:
         raise
     except Refused as reason:
-        oldest = pins.oldest_if_full(fact)
+        oldest = facts.find_oldest_pin_if_full(fact)
         more: dict[str, Any] = {"conflicts_with": str(oldest.pk)} if oldest else {}
-        raise Problem("conflict", str(reason), **more) from reason
+        raise Problem("conflict", describe(reason), **more) from reason
 
 
-def _told(request: Request) -> FactQuerySet:
-    return Fact.objects.for_owner(request.auth).select_related("source_conversation")
-
-
-def _visible(request: Request, fact_id: UUID) -> Fact:
+def _visible_fact(request: ApiRequest, fact_id: UUID) -> Fact:
     fact = own_fact(request, fact_id)
     if fact.deletion_id is not None:
         raise Http404
     return fact
-
-
-@contextmanager
-def _in_the_way(request: Request, fact_id: UUID) -> Iterator[None]:
-    """Say of a fact that is being forgotten how that is undone."""
-    try:
-        yield
-    except facts.OnItsWayOut as reason:
-        gone = own_fact(request, fact_id).deletion_id
-        more: dict[str, Any] = {"conflicts_with": str(gone), "undo": undo_of(gone)} if gone else {}
-        raise Problem("conflict", str(reason), **more) from reason

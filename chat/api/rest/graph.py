@@ -1,4 +1,4 @@
-"""The entity graph: what facts speak of, how it hangs together, and questions to it."""
+"""The entity graph: entities, their connections, and questions about them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from chat.memory.graph_answers import Edge, answer, edges
+from chat.llm.registry import registry
+from chat.memory.graph_answers import GraphEdge, answer_question, load_edges
 from chat.models import Entity, EntityType, Relationship
 from chat.models.base import OwnedQuerySet
 
-from .common import Limit, Offset, Page, Request, page
+from .common import ApiRequest, Limit, Offset, Page, paginate
 
 router = Router(tags=["graph"])
 questions = Router(tags=["graph"])
 
 
 class EntityOut(Schema):
-    """Something that facts speak of."""
+    """An entity that facts mention."""
 
     id: UUID
     name: str
@@ -32,25 +33,25 @@ class EntityOut(Schema):
 
 
 class EdgeOut(Schema):
-    """How one thing is tied to another; `source` null is the owner. What no longer holds is not `valid`."""
+    """A relationship of two entities; `source` null is the owner. An outdated one is not `valid`."""
 
     source: EntityOut | None
     relation: str
     target: EntityOut
     valid: bool
     sentence: str
-    facts: list[UUID] = Field(description="The facts that say so.")
+    facts: list[UUID] = Field(description="The facts that state it.")
     last_seen: datetime
 
 
 class EntityWithEdges(EntityOut):
-    """An entity and all that it is tied to."""
+    """An entity and its edges."""
 
     edges: list[EdgeOut]
 
 
 class AnswerOut(Schema):
-    """What the graph answers, and the edges that it stands on."""
+    """The answer to a question, and the edges that it is based on."""
 
     question: str
     answer: str
@@ -58,19 +59,19 @@ class AnswerOut(Schema):
     edges: list[EdgeOut]
 
 
-def entity_out(entity: Entity) -> EntityOut:
-    """Tell an entity."""
+def build_entity(entity: Entity) -> EntityOut:
+    """Return an entity as clients see it."""
     return EntityOut(
         id=entity.pk, name=entity.name, type=EntityType(entity.type), created_at=entity.created_at
     )
 
 
-def _edges_out(found: Iterable[Edge]) -> list[EdgeOut]:
+def _build_edges(found: Iterable[GraphEdge]) -> list[EdgeOut]:
     return [
         EdgeOut(
-            source=entity_out(edge.source) if edge.source else None,
+            source=build_entity(edge.source) if edge.source else None,
             relation=edge.relation,
-            target=entity_out(edge.target),
+            target=build_entity(edge.target),
             valid=edge.valid,
             sentence=edge.words,
             facts=[fact.pk for fact in edge.facts],
@@ -82,48 +83,48 @@ def _edges_out(found: Iterable[Edge]) -> list[EdgeOut]:
 
 @router.get("", response=Page[EntityOut])
 def list_entities(
-    request: Request,
+    request: ApiRequest,
     type: EntityType | None = None,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> Page[EntityOut]:
-    """List what the owner's facts speak of, by name."""
-    rows = _seen(request).order_by("key")
+    """List the entities in the owner's facts, by name."""
+    rows = _visible_entities(request).order_by("key")
     if type is not None:
         rows = rows.filter(type=type)
-    return page(request, rows, entity_out, limit, offset)
+    return paginate(request, rows, build_entity, limit, offset)
 
 
 @router.get("/{entity_id}", response=EntityWithEdges)
-def get_entity(request: Request, entity_id: UUID) -> EntityWithEdges:
-    """Tell one entity and all that it is tied to, what no longer holds last."""
-    found = get_object_or_404(_seen(request), pk=entity_id)
-    tied = edges(request.auth, Q(source=found) | Q(target=found))
-    return EntityWithEdges(**entity_out(found).model_dump(), edges=_edges_out(tied))
+def get_entity(request: ApiRequest, entity_id: UUID) -> EntityWithEdges:
+    """Return one entity and its edges, outdated ones last."""
+    found = get_object_or_404(_visible_entities(request), pk=entity_id)
+    tied = load_edges(request.auth, Q(source=found) | Q(target=found))
+    return EntityWithEdges(**build_entity(found).model_dump(), edges=_build_edges(tied))
 
 
 @questions.get("", response=AnswerOut)
 def ask_graph(
-    request: Request,
+    request: ApiRequest,
     q: Annotated[str, Query(min_length=1, max_length=200, examples=["What tools do I like?"])],
 ) -> AnswerOut:
     """Answer a question from the graph, without a model."""
-    found = answer(request.auth, q)
+    found = answer_question(request.auth, q, registry.embedder())
     return AnswerOut(
         question=found.question,
         answer=found.sentence,
         understood=found.understood,
-        edges=_edges_out(found.edges),
+        edges=_build_edges(found.edges),
     )
 
 
 @questions.get("/edges", response=Page[EdgeOut])
-def list_edges(request: Request, limit: Limit = 20, offset: Offset = 0) -> Page[EdgeOut]:
-    """List all ties, those that hold first."""
-    return page(request, _edges_out(edges(request.auth)), lambda edge: edge, limit, offset)
+def list_edges(request: ApiRequest, limit: Limit = 20, offset: Offset = 0) -> Page[EdgeOut]:
+    """List all edges, valid ones first."""
+    return paginate(request, _build_edges(load_edges(request.auth)), lambda edge: edge, limit, offset)
 
 
-def _seen(request: Request) -> OwnedQuerySet[Entity]:
-    """Return the owner's entities, but for those that only facts on their way out speak of."""
+def _visible_entities(request: ApiRequest) -> OwnedQuerySet[Entity]:
+    """Return the owner's entities, without those that only facts being deleted mention."""
     tied = Relationship.objects.visible().filter(Q(source=OuterRef("pk")) | Q(target=OuterRef("pk")))
     return Entity.objects.for_owner(request.auth).filter(Exists(tied))

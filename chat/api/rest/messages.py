@@ -1,4 +1,4 @@
-"""Messages: the history of a conversation, sending with its reply, and what becomes of a reply."""
+"""Messages: the history of a conversation, and operations on one message. `replies` sends messages."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from django.urls import reverse
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from chat.actions import branches
-from chat.api.counting import counter
-from chat.api.recent import newest_that_fit
-from chat.api.sessions import as_messages, said
+from chat.access import own_conversation, own_message
+from chat.actions import message_edits
+from chat.api.history import LoadedEnd, readable_messages
+from chat.api.recent import select_counter
+from chat.context.assembly import importance_of
+from chat.error_messages import describe
 from chat.generation import run as generation
 from chat.models import Message, MessageState, Role
-from chat.topics.contents import with_contents
-from chat.views import spoken
-from chat.views.scope import own_conversation, own_message
+from chat.topics.contents import load_contents
 
-from .common import MOST, Body, Flag, Request
+from .common import MAX_PAGE_SIZE, ApiRequest, Body, Flag
 
 router = Router(tags=["messages"])
 of_conversation = Router(tags=["messages"])
-_LONGEST_WAIT = 120  # seconds
+_MAX_WAIT_SECONDS = 120
 _STOPPING_SECONDS = 2.0
 
 Wait = Annotated[
     int,
-    Query(ge=0, le=_LONGEST_WAIT, description="Seconds to wait for the end of a reply."),
+    Query(ge=0, le=_MAX_WAIT_SECONDS, description="Seconds to wait for the end of a reply."),
 ]
 
 
 class MessageOut(Schema):
-    """One message; `place` orders it. A reply is `streaming` until it is complete, stopped or failed."""
+    """One message; `place` is its order. A reply is `streaming` until it is complete, stopped or failed."""
 
     id: UUID
     conversation: UUID
@@ -43,7 +43,10 @@ class MessageOut(Schema):
     content: str
     state: MessageState
     failure: str = Field(description="Why a reply stopped or failed.")
-    flagged: bool
+    flagged: bool = Field(description="Whether the user marked it as important.")
+    importance: float = Field(
+        ge=0, le=1, description="1 if flagged, else a score of its words; from 0.5 on it counts as important."
+    )
     topic: UUID | None
     tool_calls: list[dict[str, Any]] | None
     tool_call_id: str
@@ -52,14 +55,14 @@ class MessageOut(Schema):
 
 
 class HistoryOut(Schema):
-    """A part of a conversation in time order; `next` is where the rest begins."""
+    """A part of a conversation in time order; `next` is the address of the next part."""
 
     items: list[MessageOut]
     next: str | None
 
 
 class RecentOut(Schema):
-    """The newest messages that fit, in time order, and by what they were counted."""
+    """The newest messages that fit, in time order, and what counted their tokens."""
 
     items: list[MessageOut]
     tokens: int
@@ -68,13 +71,13 @@ class RecentOut(Schema):
 
 
 class MessagePatch(Body):
-    """What is to change: whether the message is marked as important."""
+    """Whether the message is marked as important."""
 
     flagged: Flag
 
 
-def message_out(message: Message) -> MessageOut:
-    """Tell a message with its contents unpacked."""
+def build_message(message: Message) -> MessageOut:
+    """Return a message as clients see it; packed contents must be loaded."""
     return MessageOut(
         id=message.pk,
         conversation=message.conversation_id,
@@ -82,8 +85,9 @@ def message_out(message: Message) -> MessageOut:
         role=Role(message.role),
         content=message.content,
         state=MessageState(message.state),
-        failure=spoken.said(message.failure),
+        failure=describe(message.failure),
         flagged=message.flagged,
+        importance=importance_of(message),
         topic=message.topic_id,
         tool_calls=message.tool_calls,
         tool_call_id=message.tool_call_id,
@@ -94,64 +98,63 @@ def message_out(message: Message) -> MessageOut:
 
 @of_conversation.get("/{conversation_id}/messages", response=HistoryOut)
 def list_messages(
-    request: Request,
+    request: ApiRequest,
     conversation_id: UUID,
     after: Annotated[int, Query(ge=0, le=2**31 - 1, description="The `place` to begin after.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=MOST)] = MOST,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE)] = MAX_PAGE_SIZE,
 ) -> HistoryOut:
-    """Tell all that was said, the oldest first, packed messages too; nothing is unpacked by reading it."""
+    """List the messages of a conversation, the oldest first, packed ones too."""
     found = own_conversation(request, conversation_id)
-    generation.settle()
-    rows = Message.objects.filter(conversation=found, seq__gt=after).shown()
+    rows = Message.objects.filter(conversation=found, seq__gt=after).current_branch()
     places = list(rows.values_list("seq", flat=True)[: limit + 1])
-    shown = with_contents(rows.filter(seq__in=places[:limit]).readable())
-    rest = None
+    shown = load_contents(rows.filter(seq__in=places[:limit]).load_undamaged())
+    following = None
     if len(places) > limit:
         here = reverse("rest:list_messages", args=[found.pk])
-        rest = f"{here}?after={places[limit - 1]}&limit={limit}"
-    return HistoryOut(items=[message_out(m) for m in shown], next=rest)
+        following = f"{here}?after={places[limit - 1]}&limit={limit}"
+    return HistoryOut(items=[build_message(m) for m in shown], next=following)
 
 
 @of_conversation.get("/{conversation_id}/messages/recent", response=RecentOut)
 def recent_messages(
-    request: Request,
+    request: ApiRequest,
     conversation_id: UUID,
     max_tokens: Annotated[int, Query(ge=1, le=1_000_000)] = 4096,
 ) -> RecentOut:
-    """Tell the newest messages within so many tokens; a call of tools and its results go together."""
-    pairs = [(row, m) for row in said(own_conversation(request, conversation_id)) for m in as_messages([row])]
-    count = counter()
-    fitting = newest_that_fit([m for _row, m in pairs], max_tokens, count.of)
-    rows = [row for row, _m in pairs[len(pairs) - len(fitting) :]]
+    """List the newest messages within a number of tokens; a tool call and its results are kept together."""
+    found = own_conversation(request, conversation_id)
+    count = select_counter()
+    newest = LoadedEnd(readable_messages(found), max_tokens, count.of).select(max_tokens)
     return RecentOut(
-        items=[message_out(row) for row in rows],
-        tokens=sum(map(count.of, fitting)),
+        items=[build_message(row) for row, _ in newest],
+        tokens=sum(count.of(message) for _, message in newest),
         counted_by=count.name,
         exact=count.exact,
     )
 
 
 @router.get("/{message_id}", response=MessageOut)
-def get_message(request: Request, message_id: UUID, wait: Wait = 0) -> MessageOut:
-    """Tell one message; with `wait`, a reply that is being written once it is finished."""
+def get_message(request: ApiRequest, message_id: UUID, wait: Wait = 0) -> MessageOut:
+    """Return one message; `wait` is how many seconds to wait for the end of a running reply."""
     found = own_message(request, message_id)
     if found.state == MessageState.STREAMING:
         generation.await_end(found.pk, wait)
-        generation.settle()
         found = own_message(request, message_id)
-    return message_out(*with_contents([found]))
+    return build_message(*load_contents([found]))
 
 
 @router.patch("/{message_id}", response=MessageOut)
-def flag_message(request: Request, message_id: UUID, body: MessagePatch) -> MessageOut:
-    """Mark a message as important, or not: what is marked stays in the prompt as long as it can."""
-    branches.flag(own_message(request, message_id), body.flagged)
-    return message_out(*with_contents([own_message(request, message_id)]))
+def flag_message(request: ApiRequest, message_id: UUID, body: MessagePatch) -> MessageOut:
+    """Mark a message as important or not; a marked one stays in the prompt as long as possible.
+
+    Setting it to false also overrules a high score.
+    """
+    message_edits.flag_message(own_message(request, message_id), body.flagged)
+    return build_message(*load_contents([own_message(request, message_id)]))
 
 
 @router.post("/{message_id}/stop", response=MessageOut)
-def stop_reply(request: Request, message_id: UUID) -> MessageOut:
-    """End a reply at once; its text stays."""
-    generation.stop(own_message(request, message_id).pk, patience=_STOPPING_SECONDS)
-    generation.settle()
-    return message_out(*with_contents([own_message(request, message_id)]))
+def stop_reply(request: ApiRequest, message_id: UUID) -> MessageOut:
+    """Stop a reply at once; its text so far stays."""
+    generation.stop(own_message(request, message_id).pk, timeout=_STOPPING_SECONDS)
+    return build_message(*load_contents([own_message(request, message_id)]))

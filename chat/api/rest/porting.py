@@ -1,4 +1,4 @@
-"""Everything out in one document, and in from one of ours, of ChatGPT, Claude or mem0."""
+"""Export of all data as one document, and import from memoryapp, ChatGPT, Claude or mem0."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from ninja.files import UploadedFile
 from pydantic import Field
 
 from chat.actions import importing
-from chat.actions.export import export
+from chat.actions.export import export_json
 from chat.actions.export_markdown import export_markdown
-from chat.actions.importing import Options, Outcome, uploads
-from chat.actions.importing.words import title_of
-from chat.actions.messages import Busy, Refused
-from chat.api.problems import COME_AGAIN, FieldError, Problem
-from chat.porting.problems import BadFile
-from chat.views.downloads import download
+from chat.actions.importing import ImportOptions, ImportReport, uploads
+from chat.actions.importing.report import describe_source
+from chat.api.problems import RETRY_HEADERS, FieldError, Problem
+from chat.error_messages import describe
+from chat.errors import BadFile, Busy, Refused
+from chat.views.responses import stream_download
 
-from .common import Request, responses
+from .common import ApiRequest, problem_responses
 
 router = Router(tags=["export and import"])
 _FORMATS: dict[str, tuple[Any, str, str]] = {
-    "json": (export, "memoryapp.json", "application/json"),
+    "json": (export_json, "memoryapp.json", "application/json"),
     "markdown": (export_markdown, "memoryapp.md", "text/markdown; charset=utf-8"),
 }
-# What is not taken is told one by one up to here.
+# Skipped entries that a response lists one by one.
 _MOST_REFUSALS = 1000
 
 
 class TallyOut(Schema):
-    """How many are added, changed, there already, and not taken."""
+    """Numbers of entries that are added, changed, present already, and skipped."""
 
     added: int
     changed: int
@@ -41,7 +41,7 @@ class TallyOut(Schema):
 
 
 class RefusalOut(Schema):
-    """Something that is not taken, and why."""
+    """A skipped entry, and why it is skipped."""
 
     what: str
     why: str
@@ -61,7 +61,9 @@ class OutcomeOut(Schema):
     settings: TallyOut
     refusals: list[RefusalOut]
     notes: list[str]
-    persons: list[str] = Field(description="Among whom to choose one with `person`, where there are several.")
+    persons: list[str] = Field(
+        description="The people of the file; where there are several, choose one with `person`."
+    )
 
 
 _EXPORTED: dict[str, Any] = {
@@ -79,58 +81,59 @@ _EXPORTED: dict[str, Any] = {
 
 
 @router.get("/export", openapi_extra=_EXPORTED)
-def export_memory(request: Request, format: Literal["json", "markdown"] = "json") -> HttpResponseBase:
-    """Send chats, memories with their history, apps and settings: JSON to import again, Markdown to read."""
-    made, name, content_type = _FORMATS[format]
-    return download(request, made(request.auth), name, content_type)
+def export_memory(request: ApiRequest, format: Literal["json", "markdown"] = "json") -> HttpResponseBase:
+    """Export chats, facts with their history, apps and settings: JSON to import again, Markdown to read."""
+    export_bytes, name, content_type = _FORMATS[format]
+    return stream_download(request, export_bytes(request.auth), name, content_type)
 
 
-@router.post("/import", response=OutcomeOut, openapi_extra=responses(409, 413))
+@router.post("/import", response=OutcomeOut, openapi_extra=problem_responses(409, 413))
 def import_memory(
-    request: Request,
+    request: ApiRequest,
     file: Annotated[UploadedFile, File(description="JSON, or a zip archive with it; 256 MB at most.")],
-    dry_run: Annotated[bool, Query(description="Say what would happen, and change nothing.")] = False,
-    learn: Annotated[bool, Query(description="Have memory read the chats that come in.")] = False,
-    forgotten: Annotated[bool, Query(description="Bring back what was forgotten here too.")] = False,
+    dry_run: Annotated[bool, Query(description="Report what would happen, and change nothing.")] = False,
+    learn: Annotated[bool, Query(description="Extract facts from the imported chats.")] = False,
+    forgotten: Annotated[bool, Query(description="Also import facts that were deleted here.")] = False,
     person: Annotated[
         str, Query(max_length=200, description="Whose memories, where the file has several people's.")
     ] = "",
 ) -> OutcomeOut:
-    """Take chats and memories in from a file, whole or not at all; the same file again adds nothing."""
-    options = Options(learn=learn, forgotten=forgotten, person=person)
+    """Import chats and memories from a file in one transaction; importing it again adds nothing."""
+    options = ImportOptions(learn=learn, forgotten=forgotten, person=person)
     try:
-        key = uploads.keep(request.auth, file.chunks(), file.size or 0)
+        key = uploads.store_upload(request.auth, file.chunks(), file.size or 0)
     except Refused as reason:
         raise _problem(reason, "too-large") from reason
     try:
-        with uploads.reading(request.auth):
-            path = uploads.path_of(request.auth, key)
-            work = importing.dry_run if dry_run else importing.carry_out
+        with uploads.lock_upload(request.auth):
+            path = uploads.find_upload(request.auth, key)
+            work = importing.dry_run if dry_run else importing.import_file
             if path is None:
                 raise Problem("conflict", _("Another file was sent meanwhile. Send one at a time."))
-            return _out(work(request.auth, path, options), dry_run)
+            return _build_outcome(work(request.auth, path, options), dry_run)
     except BadFile as fault:
-        raise Problem(
-            "invalid", str(fault), errors=[FieldError(loc=["body", "file", fault.where], detail=str(fault))]
-        ) from fault
+        sentence = describe(fault)
+        place = fault.where if isinstance(fault.where, str) else describe(fault.where)
+        errors = [FieldError(loc=["body", "file", place], detail=sentence)]
+        raise Problem("invalid", sentence, errors=errors) from fault
     except Refused as reason:
-        # The file was read already, so the API's own handler could not look at the body again.
+        # The handler of the API would read the body, which is consumed already.
         raise _problem(reason, "invalid") from reason
     finally:
-        uploads.discard(request.auth, key)
+        uploads.discard_upload(request.auth, key)
 
 
 def _problem(reason: Refused, kind: str) -> Problem:
     if isinstance(reason, Busy):
-        return Problem("conflict", str(reason), headers=COME_AGAIN)
-    return Problem(kind, str(reason))
+        return Problem("conflict", describe(reason), headers=RETRY_HEADERS)
+    return Problem(kind, describe(reason))
 
 
-def _out(outcome: Outcome, dry_run: bool) -> OutcomeOut:
+def _build_outcome(outcome: ImportReport, dry_run: bool) -> OutcomeOut:
     return OutcomeOut(
         dry_run=dry_run,
         source=outcome.source,
-        detail=title_of(outcome.source),
+        detail=describe_source(outcome.source),
         refusals=[RefusalOut(what=r.what, why=r.why) for r in outcome.refusals[:_MOST_REFUSALS]],
         notes=outcome.notes,
         persons=outcome.persons,

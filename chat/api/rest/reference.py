@@ -1,19 +1,22 @@
-"""The API's reference as a page needs it: sections of operations, from the OpenAPI document alone."""
+"""Completes ninja's OpenAPI document, and prepares it for the reference page."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import translation
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+
+from chat.api.problems import KINDS, MEDIA_TYPE, ProblemDocument, kind_of
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """A parameter or a member, its type in words; `where` is empty for a member of an object."""
+class FieldDoc:
+    """A parameter or a member with its type in words; `where` is "" for a member of an object."""
 
     name: str
     type: str
@@ -23,8 +26,8 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """One way in which an operation may end; `shape` names the object that it tells, if any."""
+class ResponseDoc:
+    """One response of an operation; `shape` names the object in it, if any."""
 
     status: str
     note: str
@@ -32,121 +35,169 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """One operation with all that it takes and gives; `more` is what there is to say after the first line."""
+class OperationDoc:
+    """One operation; `line` is the first line of its description, `more` the rest."""
 
     name: str
     method: str
     path: str
     line: SafeString
     more: SafeString
-    takes: list[Field]
-    answers: list[Answer]
-    problems: list[Answer]
+    takes: list[FieldDoc]
+    answers: list[ResponseDoc]
+    problems: list[ResponseDoc]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """An object that operations give."""
+class ObjectDoc:
+    """An object in responses."""
 
     name: str
     note: SafeString
-    fields: list[Field]
+    fields: list[FieldDoc]
 
 
 class Reference:
-    """Reads an OpenAPI document."""
+    """The reference page's view of an OpenAPI document."""
 
-    def __init__(self, document: Json) -> None:
-        self.document = document
-        self.schemas: Json = document["components"]["schemas"]
+    def __init__(self, build_document: Json) -> None:
+        self.document = build_document
+        self.schemas: Json = build_document["components"]["schemas"]
 
-    def sections(self) -> dict[str, list[Operation]]:
-        """Return the operations by their tags, both in the document's order."""
-        found: dict[str, list[Operation]] = {}
+    def sections(self) -> dict[str, list[OperationDoc]]:
+        """Return the operations by tag, both in the order of the document."""
+        found: dict[str, list[OperationDoc]] = {}
         for path, methods in self.document["paths"].items():
-            for method, told in methods.items():
-                found.setdefault(told["tags"][0], []).append(self._operation(path, method, told))
+            for method, spec in methods.items():
+                found.setdefault(spec["tags"][0], []).append(self._operation(path, method, spec))
         return found
 
-    def shapes(self) -> list[Shape]:
-        """Return the objects that operations give, by name."""
+    def list_objects(self) -> list[ObjectDoc]:
+        """Return the objects in responses, by name."""
         return [
-            Shape(name, _marked(schema.get("description", "")), self._members(schema))
+            ObjectDoc(name, _format_note(schema.get("description", "")), self._members(schema))
             for name, schema in sorted(self.schemas.items())
             if "properties" in schema and not name.startswith("Page_") and not name.endswith(("In", "Patch"))
         ]
 
-    def type_of(self, schema: Json) -> str:
-        """Return in words what a schema allows."""
-        if name := _name(schema):
-            return self.type_of(self.schemas[name]) if "enum" in self.schemas[name] else _readable(name)
+    def describe_type(self, schema: Json) -> str:
+        """Return the type that a schema describes, in words."""
+        if name := _schema_name(schema):
+            return (
+                self.describe_type(self.schemas[name])
+                if "enum" in self.schemas[name]
+                else _describe_schema_name(name)
+            )
         if options := schema.get("anyOf") or schema.get("oneOf"):
-            return " or ".join(self.type_of(option) for option in options)
+            return " or ".join(self.describe_type(option) for option in options)
         if "enum" in schema:
             return ", ".join(f"“{value}”" for value in schema["enum"])
         if "const" in schema:
             return f"“{schema['const']}”"
         kind = str(schema.get("type", "anything"))
         if kind == "array":
-            return f"list of {self.type_of(schema.get('items', {}))}"
-        return _bounded(str(schema.get("format", "text")) if kind == "string" else kind, schema)
+            return f"list of {self.describe_type(schema.get('items', {}))}"
+        return _describe_limits(str(schema.get("format", "text")) if kind == "string" else kind, schema)
 
-    def _operation(self, path: str, method: str, told: Json) -> Operation:
-        answers = [self._answer(status, answer) for status, answer in told["responses"].items()]
-        body = _content(told.get("requestBody", {}))
-        line, _, more = str(told.get("description", told["summary"])).partition("\n")
-        return Operation(
-            name=told["operationId"],
+    def _operation(self, path: str, method: str, spec: Json) -> OperationDoc:
+        answers = [self._answer(status, answer) for status, answer in spec["responses"].items()]
+        body = _content_schema(spec.get("requestBody", {}))
+        line, _, more = str(spec.get("description", spec["summary"])).partition("\n")
+        return OperationDoc(
+            name=spec["operationId"],
             method=method.upper(),
             path=path,
-            line=_marked(line),
-            more=_marked(more),
+            line=_format_note(line),
+            more=_format_note(more),
             takes=[
-                *(self._parameter(given) for given in told["parameters"]),
-                *self._members(self.schemas[_name(body)] if _name(body) else body),
+                *(self._parameter(given) for given in spec["parameters"]),
+                *self._members(self.schemas[_schema_name(body)] if _schema_name(body) else body),
             ],
             answers=[answer for answer in answers if answer.status < "3"],
             problems=[answer for answer in answers if answer.status >= "3"],
         )
 
-    def _parameter(self, given: Json) -> Field:
-        note = _marked(given.get("description", ""))
-        return Field(given["name"], self.type_of(given["schema"]), note, given["required"], given["in"])
+    def _parameter(self, given: Json) -> FieldDoc:
+        note = _format_note(given.get("description", ""))
+        return FieldDoc(
+            given["name"], self.describe_type(given["schema"]), note, given["required"], given["in"]
+        )
 
-    def _members(self, schema: Json) -> list[Field]:
+    def _members(self, schema: Json) -> list[FieldDoc]:
         required = schema.get("required", [])
         return [
-            Field(name, self.type_of(member), _marked(member.get("description", "")), name in required)
+            FieldDoc(
+                name,
+                self.describe_type(member),
+                _format_note(member.get("description", "")),
+                name in required,
+            )
             for name, member in schema.get("properties", {}).items()
         ]
 
-    def _answer(self, status: str, answer: Json) -> Answer:
-        schema = _content(answer)
-        return Answer(status, answer["description"], self.type_of(schema) if schema else "")
+    def _answer(self, status: str, answer: Json) -> ResponseDoc:
+        schema = _content_schema(answer)
+        return ResponseDoc(status, answer["description"], self.describe_type(schema) if schema else "")
 
 
-def _content(told: Json) -> Json:
-    content: Json = told.get("content", {})
+def _content_schema(spec: Json) -> Json:
+    content: Json = spec.get("content", {})
     return next((dict(media["schema"]) for media in content.values()), {})
 
 
-def _name(schema: Json) -> str:
+def _schema_name(schema: Json) -> str:
     return str(schema.get("$ref", "")).rpartition("/")[2]
 
 
-def _readable(name: str) -> str:
+def _describe_schema_name(name: str) -> str:
     return f"page of {name.removeprefix('Page_').rstrip('_')}" if name.startswith("Page_") else name
 
 
-def _bounded(kind: str, schema: Json) -> str:
+def _describe_limits(kind: str, schema: Json) -> str:
     if "minimum" in schema and "maximum" in schema:
         return f"{kind} from {schema['minimum']:,} to {schema['maximum']:,}"
     return f"{kind} of at most {schema['maxLength']:,} characters" if "maxLength" in schema else kind
 
 
-def _marked(text: str) -> SafeString:
-    """Return a docstring's text in one line, what stands between backticks as code."""
+def _format_note(text: str) -> SafeString:
+    """Return text in one line as HTML, with the parts between backticks as code."""
     pieces = enumerate(" ".join(text.split()).split("`"))
     shown = ((format_html("<code>{}</code>", piece) if n % 2 else piece,) for n, piece in pieces)
     return format_html_join("", "{}", shown)
+
+
+_REFERENCE = "#/components/schemas/{model}"
+
+
+def build_document(schema: Any) -> dict[str, Any]:
+    """Return ninja's document with the problems of each operation, always in English."""
+    found: dict[str, Any] = dict(schema)
+    schema = ProblemDocument.model_json_schema(ref_template=_REFERENCE)
+    found["components"]["schemas"].update(schema.pop("$defs"))
+    found["components"]["schemas"]["Problem"] = {**schema, "title": "Problem"}
+    with translation.override("en"):
+        for path in found["paths"].values():
+            for operation in path.values():
+                operation["responses"] = _responses(operation)
+    return found
+
+
+def _responses(operation: dict[str, Any]) -> dict[str, Any]:
+    """Return the responses of an operation: its own, then the problems that follow from its parameters."""
+    own = operation["responses"]
+    wanted = {401, 403} | {status for status, spec in own.items() if not spec}
+    if any(parameter["in"] == "path" for parameter in operation["parameters"]):
+        wanted.add(404)
+    if any(parameter["in"] != "path" for parameter in operation["parameters"]):
+        wanted.add(422)
+    if "requestBody" in operation:
+        wanted.update({400, 413, 415, 422})
+    spec = {status: answer for status, answer in own.items() if answer}
+    spec.update({status: _problem(status) for status in sorted(wanted)})
+    return {str(status): answer for status, answer in spec.items()}
+
+
+def _problem(status: int) -> dict[str, Any]:
+    title = str(KINDS[kind_of(status)][1])
+    schema = {"$ref": _REFERENCE.format(model="Problem")}
+    return {"description": title, "content": {MEDIA_TYPE: {"schema": schema}}}

@@ -1,7 +1,8 @@
-"""Sending: a message and its reply, the last reply written anew, and a message in other words."""
+"""Sending a message with its reply, retrying the last reply, and resending an edited message."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -10,37 +11,53 @@ from ninja import Schema
 from ninja.responses import Status
 from pydantic import Field, model_validator
 
-from chat.actions import branches
+from chat.access import messages_of, own_conversation, own_message
+from chat.actions import message_edits
 from chat.actions import messages as actions
-from chat.actions.idempotency import Made
 from chat.generation import run as generation
-from chat.llm.registry import registry
-from chat.llm.state import ModelState
-from chat.llm.types import ModelNotReady
+from chat.generation.exchange import begin_exchange, require_model
 from chat.models import Message, MessageState, Role
 from chat.models.message import MessageQuerySet
-from chat.topics.contents import with_contents
-from chat.views import spoken
-from chat.views.scope import own_conversation, own_message
+from chat.topics.contents import load_contents
 
-from .common import Body, Flag, IdempotencyKey, Request, create, located, responses, still_there
-from .messages import MessageOut, Wait, message_out, of_conversation, router
+from .common import (
+    ApiRequest,
+    Body,
+    Flag,
+    IdempotencyKey,
+    mark_replayed,
+    problem_responses,
+    request_key,
+    require_row,
+    set_location,
+)
+from .messages import MessageOut, Wait, build_message, of_conversation, router
 
 __all__ = ["of_conversation", "router"]
 
-# Seconds; long enough for most replies of a small model, and short enough for any client's patience.
-_PATIENCE = 30
+# Long enough for most replies of a small model, and shorter than the timeouts of HTTP clients.
+_DEFAULT_WAIT_SECONDS = 30
 
 
 class MessageIn(Body):
-    """What is said. A user's message is answered unless `reply` is false; any other is only kept."""
+    """A message to send. A user's message gets a reply unless `reply` is false; others are only stored.
 
-    content: str = Field(min_length=1, max_length=actions.MAX_CHARACTERS)
+    Only a message that calls tools and the result of a tool may be without text.
+    """
+
+    content: str | None = Field(default=None, max_length=actions.MAX_CHARACTERS)
     role: Role = Role.USER
     reply: Flag | None = None
     tool_calls: list[dict[str, Any]] | None = None
     tool_call_id: str = Field(default="", max_length=120)
     name: str = Field(default="", max_length=120)
+
+    @model_validator(mode="after")
+    def _only_tools_need_no_text(self) -> MessageIn:
+        calls_tools = self.role == Role.ASSISTANT and self.tool_calls
+        if not (self.content or calls_tools or self.role == Role.TOOL):
+            raise ValueError("A message needs a text, unless it calls a tool or is the result of one.")
+        return self
 
     @model_validator(mode="after")
     def _only_users_are_answered(self) -> MessageIn:
@@ -49,19 +66,24 @@ class MessageIn(Body):
         return self
 
     @property
+    def text(self) -> str:
+        """Return the text, "" without one."""
+        return self.content or ""
+
+    @property
     def is_answered(self) -> bool:
-        """Whether the model is to answer."""
+        """Return whether the model replies to it."""
         return self.role == Role.USER and self.reply is not False
 
 
 class WordsIn(Body):
-    """Other words for a message."""
+    """A new text for a message."""
 
     content: str = Field(min_length=1, max_length=actions.MAX_CHARACTERS)
 
 
 class ExchangeOut(Schema):
-    """What was said and its reply, which is null where none was asked for."""
+    """A message and its reply; the reply is null where none was requested."""
 
     message: MessageOut
     reply: MessageOut | None
@@ -70,116 +92,104 @@ class ExchangeOut(Schema):
 @of_conversation.post(
     "/{conversation_id}/messages",
     response={201: ExchangeOut, 202: ExchangeOut},
-    openapi_extra=responses(409, 410, 503),
+    openapi_extra=problem_responses(409, 410, 503),
 )
 def send_message(
-    request: Request,
+    request: ApiRequest,
     response: HttpResponse,
     conversation_id: UUID,
     body: MessageIn,
-    wait: Wait = _PATIENCE,
+    wait: Wait = _DEFAULT_WAIT_SECONDS,
     idempotency_key: IdempotencyKey = None,
 ) -> Status[ExchangeOut]:
-    """Say something and get the reply: 201 when it is finished, 202 while it is still being written.
+    """Send a message and get the reply: 201 when it is finished, 202 while it is still being written.
 
-    With 202, `Location` is where the reply is read: `GET` it with `wait` until its state is not `streaming`.
-    One reply at a time is written in a conversation. Where no model is ready nothing is saved.
+    With 202, `Location` is the address of the reply: `GET` it with `wait` until its state is not `streaming`.
+    A conversation has one running reply at a time. Where no model is available nothing is saved.
     """
     found = own_conversation(request, conversation_id)
-    generation.settle()
 
-    def make() -> Made:
+    def save() -> Sequence[Message]:
         if not body.is_answered:
             fields = body.model_dump(include={"tool_calls", "tool_call_id", "name"})
-            kept = actions.add_message(found, body.role, body.content, **fields)
-            return Made([str(kept.pk)])
-        _need_model()
-        asked, reply = actions.send_message(request.auth, body.content, found)
-        return Made([str(asked.pk), str(reply.pk)])
+            return [actions.add_message(found, body.role, body.text, **fields)]
+        require_model()
+        return actions.send_message(request.auth, body.text, found)
 
-    return _exchange(request, response, create(request, response, idempotency_key, make), wait)
+    return _exchange(request, response, save, idempotency_key, wait)
 
 
 @router.post(
     "/{message_id}/retry",
     response={201: ExchangeOut, 202: ExchangeOut},
-    openapi_extra=responses(409, 410, 503),
+    openapi_extra=problem_responses(409, 410, 503),
 )
 def retry_reply(
-    request: Request,
+    request: ApiRequest,
     response: HttpResponse,
     message_id: UUID,
-    wait: Wait = _PATIENCE,
+    wait: Wait = _DEFAULT_WAIT_SECONDS,
     idempotency_key: IdempotencyKey = None,
 ) -> Status[ExchangeOut]:
-    """Write the last reply of a conversation anew; the old text is replaced."""
+    """Replace the last reply of a conversation by a new one."""
     found = own_message(request, message_id)
-    generation.settle()
 
-    def make() -> Made:
-        _need_model()
-        reply = branches.retry_reply(found)
+    def save() -> Sequence[Message]:
+        require_model()
+        reply = message_edits.retry_reply(found)
         asked = Message.objects.filter(conversation=found.conversation, role=Role.USER, seq__lt=reply.seq)
-        return Made([str(pk) for pk in (asked.shown().values_list("pk", flat=True).last(), reply.pk)])
+        return [*asked.current_branch().order_by("-seq")[:1], reply]
 
-    return _exchange(request, response, create(request, response, idempotency_key, make), wait)
+    return _exchange(request, response, save, idempotency_key, wait)
 
 
 @router.post(
     "/{message_id}/resend",
     response={201: ExchangeOut, 202: ExchangeOut},
-    openapi_extra=responses(409, 410, 503),
+    openapi_extra=problem_responses(409, 410, 503),
 )
 def resend_message(
-    request: Request,
+    request: ApiRequest,
     response: HttpResponse,
     message_id: UUID,
     body: WordsIn,
-    wait: Wait = _PATIENCE,
+    wait: Wait = _DEFAULT_WAIT_SECONDS,
     idempotency_key: IdempotencyKey = None,
 ) -> Status[ExchangeOut]:
-    """Send a user's message in other words: it and all after it make way for the new one and its reply."""
+    """Send an edited user's message: it replaces the old one and all messages after it."""
     found = own_message(request, message_id)
-    generation.settle()
 
-    def make() -> Made:
-        _need_model()
-        return Made([str(row.pk) for row in branches.resend(found, body.content)])
+    def save() -> Sequence[Message]:
+        require_model()
+        return message_edits.resend_message(found, body.content)
 
-    return _exchange(request, response, create(request, response, idempotency_key, make), wait)
-
-
-def _need_model() -> None:
-    """Raise ModelNotReady where a reply could not even begin; one that is loading is waited for."""
-    status = registry.status()
-    if status.state in (ModelState.MISSING, ModelState.FAILED):
-        raise ModelNotReady(spoken.said(status.sentence))
+    return _exchange(request, response, save, idempotency_key, wait)
 
 
-def _exchange(request: Request, response: HttpResponse, made: Made, wait: int) -> Status[ExchangeOut]:
-    """Begin the reply that was made just now and tell both, the reply as far as it is after a while."""
-    mine = _mine(request)
-    *_asked, last = made.ids
-    located(response, "get_message", last)
-    if len(made.ids) == 1:
-        return Status(201, ExchangeOut(message=_told(mine, last), reply=None))
-    reply = still_there(mine.filter(pk=last))
-    if not made.again:
-        generation.start(reply)
-    elif wait:
-        generation.await_begin(reply)
+def _exchange(
+    request: ApiRequest,
+    response: HttpResponse,
+    save: Callable[[], Sequence[Message]],
+    key: str | None,
+    wait: int,
+) -> Status[ExchangeOut]:
+    """Send, and return the message and its reply as it is after at most `wait` seconds."""
+    begun = begin_exchange(request.auth, save, key=request_key(request, key))
+    mark_replayed(response, begun.repeated)
+    rows = messages_of(request.auth)
+    first, last = begun.keys[0], begun.keys[-1]
+    set_location(response, "get_message", last)
+    if first == last:
+        return Status(201, ExchangeOut(message=_build_stored(rows, last), reply=None))
+    if begun.repeated and wait:
+        generation.await_begin(require_row(rows.filter(pk=last)))
     generation.await_end(last, wait)
-    generation.settle()
-    exchange = ExchangeOut(message=_told(mine, made.ids[0]), reply=_told(mine, last))
+    generation.save_unsaved_ends()
+    exchange = ExchangeOut(message=_build_stored(rows, first), reply=_build_stored(rows, last))
     if exchange.reply is not None and exchange.reply.state == MessageState.STREAMING:
         return Status(202, exchange)
     return Status(201, exchange)
 
 
-def _told(mine: MessageQuerySet, key: str) -> MessageOut:
-    return message_out(still_there(with_contents(mine.filter(pk=key))))
-
-
-def _mine(request: Request) -> MessageQuerySet:
-    rows = Message.objects.for_owner(request.auth).filter(conversation__deletion=None)
-    return rows.select_related("conversation__app", "conversation__owner")
+def _build_stored(rows: MessageQuerySet, key: str) -> MessageOut:
+    return build_message(require_row(load_contents(rows.filter(pk=key))))

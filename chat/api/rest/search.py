@@ -1,4 +1,4 @@
-"""Search: what the owner's words stand in, in titles, in what was said and in what is known."""
+"""Search in titles, messages and facts."""
 
 from __future__ import annotations
 
@@ -9,33 +9,35 @@ from uuid import UUID
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from chat.search.finding import LONGEST, Hit, Kind, find
+from chat.search.search import LONGEST, Hit, HitKind, find
 
-from .common import Limit, Offset, Page, Request, begins_at, rest_of
+from .common import ApiRequest, Limit, Offset, Page, build_next_url, compute_page_start
 
 router = Router(tags=["search"])
 
 
 class PieceOut(Schema):
-    """A stretch of a snippet, as plain text; `marked` where it is what was looked for."""
+    """A piece of a snippet, as plain text; `marked` where it matches the query."""
 
     text: str
     marked: bool
 
 
 class HitOut(Schema):
-    """One thing that was found; `id` is a conversation's, a fact's or a message's, by `kind`."""
+    """One result; `id` is that of a conversation, a fact or a message, according to `kind`."""
 
-    kind: Kind
+    kind: HitKind
     id: UUID
     snippet: list[PieceOut]
-    score: float = Field(gt=0, le=1, description="For comparing hits of one search with each other.")
-    when: datetime = Field(description="When it was said, last mentioned or last written in.")
+    score: float = Field(gt=0, le=1, description="Comparable within one search only.")
+    when: datetime = Field(
+        description="Time of the message, last mention of the fact, or last change of the conversation."
+    )
     conversation: UUID | None
     title: str | None = Field(description="The conversation's title.")
 
 
-def _hit_out(hit: Hit) -> HitOut:
+def _build_hit(hit: Hit) -> HitOut:
     chat = hit.conversation
     return HitOut(
         kind=hit.kind,
@@ -50,20 +52,20 @@ def _hit_out(hit: Hit) -> HitOut:
 
 @router.get("", response=Page[HitOut])
 def search(
-    request: Request,
+    request: ApiRequest,
     q: Annotated[str, Query(min_length=1, max_length=LONGEST, description="Words, and “phrases” in quotes.")],
-    kind: Annotated[list[Kind], Query(description="What to look for; everything without it.")] = [],  # noqa: B006
+    kind: Annotated[list[HitKind], Query(description="Kinds of results; all without it.")] = [],  # noqa: B006
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> Page[HitOut]:
-    """Find what holds all these words, in any order, the best first: the last may be the beginning of one.
+    """Search for all words in any order, best results first; the last word may be a prefix.
 
-    Facts are also found by what they mean. Of very common words only the newest messages are looked through.
+    Facts are also found by meaning. For very common words only the newest messages are searched.
     """
-    found = find(request.auth, q, kinds=kind or tuple(Kind), limit=limit, offset=offset)
-    if (begins := begins_at(request, offset, found.total)) != offset:
+    found = find(request.auth, q, kinds=kind or tuple(HitKind), limit=limit, offset=offset)
+    if (begins := compute_page_start(request, offset, found.total)) != offset:
         offset = begins
-        found = find(request.auth, q, kinds=kind or tuple(Kind), limit=limit, offset=offset)
+        found = find(request.auth, q, kinds=kind or tuple(HitKind), limit=limit, offset=offset)
     asked = [("q", q), *(("kind", one.value) for one in kind)]
-    rest = rest_of(request, asked, limit, offset, found.total)
-    return Page[HitOut](items=[_hit_out(hit) for hit in found.hits], total=found.total, next=rest)
+    following = build_next_url(request, asked, limit, offset, found.total)
+    return Page[HitOut](items=[_build_hit(hit) for hit in found.hits], total=found.total, next=following)

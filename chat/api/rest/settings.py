@@ -1,4 +1,4 @@
-"""What the owner chose about pages and memory."""
+"""The settings of the owner."""
 
 from __future__ import annotations
 
@@ -9,78 +9,80 @@ from django.http import HttpResponse
 from ninja import Router, Schema
 from pydantic import Field
 
-from chat.actions import guard, preferences
-from chat.actions.owners import redacts, settings_of
+from chat.actions import optimistic_lock, owners
+from chat.actions.owners import redacts_secrets, settings_of
 from chat.models import OwnerSettings, Theme
 
-from .common import Body, Flag, IfMatch, Request, Whole, responses, seen, tagged
+from .common import ApiRequest, Body, Flag, IfMatch, Whole, parse_if_match, problem_responses, set_etag
 
 router = Router(tags=["settings"])
-_SHORTEST, _LONGEST = preferences.LOOK_AFTER_RANGE
+_SHORTEST, _LONGEST = owners.EXTRACTION_DELAY_RANGE
 
 
 class SettingsOut(Schema):
-    """The owner's choices; "" follows the machine or the browser."""
+    """The owner's settings; "" follows the machine or the browser."""
 
     time_zone: str
     language: str
     theme: Theme
-    look_after: int = Field(description="Quiet seconds after which memory reads what was said.")
+    look_after: int = Field(description="Seconds without a new message after which facts are extracted.")
     redact_secrets: bool
-    prune_after: int = Field(description="Days after which a quiet conversation is deleted; 0 keeps all.")
+    prune_after: int = Field(
+        description="Days without a change after which a conversation is deleted; 0 keeps all."
+    )
     etag: str = Field(description="Send it as `If-Match` to change what you have read.")
 
 
 class SettingsPatch(Body):
-    """What is to change; what is left out stays."""
+    """The members to change; the others stay."""
 
     time_zone: str | None = Field(default=None, max_length=60, examples=["Europe/Berlin"])
     language: str | None = Field(default=None, max_length=10)
     theme: Theme | None = None
     look_after: Whole | None = Field(default=None, ge=_SHORTEST, le=_LONGEST)
     redact_secrets: Flag | None = None
-    prune_after: Whole | None = Field(default=None, ge=0, le=max(preferences.PRUNE_AFTER))
+    prune_after: Whole | None = Field(default=None, ge=0, le=max(owners.PRUNE_AFTER_CHOICES))
 
 
-# Each takes what the page's form sends.
-_VERBS: dict[str, Callable[[Any, Any], None]] = {
-    "time_zone": preferences.set_time_zone,
-    "language": preferences.set_language,
-    "theme": preferences.set_theme,
-    "look_after": lambda owner, value: preferences.set_look_after(owner, str(value)),
-    "redact_secrets": lambda owner, value: preferences.set_redaction(owner, "on" if value else "off"),
-    "prune_after": lambda owner, value: preferences.set_prune_after(owner, str(value)),
+# Each takes the value as the form of the settings page sends it.
+_SETTERS: dict[str, Callable[[Any, Any], None]] = {
+    "time_zone": owners.set_time_zone,
+    "language": owners.set_language,
+    "theme": owners.set_theme,
+    "look_after": lambda owner, value: owners.set_extraction_delay(owner, str(value)),
+    "redact_secrets": lambda owner, value: owners.set_redaction(owner, "on" if value else "off"),
+    "prune_after": lambda owner, value: owners.set_prune_after(owner, str(value)),
 }
 
 
-def settings_mark(chosen: OwnerSettings) -> str:
-    """Return what changes with every choice."""
-    return guard.mark(chosen.owner_id, *(getattr(chosen, name) for name in _VERBS))
+def settings_etag(chosen: OwnerSettings) -> str:
+    """Return the etag of the settings; it changes with every member."""
+    return optimistic_lock.fingerprint(chosen.owner_id, *(getattr(chosen, name) for name in _SETTERS))
 
 
 @router.get("", response=SettingsOut)
-def get_settings(request: Request, response: HttpResponse) -> SettingsOut:
-    """Tell the owner's choices."""
+def get_settings(request: ApiRequest, response: HttpResponse) -> SettingsOut:
+    """Return the settings."""
     chosen = settings_of(request.auth.pk)
-    tagged(response, settings_mark(chosen))
+    set_etag(response, settings_etag(chosen))
     return SettingsOut(
         time_zone=chosen.time_zone,
         language=chosen.language,
         theme=Theme(chosen.theme),
         look_after=chosen.look_after,
-        redact_secrets=redacts(request.auth.pk),
+        redact_secrets=redacts_secrets(request.auth.pk),
         prune_after=chosen.prune_after,
-        etag=settings_mark(chosen),
+        etag=settings_etag(chosen),
     )
 
 
-@router.patch("", response=SettingsOut, openapi_extra=responses(412))
+@router.patch("", response=SettingsOut, openapi_extra=problem_responses(412))
 def edit_settings(
-    request: Request, response: HttpResponse, body: SettingsPatch, if_match: IfMatch = None
+    request: ApiRequest, response: HttpResponse, body: SettingsPatch, if_match: IfMatch = None
 ) -> SettingsOut:
-    """Change some of them, all or none."""
+    """Change settings, in one transaction."""
     read = lambda: settings_of(request.auth.pk)  # noqa: E731
-    with guard.unchanged(request.auth, read, settings_mark, seen(if_match)):
+    with optimistic_lock.lock_if_unchanged(request.auth, read, settings_etag, parse_if_match(if_match)):
         for name, value in body.model_dump(exclude_none=True).items():
-            _VERBS[name](request.auth, value)
+            _SETTERS[name](request.auth, value)
     return get_settings(request, response)

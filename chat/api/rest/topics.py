@@ -1,4 +1,4 @@
-"""What a conversation is about: its topics with their figures, and how much each matters (seed 002)."""
+"""The topics of a conversation with their statistics, and their importance."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from django.shortcuts import get_object_or_404
 from ninja import Router, Schema
 from pydantic import Field
 
-from chat.actions import guard
+from chat.access import own_conversation, own_topic, topics_of
+from chat.actions import optimistic_lock
 from chat.actions import topics as actions
-from chat.actions.storage import active_topic
-from chat.api.topics import stats
+from chat.actions.topic_archive import find_active_topic
+from chat.api.sessions import build_topic_stats
 from chat.models import Topic
-from chat.models.topic import TopicQuerySet
-from chat.views.scope import own_conversation, own_topic
 
-from .common import Body, IfMatch, Request, Share, responses, seen, tagged
+from .common import ApiRequest, Body, IfMatch, Share, parse_if_match, problem_responses, set_etag
 
 router = Router(tags=["topics"])
 of_conversation = Router(tags=["topics"])
 
 
 class StatsOut(Schema):
-    """The seed's figures; ages in seconds, the half-life in days."""
+    """The statistics of a topic; ages are in seconds, the half-life in days."""
 
     topic_id: UUID
     topic_title: str
@@ -43,7 +42,7 @@ class StatsOut(Schema):
 
 
 class TopicOut(Schema):
-    """What several messages are about; one that is retired is matched no more and stays readable."""
+    """A topic of a conversation; new messages are not matched with a retired one."""
 
     id: UUID
     conversation: UUID
@@ -59,18 +58,18 @@ class TopicOut(Schema):
 
 
 class TopicPatch(Body):
-    """How much the topic matters: with less it retires sooner."""
+    """The importance of the topic; topics of lower importance retire sooner."""
 
     importance: Share
 
 
-def topic_mark(topic: Topic) -> str:
-    """Return what changes with what of a topic can be edited."""
-    return guard.mark(topic.pk, topic.importance)
+def topic_etag(topic: Topic) -> str:
+    """Return the etag of a topic; it changes with the importance."""
+    return optimistic_lock.fingerprint(topic.pk, topic.importance)
 
 
-def topic_out(topic: Topic, active: Any) -> TopicOut:
-    """Tell a topic that came with its counts."""
+def build_topic(topic: Topic, active: Any) -> TopicOut:
+    """Return a topic as clients see it; it must be loaded `with_counts`."""
     return TopicOut(
         id=topic.pk,
         conversation=topic.conversation_id,
@@ -81,39 +80,34 @@ def topic_out(topic: Topic, active: Any) -> TopicOut:
         created_at=topic.created_at,
         last_active_at=topic.last_active_at,
         retired_at=topic.retired_at,
-        stats=StatsOut.model_validate(stats(topic)),
-        etag=topic_mark(topic),
+        stats=StatsOut.model_validate(build_topic_stats(topic)),
+        etag=topic_etag(topic),
     )
 
 
 @of_conversation.get("/{conversation_id}/topics", response=list[TopicOut])
-def list_topics(request: Request, conversation_id: UUID) -> list[TopicOut]:
-    """List a conversation's topics, the last active first, those that have retired too."""
+def list_topics(request: ApiRequest, conversation_id: UUID) -> list[TopicOut]:
+    """List the topics of a conversation, the last active first, retired ones too."""
     found = own_conversation(request, conversation_id)
-    active = active_topic(found.pk)
-    rows = _counted(request).filter(conversation=found).order_by("-last_active_at", "pk")
-    return [topic_out(topic, active) for topic in rows]
+    active = find_active_topic(found.pk)
+    rows = topics_of(request.auth).with_counts().filter(conversation=found).order_by("-last_active_at", "pk")
+    return [build_topic(topic, active) for topic in rows]
 
 
 @router.get("/{topic_id}", response=TopicOut)
-def get_topic(request: Request, response: HttpResponse, topic_id: UUID) -> TopicOut:
-    """Tell one topic and its figures."""
-    topic = get_object_or_404(_counted(request), pk=topic_id)
-    tagged(response, topic_mark(topic))
-    return topic_out(topic, active_topic(topic.conversation_id))
+def get_topic(request: ApiRequest, response: HttpResponse, topic_id: UUID) -> TopicOut:
+    """Return one topic and its statistics."""
+    topic = get_object_or_404(topics_of(request.auth).with_counts(), pk=topic_id)
+    set_etag(response, topic_etag(topic))
+    return build_topic(topic, find_active_topic(topic.conversation_id))
 
 
-@router.patch("/{topic_id}", response=TopicOut, openapi_extra=responses(412))
+@router.patch("/{topic_id}", response=TopicOut, openapi_extra=problem_responses(412))
 def weigh_topic(
-    request: Request, response: HttpResponse, topic_id: UUID, body: TopicPatch, if_match: IfMatch = None
+    request: ApiRequest, response: HttpResponse, topic_id: UUID, body: TopicPatch, if_match: IfMatch = None
 ) -> TopicOut:
-    """Set how much a topic matters."""
+    """Set the importance of a topic."""
     read = lambda: own_topic(request, topic_id)  # noqa: E731
-    with guard.unchanged(request.auth, read, topic_mark, seen(if_match)) as topic:
+    with optimistic_lock.lock_if_unchanged(request.auth, read, topic_etag, parse_if_match(if_match)) as topic:
         actions.set_importance(topic, body.importance)
     return get_topic(request, response, topic_id)
-
-
-def _counted(request: Request) -> TopicQuerySet:
-    rows = Topic.objects.for_owner(request.auth).filter(conversation__deletion=None)
-    return rows.with_counts()

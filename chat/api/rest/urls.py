@@ -1,4 +1,4 @@
-"""The addresses below `/api/`."""
+"""The URL patterns below `/api/`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from django.urls import URLPattern, path, re_path, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
+from chat.access import HtmxHttpRequest, is_asked_by_owner
 from chat.api.auth import authenticate
 from chat.api.problems import KINDS, Problem, method, not_found
-from chat.views.scope import HtmxHttpRequest, asked_by_owner
 
-from .api import api, opened
+from .api import api, prepare_view
 from .reference import Reference
 
 
 def read_only(view: Callable[[HtmxHttpRequest], HttpResponse]) -> Callable[[HtmxHttpRequest], HttpResponse]:
-    """Return a view that is read, and tells every other method so as all the rest here does."""
+    """Return a view that answers methods other than GET and HEAD with a problem document."""
 
     @csrf_exempt
     @wraps(view)
@@ -36,22 +36,22 @@ def read_only(view: Callable[[HtmxHttpRequest], HttpResponse]) -> Callable[[Htmx
 @read_only
 @login_not_required
 def openapi(request: HtmxHttpRequest) -> HttpResponse:
-    """Answer with the OpenAPI document, for whoever may use what it describes."""
-    if not asked_by_owner(request):
+    """Return the OpenAPI document; needs a token or the owner's own page."""
+    if not is_asked_by_owner(request):
         return Problem("unauthorised", _("Send a token: “Authorization: Bearer …”.")).response()
-    return JsonResponse(api.described())
+    return JsonResponse(api.openapi_document())
 
 
 @read_only
 def docs(request: HtmxHttpRequest) -> HttpResponse:
-    """Show what the document says as a page of our own: ninja's needs scripts that our policy forbids."""
-    told = Reference(api.described())
+    """Show the OpenAPI document as a page of our own: ninja's needs inline scripts, which the CSP forbids."""
+    reference = Reference(api.openapi_document())
     ours = f"{request.scheme}://{request.get_host()}"
     context = {
         "version": api.version,
         "example": f'curl -H "Authorization: Bearer mem_…" {ours}{reverse("rest:list_facts")}',
-        "sections": told.sections(),
-        "shapes": told.shapes(),
+        "sections": reference.sections(),
+        "shapes": reference.list_objects(),
         "problems": [(kind, *known) for kind, known in KINDS.items()],
     }
     return render(request, "api/reference.html", context)
@@ -59,14 +59,14 @@ def docs(request: HtmxHttpRequest) -> HttpResponse:
 
 @read_only
 def root(request: HtmxHttpRequest) -> HttpResponse:
-    """Lead to the reference."""
+    """Redirect to the reference."""
     return redirect("rest:docs")
 
 
 @login_not_required
 @csrf_exempt
-def nowhere(request: HttpRequest) -> HttpResponse:
-    """Answer where there is nothing, in the way of all the rest."""
+def not_found_view(request: HttpRequest) -> HttpResponse:
+    """Return a problem document for an unknown path."""
     try:
         authenticate(request)
     except Problem as problem:
@@ -74,10 +74,10 @@ def nowhere(request: HttpRequest) -> HttpResponse:
     return not_found().response()
 
 
-def _mounted() -> list[URLPattern]:
+def _mount_operations() -> list[URLPattern]:
     patterns = [pattern for pattern in api.urls[0] if isinstance(pattern, URLPattern)]
     for pattern in patterns:
-        pattern.callback = opened(pattern.callback)
+        pattern.callback = prepare_view(pattern.callback)
     return patterns
 
 
@@ -86,6 +86,6 @@ urlpatterns = [
     path("", root, name="root"),
     path("docs", docs, name="docs"),
     path("openapi.json", openapi, name="openapi"),
-    *_mounted(),
-    re_path("", nowhere, name="nowhere"),
+    *_mount_operations(),
+    re_path("", not_found_view, name="nowhere"),
 ]

@@ -1,4 +1,4 @@
-"""Where a model's server is: which addresses are accepted, and how each of its paths is made."""
+"""The address of a model server: which addresses are accepted, and the base URLs derived from one."""
 
 from __future__ import annotations
 
@@ -9,23 +9,20 @@ import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-# Endings that no public name has: RFC 6762, RFC 8375, ICANN's .internal, and what routers hand out.
+from chat.errors import BadAddress
+
+# Endings of names that are not public: RFC 6762, RFC 8375, ICANN's .internal, and .lan of home routers.
 _PRIVATE_ENDINGS = (".local", ".localhost", ".home.arpa", ".internal", ".lan")
-_IN_THE_OPEN = "Outside your own network the address must begin with https://."
-# Of a few hosted ones the version is another, or does not stand at the end.
+# The version in a path; some hosted servers use another one than v1, or put /openai after it.
 _VERSION = re.compile(r"/v\d\w*(/openai)?\Z", re.ASCII)
 _HOST = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?", re.ASCII)
 
 
-class BadAddress(ValueError):
-    """An address that is not accepted; the text says why in a sentence."""
-
-
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server that speaks OpenAI's protocol: `api` is its /v1, `root` what lies above it.
+    """A server that speaks OpenAI's protocol: `api` is the URL that ends in /v1, `root` the URL above it.
 
-    `private` is what its name or number says; a name that plain http goes to is also looked up.
+    `private` is decided by the name or number alone; with plain http the name is also resolved.
     """
 
     root: str
@@ -34,26 +31,25 @@ class Address:
     private: bool
 
 
-def parse(text: str) -> Address:
-    """Return the address that somebody typed, with or without /v1; raises BadAddress.
+def parse_address(text: str) -> Address:
+    """Return the address that a user typed, with or without /v1; raises BadAddress.
 
-    Prompts hold what memory knows, so they go over the open network encrypted or not at all: plain http is
-    for this machine and for names and addresses that lie in a private network.
+    Prompts contain the user's memory, so plain http is accepted only for this machine and private networks.
     """
     try:
         parts = urlsplit(text.strip())
         host, port = (parts.hostname or "").lower(), parts.port
     except ValueError:
-        raise BadAddress("This is no address of a server.") from None
+        raise BadAddress("address-malformed") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise BadAddress("The address begins with https:// or, on your own network, with http://.")
+        raise BadAddress("address-scheme")
     if parts.username is not None or parts.password is not None:
-        raise BadAddress("Write the key into its own field, not into the address.")
+        raise BadAddress("address-holds-key")
     if parts.query or parts.fragment:
-        raise BadAddress("The address ends before ? and #.")
+        raise BadAddress("address-holds-query")
     private = _is_private(host)
     if parts.scheme == "http" and not private:
-        raise BadAddress(_IN_THE_OPEN)
+        raise BadAddress("address-needs-https")
     shown = f"[{host}]" if ":" in host else host
     place = shown if port is None else f"{shown}:{port}"
     path = parts.path.rstrip("/").removesuffix("/chat/completions")
@@ -64,10 +60,11 @@ def parse(text: str) -> Address:
 
 
 async def require_own_network(address: Address) -> None:
-    """Raise BadAddress where plain http would leave the own network, whatever the server's name looks like.
+    """Raise BadAddress where plain http would leave the private network, whatever the server's name looks
+    like.
 
-    A provider's or a hotel's name server may lead any name to a machine of its own. A name that is not known
-    is nobody's, and one of this network may have a public address beside its private one.
+    Some name servers resolve every name to a public machine. A name that does not resolve is accepted, as is
+    one with a private address beside public ones. Resolves the name: call it in an event loop.
     """
     parts = urlsplit(address.root)
     host = parts.hostname or ""
@@ -78,7 +75,7 @@ async def require_own_network(address: Address) -> None:
     except (OSError, UnicodeError):
         return
     if found and all(_ip(str(place[0])).is_global for *_kind, place in found):
-        raise BadAddress(_IN_THE_OPEN)
+        raise BadAddress("address-needs-https")
 
 
 def _ip(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
@@ -90,12 +87,12 @@ def _is_private(host: str) -> bool:
     try:
         found = _ip(host)
     except ValueError:
-        # "2130706433" and "0x7f.1" are numbers too, which every system reads its own way.
+        # "2130706433" and "0x7f.1" are IP addresses too, which systems interpret differently.
         if not _HOST.fullmatch(host) or re.fullmatch(r"\d+|0x[\da-f]*", host.rpartition(".")[2]):
-            raise BadAddress("This is no address of a server.") from None
-        # A name without a dot is resolved on the own network only.
+            raise BadAddress("address-malformed") from None
+        # A name without a dot is resolved in the local network only.
         return "." not in host or host.endswith(_PRIVATE_ENDINGS)
     if found.is_link_local or found.is_multicast or found.is_unspecified:
-        # Where clouds hand out the keys of their machines; no model is served there.
-        raise BadAddress("No model can be asked at this address.")
+        # Link-local addresses serve cloud credentials; no model server runs there.
+        raise BadAddress("address-unusable")
     return found.is_private

@@ -1,4 +1,4 @@
-"""What a server can do, found out by asking it (design §4): what it claims is not relied on, but tried."""
+"""Probes what a model server can do. Claims of a server are not trusted: each ability is tried."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, Literal
 
-from chat.llm.types import ModelNotReady, ProviderError
+from chat.errors import ModelNotReady, ProviderError, ServerRefused
+from chat.llm.role_probe import probe_roles, probe_roles_by_size
+from chat.llm.roles import RoleSupport
 
-from . import troubles
-from .events import Json, choice_of, is_thought, message_of, number, text_of
-from .manner import Manner
-from .thinking import Thoughts
-from .wire import Wire
+from .counting import apply_template
+from .events import Json, ReasoningFilter, get_choice, get_message, get_text, has_reasoning, positive_int
+from .requests import Dialect
+from .transport import Transport
 
 logger = logging.getLogger(__name__)
 
-# Where a server does not say: Ollama's own default, and what any server of the last years has.
+# Windows in tokens of servers that do not report one: Ollama's own default, and a common size.
 _OLLAMA_WINDOW, _UNKNOWN_WINDOW = 4096, 8192
-# Of a larger window only so much is used unless the owner asks for more: it is all read, and paid for, anew.
-MOST_WINDOW = 32_768
-# The model may have to be read from disk first.
+# The default limit of a window: a hosted server evaluates, and bills, the whole prompt again for each reply.
+MAX_DEFAULT_WINDOW = 32_768
+# The server may have to load the model from disk first.
 _TRY_SECONDS = 300.0
 _COLOUR = "violet"
 _GREET = [{"role": "system", "content": "You answer briefly."}, {"role": "user", "content": "Say hello."}]
-# Template marks that user text must not be taken for, whatever the model: all of the form <|…|>, and these.
-_COMMON_MARKS = frozenset(
+# Control tokens of common chat templates, which must be broken in users' text; _CONTROL_TOKEN finds others.
+_COMMON_CONTROL_TOKENS = frozenset(
     [
         "<s>",
         "</s>",
@@ -41,170 +42,208 @@ _COMMON_MARKS = frozenset(
         "<</SYS>>",
     ]
 )
-_MARK = re.compile(r"<\|[^|<>\s]{1,40}\|>|</?[a-z]+(?:_[a-z]+)+>|\[/?[A-Z_]{3,}\]")
+_CONTROL_TOKEN = re.compile(r"<\|[^|<>\s]{1,40}\|>|</?[a-z]+(?:_[a-z]+)+>|\[/?[A-Z_]{3,}\]")
 
 
-class Binding(IntEnum):
-    """How strictly an answer can be held to a form; each can do what the ones before it can."""
+class ConstraintSupport(IntEnum):
+    """How a server can constrain an answer; each level includes the ones before it."""
 
     NONE = 0
-    SCHEMA = 1  # a JSON schema with a list of words
-    PATTERN = 2  # one with regular expressions too
-    GRAMMAR = 3  # GBNF, as llama.cpp has it
+    SCHEMA = 1  # a JSON schema with a list of texts
+    PATTERN = 2  # a JSON schema with a regular expression
+    GRAMMAR = 3  # GBNF, llama.cpp's notation
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What the probe found; `window` is what is used, `offered` what the server has, 0 where it is silent."""
+    """What the probe found.
+
+    `window` is the window in tokens that is used, `offered` the one that the server reports (0 without),
+    `embeddings` the size of its vectors (0 without), and `reported_model` the model's name in its answers.
+    """
 
     kind: Literal["llama-server", "ollama", "vllm", "other"] = "other"
     model: str = ""
     window: int = _UNKNOWN_WINDOW
     offered: int = 0
-    binding: Binding = Binding.NONE
-    counts: bool = False
+    constraint: ConstraintSupport = ConstraintSupport.NONE
+    counts_tokens: bool = False
     embeddings: int = 0
-    places: int = 2
-    marks: frozenset[str] = _COMMON_MARKS
-    thinks: bool = False
-    opens_thought: bool = False
-    takes_system: bool = True
-    answers_as: str = ""
-    manner: Manner = field(default_factory=Manner)
+    slots: int = 2
+    control_tokens: frozenset[str] = _COMMON_CONTROL_TOKENS
+    writes_reasoning: bool = False
+    template_opens_reasoning: bool = False
+    roles: RoleSupport = field(default_factory=RoleSupport)
+    reported_model: str = ""
+    dialect: Dialect = field(default_factory=Dialect)
 
 
-def probe(wire: Wire, model: str, window: int) -> Capabilities:
-    """Ask a server all of it: `model` "" takes its first, `window` 0 what it offers. Raises ProviderError.
+def probe(transport: Transport, model: str, window: int) -> Capabilities:
+    """Return the capabilities of a server for a model ("" for its first) and a window (0 for the offered
+    one).
 
-    Blocks for the length of some short answers, longer where the model has to be loaded first.
+    Blocks for several short answers, and longer where the server loads the model first. Raises ProviderError.
     """
-    chosen, entry = _chosen(_listed(wire, named=bool(model)), model)
-    found = _of_kind(wire, chosen, entry)
-    found = replace(found, window=_window(found, window), counts=_counts(wire, found))
-    found = _greeted(wire, found)
-    return replace(found, binding=_binding(wire, found), embeddings=_embeddings(wire, found))
+    chosen, entry = _choose_model(_list_models(transport, named=bool(model)), model)
+    found = _identify_server(transport, chosen, entry)
+    found = replace(
+        found, window=_limit_window(found, window), counts_tokens=_can_count_tokens(transport, found)
+    )
+    found = _learn_dialect(transport, found)
+    found = replace(found, roles=_find_roles(transport, found))
+    return replace(
+        found,
+        constraint=_find_constraint(transport, found),
+        embeddings=_find_embedding_size(transport, found),
+    )
 
 
-def _listed(wire: Wire, *, named: bool) -> list[Json]:
-    """Return the models that a server lists; one whose model was named need not have a list."""
+def _list_models(transport: Transport, *, named: bool) -> list[Json]:
+    """Return the models that a server lists; [] for a server without a list if the model is named."""
     try:
-        answer = wire.get(f"{wire.address.api}/models")
-    except troubles.Refusal as refusal:
+        answer = transport.get(f"{transport.address.api}/models")
+    except ServerRefused as refusal:
         if refusal.status not in (404, 405, 501):
             raise
         if named:
             return []
-        raise ProviderError(troubles.NO_SENSE) from refusal
-    # Some send the bare list, and Ollama nothing at all for an empty one.
+        raise ProviderError("server-not-a-model-server") from refusal
+    # Some servers send the bare list; Ollama sends null for an empty one.
     entries = answer.get("data", 0) if isinstance(answer, dict) else answer
     entries = [] if entries is None else entries
     if not isinstance(entries, list):
-        raise ProviderError(troubles.NO_SENSE)
+        raise ProviderError("server-not-a-model-server")
     listed = [entry for entry in entries if isinstance(entry, dict) and "id" in entry]
     if entries and not listed:
-        raise ProviderError(troubles.NO_SENSE)
+        raise ProviderError("server-not-a-model-server")
     return listed
 
 
-def _chosen(listed: list[Json], model: str) -> tuple[str, Json]:
-    """Return the name of the model that is used and what the list says of it, {} where it says nothing."""
+def _choose_model(listed: list[Json], model: str) -> tuple[str, Json]:
+    """Return the name of the model and its entry in the list, {} for a model without an entry."""
     if not model and not listed:
-        raise ProviderError(troubles.NO_MODEL)
-    # Ollama takes a name without its tag for the one with this tag.
+        raise ProviderError("server-without-models")
+    # Ollama completes a name without a tag by this tag.
     for name in (model, f"{model}:latest") if model else (listed[0]["id"],):
         for entry in listed:
             if entry["id"] == name:
                 return str(name), entry
     if listed and not any(model in (entry.get("aliases") or ()) for entry in listed):
-        raise ProviderError(troubles.NO_SUCH_MODEL)
+        raise ProviderError("server-model-unknown")
     return model, {}
 
 
-def _of_kind(wire: Wire, model: str, entry: Json) -> Capabilities:
-    """Return what the server says of itself in its own tongue."""
+def _identify_server(transport: Transport, model: str, entry: Json) -> Capabilities:
+    """Return what the server reports through the endpoints of its own kind."""
     if entry.get("owned_by") == "llamacpp" or not entry:
-        props = _asked(wire, "GET", f"{wire.address.root}/props")
+        props = _request_optional(transport, "GET", f"{transport.address.root}/props")
         if isinstance(settings := props.get("default_generation_settings"), dict):
-            offered = number(settings.get("n_ctx")) or number(_within(entry, "meta", "n_ctx"))
-            marks = {str(props.get(name) or "") for name in ("bos_token", "eos_token")}
-            marks |= set(_MARK.findall(str(props.get("chat_template", ""))))
+            offered = positive_int(settings.get("n_ctx")) or positive_int(_get_nested(entry, "meta", "n_ctx"))
+            control_tokens = {str(props.get(name) or "") for name in ("bos_token", "eos_token")}
+            control_tokens |= set(_CONTROL_TOKEN.findall(str(props.get("chat_template", ""))))
             return Capabilities(
                 "llama-server",
                 model,
                 offered=offered,
-                places=max(1, number(props.get("total_slots"))),
-                marks=_COMMON_MARKS | (marks - {""}),
+                slots=max(1, positive_int(props.get("total_slots"))),
+                control_tokens=_COMMON_CONTROL_TOKENS | (control_tokens - {""}),
             )
-    if number(entry.get("max_model_len")):
-        return Capabilities("vllm", model, offered=number(entry["max_model_len"]))
-    if _asked(wire, "GET", f"{wire.address.root}/api/version").get("version") and wire.address.private:
-        return Capabilities("ollama", model, offered=_ollama_window(wire, model))
-    return Capabilities("other", model, offered=number(entry.get("context_length")))
+    if positive_int(entry.get("max_model_len")):
+        return Capabilities("vllm", model, offered=positive_int(entry["max_model_len"]))
+    if (
+        _request_optional(transport, "GET", f"{transport.address.root}/api/version").get("version")
+        and transport.address.private
+    ):
+        return Capabilities("ollama", model, offered=_ollama_window(transport, model))
+    return Capabilities("other", model, offered=positive_int(entry.get("context_length")))
 
 
-def _ollama_window(wire: Wire, model: str) -> int:
-    """Return the window that Ollama runs a model with: over /v1 it takes no `num_ctx` and cuts in silence."""
-    shown = _asked(wire, "POST", f"{wire.address.root}/api/show", {"model": model})
-    trained = [number(v) for k, v in (shown.get("model_info") or {}).items() if k.endswith(".context_length")]
+def _ollama_window(transport: Transport, model: str) -> int:
+    """Return the window that Ollama runs a model with: /v1 ignores `num_ctx` and silently truncates."""
+    shown = _request_optional(transport, "POST", f"{transport.address.root}/api/show", {"model": model})
+    trained = [
+        positive_int(v) for k, v in (shown.get("model_info") or {}).items() if k.endswith(".context_length")
+    ]
     set_by_file = re.search(r"^num_ctx\s+(\d+)", str(shown.get("parameters") or ""), re.M)
-    loaded = _asked(wire, "GET", f"{wire.address.root}/api/ps").get("models") or []
-    runs = [number(m.get("context_length")) for m in loaded if m.get("model") == model]
+    loaded = _request_optional(transport, "GET", f"{transport.address.root}/api/ps").get("models") or []
+    runs = [positive_int(m.get("context_length")) for m in loaded if m.get("model") == model]
     window = int(set_by_file[1]) if set_by_file else next(filter(None, runs), _OLLAMA_WINDOW)
     return min([window, *filter(None, trained)])
 
 
-def _window(found: Capabilities, wanted: int) -> int:
+def _limit_window(found: Capabilities, wanted: int) -> int:
     offered = found.offered or wanted or _UNKNOWN_WINDOW
-    return min(offered, wanted or MOST_WINDOW)
+    return min(offered, wanted or MAX_DEFAULT_WINDOW)
 
 
-def _counts(wire: Wire, found: Capabilities) -> bool:
-    """Return whether the server counts tokens for us, template included."""
+def _can_count_tokens(transport: Transport, found: Capabilities) -> bool:
+    """Return whether the server counts tokens, chat template included."""
     if found.kind != "llama-server":
         return False
-    rendered = _asked(wire, "POST", f"{wire.address.root}/apply-template", {"messages": _GREET[1:]})
-    told = _asked(wire, "POST", f"{wire.address.root}/tokenize", {"content": "one two three"})
-    return isinstance(rendered.get("prompt"), str) and bool(told.get("tokens"))
+    rendered = _request_optional(
+        transport, "POST", f"{transport.address.root}/apply-template", {"messages": _GREET[1:]}
+    )
+    tokenized = _request_optional(
+        transport, "POST", f"{transport.address.root}/tokenize", {"content": "one two three"}
+    )
+    return isinstance(rendered.get("prompt"), str) and bool(tokenized.get("tokens"))
 
 
-def _greeted(wire: Wire, found: Capabilities) -> Capabilities:
-    """Have a few words written, to learn how requests must be worded and whether the model thinks aloud."""
+def _learn_dialect(transport: Transport, found: Capabilities) -> Capabilities:
+    """Request a few words, to learn the server's dialect and whether the model writes its reasoning."""
     try:
-        manner, answer = _try(wire, found, {"messages": _GREET, "max_tokens": 16})
-    except troubles.Refusal as refusal:
+        dialect, answer = _try(transport, found, {"messages": _GREET, "max_tokens": 16})
+    except ServerRefused as refusal:
         if "system" not in refusal.text.lower() and "role" not in refusal.text.lower():
             raise
-        found = replace(found, takes_system=False)
-        manner, answer = _try(wire, found, {"messages": _GREET[1:], "max_tokens": 16})
-    message = message_of(answer)
-    thoughts = Thoughts()
-    text = text_of(message)
-    thoughts.take(text)
-    opens = "</think>" in text and not thoughts.any
+        found = replace(found, roles=RoleSupport(system=False))
+        dialect, answer = _try(transport, found, {"messages": _GREET[1:], "max_tokens": 16})
+    message = get_message(answer)
+    reasoning = ReasoningFilter()
+    text = get_text(message)
+    reasoning.take(text)
+    opens_reasoning = "</think>" in text and not reasoning.found
     return replace(
         found,
-        manner=manner,
-        thinks=thoughts.any or opens or is_thought(message),
-        opens_thought=opens,
-        answers_as=str(answer.get("model", "")),
+        dialect=dialect,
+        writes_reasoning=reasoning.found or opens_reasoning or has_reasoning(message),
+        template_opens_reasoning=opens_reasoning,
+        reported_model=str(answer.get("model", "")),
     )
 
 
-def _binding(wire: Wire, found: Capabilities) -> Binding:
-    """Return the strictest form that the server holds the model to, each tried with an unlikely word."""
-    if found.kind == "llama-server" and _obeys(wire, found, {"grammar": f'root ::= "{_COLOUR}"'}, _COLOUR):
-        return Binding.GRAMMAR
-    for binding, kind in (
-        (Binding.PATTERN, {"type": "string", "pattern": f"^({_COLOUR}|{_COLOUR}s)$"}),
-        (Binding.SCHEMA, {"type": "string", "enum": [_COLOUR, f"{_COLOUR}s"]}),
+def _find_roles(transport: Transport, found: Capabilities) -> RoleSupport:
+    """Return which roles the server's chat template supports."""
+    if found.counts_tokens:
+        rendered = probe_roles(lambda messages: apply_template(transport, messages), object_arguments=False)
+        return replace(rendered, system=rendered.system and found.roles.system)
+
+    def count(messages: list[Json]) -> int:
+        _dialect, answer = _try(transport, found, {"messages": messages, "max_tokens": 16})
+        return positive_int(_get_nested(answer, "usage", "prompt_tokens"))
+
+    return probe_roles_by_size(count, system=found.roles.system)
+
+
+def _find_constraint(transport: Transport, found: Capabilities) -> ConstraintSupport:
+    """Return the strictest constraint that the server obeys; each is tried with an unlikely word."""
+    if found.kind == "llama-server" and _obeys_constraint(
+        transport, found, {"grammar": f'root ::= "{_COLOUR}"'}, _COLOUR
     ):
-        if _obeys(wire, found, {"response_format": schema(kind)}, f'{{"answer":"{_COLOUR}'):
-            return binding
-    return Binding.NONE
+        return ConstraintSupport.GRAMMAR
+    for constraint, kind in (
+        (ConstraintSupport.PATTERN, {"type": "string", "pattern": f"^({_COLOUR}|{_COLOUR}s)$"}),
+        (ConstraintSupport.SCHEMA, {"type": "string", "enum": [_COLOUR, f"{_COLOUR}s"]}),
+    ):
+        if _obeys_constraint(
+            transport, found, {"response_format": json_schema_format(kind)}, f'{{"answer":"{_COLOUR}'
+        ):
+            return constraint
+    return ConstraintSupport.NONE
 
 
-def schema(kind: Json) -> Json:
-    """Return the response format of an object with one string `answer` of this kind."""
+def json_schema_format(kind: Json) -> Json:
+    """Return the `response_format` for an object with one property `answer` of this schema."""
     return {
         "type": "json_schema",
         "json_schema": {
@@ -220,51 +259,55 @@ def schema(kind: Json) -> Json:
     }
 
 
-def _obeys(wire: Wire, found: Capabilities, bound: Json, begins: str) -> bool:
-    room = 24 + (found.manner.thinking if found.thinks else 0)
-    messages = _GREET if found.takes_system else _GREET[1:]
+def _obeys_constraint(
+    transport: Transport, found: Capabilities, constraint_body: Json, expected_start: str
+) -> bool:
+    max_tokens = 24 + (found.dialect.reasoning_tokens if found.writes_reasoning else 0)
+    messages = _GREET if found.roles.system else _GREET[1:]
     try:
-        _manner, answer = _try(wire, found, {"messages": messages, "max_tokens": room, **bound})
-    except troubles.Refusal:
+        _manner, answer = _try(
+            transport, found, {"messages": messages, "max_tokens": max_tokens, **constraint_body}
+        )
+    except ServerRefused:
         return False
-    text = text_of(message_of(answer))
-    thoughts = Thoughts(opened=found.opens_thought)
-    text = thoughts.take(text) + thoughts.rest()
-    return re.sub(r"\s", "", text).startswith(begins)
+    text = get_text(get_message(answer))
+    reasoning = ReasoningFilter(opened=found.template_opens_reasoning)
+    text = reasoning.take(text) + reasoning.finish()
+    return re.sub(r"\s", "", text).startswith(expected_start)
 
 
-def _try(wire: Wire, found: Capabilities, body: Json) -> tuple[Manner, Json]:
-    """Return the answer to a request, worded anew where the server does not take a part of it."""
-    manner = found.manner
-    url = f"{wire.address.api}/chat/completions"
+def _try(transport: Transport, found: Capabilities, body: Json) -> tuple[Dialect, Json]:
+    """Return the dialect that works, and the answer to a request in it; raises ServerRefused."""
+    dialect = found.dialect
+    url = f"{transport.address.api}/chat/completions"
     while True:
-        worded = manner.worded({"model": found.model, "temperature": 0, **body})
+        translated = dialect.translate({"model": found.model, "temperature": 0, **body})
         try:
-            answer = wire.post(url, worded, seconds=_TRY_SECONDS)
-        except troubles.Refusal as refusal:
-            changed = manner.after(refusal, worded)
+            answer = transport.post(url, translated, seconds=_TRY_SECONDS)
+        except ServerRefused as refusal:
+            changed = dialect.adapt_to(refusal, translated)
             if changed is None:
                 raise
-            manner = changed
+            dialect = changed
             continue
-        if not isinstance(answer, dict) or not choice_of(answer):
-            raise ProviderError(troubles.NO_SENSE)
-        return manner, answer
+        if not isinstance(answer, dict) or not get_choice(answer):
+            raise ProviderError("server-not-a-model-server")
+        return dialect, answer
 
 
-def _embeddings(wire: Wire, found: Capabilities) -> int:
-    """Return how many numbers the server's vectors have; 0 where it makes none. Memory uses its own."""
+def _find_embedding_size(transport: Transport, found: Capabilities) -> int:
+    """Return the size of the server's embedding vectors, 0 without any. It is only shown to the user."""
     body = {"model": found.model, "input": "hello"}
-    data = _asked(wire, "POST", f"{wire.address.api}/embeddings", body).get("data")
+    data = _request_optional(transport, "POST", f"{transport.address.api}/embeddings", body).get("data")
     first = data[0] if isinstance(data, list) and data else None
     vector = first.get("embedding") if isinstance(first, dict) else None
     return len(vector) if isinstance(vector, list) else 0
 
 
-def _asked(wire: Wire, method: str, url: str, body: Json | None = None) -> Json:
-    """Return an answer that not every server has, {} where it has none."""
+def _request_optional(transport: Transport, method: str, url: str, body: Json | None = None) -> Json:
+    """Return the answer of an optional endpoint, {} where the server lacks it; raises ModelNotReady."""
     try:
-        answer = wire.get(url) if method == "GET" else wire.post(url, body or {})
+        answer = transport.get(url) if method == "GET" else transport.post(url, body or {})
     except ModelNotReady:
         raise
     except ProviderError:
@@ -272,7 +315,7 @@ def _asked(wire: Wire, method: str, url: str, body: Json | None = None) -> Json:
     return answer if isinstance(answer, dict) else {}
 
 
-def _within(found: Any, *names: str) -> Any:
+def _get_nested(found: Any, *names: str) -> Any:
     for name in names:
         found = found.get(name) if isinstance(found, dict) else None
     return found

@@ -1,4 +1,6 @@
-"""A model on a server that speaks OpenAI's protocol: llama-server, vLLM, Ollama, hosted ones (design §4)."""
+"""The provider for a model on a server that speaks OpenAI's protocol: llama-server, vLLM, Ollama or a hosted
+one.
+"""
 
 from __future__ import annotations
 
@@ -10,44 +12,52 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
-from chat.llm import meter
-from chat.llm.types import (
-    Completion,
-    FormNotKept,
-    Lane,
+from chat.errors import (
+    ConnectionLost,
+    FormatNotKept,
     ModelNotReady,
     PromptTooLong,
     ProviderError,
-    StopFlag,
-    Turn,
+    ServerAway,
+    ServerBusy,
+    ServerRefused,
     Unfinished,
 )
+from chat.llm import meter
+from chat.llm.roles import uses_optional_roles
+from chat.llm.types import Completion, GenerationOptions, Lane, Turn
 
-from . import troubles
 from .address import Address
-from .bound import bind, stricter
-from .calls import RemoteStream, Request, body_of, messages_for
 from .capabilities import Capabilities, probe
-from .counting import Counter
-from .events import Json, Letters, choice_of, is_thought, message_of, note_cost, text_of
-from .lanes import Gate, Pass
-from .seats import Seats
-from .thinking import Thoughts
-from .wire import Patience, Wire
+from .constrained import add_format_reminder, build_constraint
+from .counting import RemoteTokenCounter
+from .events import (
+    Json,
+    ReasoningFilter,
+    SurrogateDecoder,
+    get_choice,
+    get_message,
+    get_text,
+    has_reasoning,
+    record_usage,
+)
+from .requests import RemoteCall, RemoteStream, build_body, build_messages
+from .scheduling import CallQueue, QueueTicket, SlotPool
+from .transport import Timeouts, Transport
 
 logger = logging.getLogger(__name__)
 
-# Pauses before a call that nothing came of is made again; who keeps in touch sits a longer outage out.
+# Seconds before a failed call is attempted again; the health monitor handles longer outages.
 _PAUSES = (0.5, 2.0)
-# A server that forgets to stop must not fill a conversation: no token of any tokenizer is longer on average.
+# Ends the reply of a server that ignores `max_tokens`: no tokenizer has longer tokens on average.
 _CHARACTERS_A_TOKEN = 40
 
 
 class RemoteProvider:
-    """One model on one server. Methods block; call them from worker threads.
+    """One model on one server. Methods raise ModelNotReady until `connect` has succeeded.
 
-    Nothing may be asked before `connect` has succeeded. `trouble` is set when the server was away, or answers
-    as another model: whoever keeps in touch with it connects anew.
+    `needs_reconnect` is set when the server cannot be reached or answers as another model; the health monitor
+    then calls `connect` again.
     """
 
     remote = True
@@ -59,40 +69,40 @@ class RemoteProvider:
         model: str = "",
         key: str = "",
         window: int = 0,
-        patience: Patience | None = None,
+        timeouts: Timeouts | None = None,
     ) -> None:
         self.address = address
         self.name = model
         self.context_window = window
-        self.trouble = threading.Event()
+        self.needs_reconnect = threading.Event()
         self._wanted = (model, window)
         self._found: Capabilities | None = None
-        self._wire = Wire(address, key, patience or Patience())
-        self._gate = Gate()
-        self._seats = Seats()
-        self._counter = Counter(self._wire, self._messages)
+        self._transport = Transport(address, key, timeouts or Timeouts())
+        self._queue = CallQueue()
+        self._slots = SlotPool()
+        self._counter = RemoteTokenCounter(self._transport, self._build_messages)
 
     def connect(self) -> Capabilities:
-        """Find out what the server can do, and use it so from now on; raises ProviderError."""
+        """Probe the server and use what it can do from now on; raises ProviderError."""
         try:
-            found = probe(self._wire, *self._wanted)
+            found = probe(self._transport, *self._wanted)
         except ProviderError:
             raise
-        except Exception as surprise:  # what is at an address may say anything, in any shape
-            logger.warning("a server's answer made no sense", exc_info=True)
-            raise ProviderError(troubles.NO_SENSE) from surprise
+        except Exception as error:  # a server may answer with anything, in any shape
+            logger.warning("the answer of the model server could not be parsed", exc_info=True)
+            raise ProviderError("server-not-a-model-server") from error
         self._counter.forget()
-        self._seats.count = found.places if found.kind == "llama-server" else 0
-        self._gate.places = found.places
+        self._slots.count = found.slots if found.kind == "llama-server" else 0
+        self._queue.capacity = found.slots
         self.name, self.context_window = found.model, found.window
         self._found = found
-        self.trouble.clear()
+        self.needs_reconnect.clear()
         return found
 
-    def answers(self) -> bool:
-        """Return whether the server still answers; cheap, and read by no model."""
+    def is_reachable(self) -> bool:
+        """Return whether the server still answers; requests only its list of models."""
         try:
-            self._wire.get(f"{self.address.api}/models")
+            self._transport.get(f"{self.address.api}/models")
         except ModelNotReady:
             return False
         except ProviderError:
@@ -101,204 +111,214 @@ class RemoteProvider:
 
     @property
     def found(self) -> Capabilities:
-        """Return what the probe found; raises ModelNotReady before there was one."""
+        """Return the capabilities that the probe found; raises ModelNotReady before the first probe."""
         if self._found is None:
-            raise ModelNotReady(troubles.AWAY)
+            raise ModelNotReady("server-unreachable")
         return self._found
 
     def count_tokens(self, turns: Sequence[Turn]) -> int:
-        """Return the prompt's length in tokens: the server's count, or four characters a token."""
-        with self._watched():
-            return self._counter.turns(self.found, turns)
+        """Return the length of a prompt in tokens: the server's count, or an estimate."""
+        with self._noting_outage():
+            try:
+                return self._counter.count_turns(self.found, turns)
+            except ServerRefused as refusal:
+                self._use_plain_roles(turns, self.found, refusal)
+                return self._counter.count_turns(self.found, turns)
 
     def count_text(self, text: str) -> int:
-        """Return the length of a piece of text in tokens, as `count_tokens`."""
-        with self._watched():
-            return self._counter.text(self.found, text)
+        """Return the length of a text in tokens: the server's count, or an estimate."""
+        with self._noting_outage():
+            return self._counter.count_text(self.found, text)
 
-    def stream(
-        self,
-        turns: Sequence[Turn],
-        *,
-        slot: str,
-        lane: Lane = Lane.CHAT,
-        max_tokens: int = 1024,
-        temperature: float = 0.7,
-        stop: StopFlag | None = None,
-    ) -> RemoteStream:
-        """Begin an answer."""
-        request = Request(turns, slot, lane, max_tokens, temperature, stop or StopFlag())
-        return RemoteStream(request, self._pieces)
+    def stream(self, turns: Sequence[Turn], options: GenerationOptions) -> RemoteStream:
+        """Begin a reply; the request is sent when the iteration begins."""
+        return RemoteStream(RemoteCall(turns, options), self._pieces)
 
-    def complete(
-        self,
-        turns: Sequence[Turn],
-        *,
-        slot: str,
-        lane: Lane = Lane.BACKGROUND,
-        max_tokens: int = 256,
-        grammar: str | None = None,
-        stop: StopFlag | None = None,
-    ) -> Completion:
-        """Return a whole answer at temperature 0. Raises Unfinished, and FormNotKept after a second try."""
-        request = Request(turns, slot, lane, max_tokens, 0.0, stop or StopFlag(), background=True)
-        if grammar is not None:
-            request.bound = bind(self.found, grammar)
+    def complete(self, turns: Sequence[Turn], options: GenerationOptions) -> Completion:
+        """Return a whole answer.
+
+        Raises Unfinished, and FormatNotKept when the second attempt breaks the format too.
+        """
+        call = RemoteCall(turns, options, background=True)
+        if options.grammar is not None:
+            call.constraint = build_constraint(self.found, options.grammar)
         for _ in range(2):
-            text = self._whole(request)
-            if request.finish == "cancelled":
-                raise Unfinished(request.usage)
-            answer = text if request.bound is None else request.bound.answer(text, request.finish)
+            text = self._collect(call)
+            if call.finish == "cancelled":
+                raise Unfinished(call.usage)
+            answer = text if call.constraint is None else call.constraint.extract_answer(text, call.finish)
             if answer is not None:
-                return Completion(answer, request.finish, request.usage)
-            request.turns = stricter(turns)
-        raise FormNotKept(request.usage)
+                return Completion(answer, call.finish, call.usage)
+            call.turns = add_format_reminder(turns)
+        raise FormatNotKept(call.usage)
 
-    def _whole(self, request: Request) -> str:
+    def _collect(self, call: RemoteCall) -> str:
         try:
-            return "".join(self._pieces(request))
+            return "".join(self._pieces(call))
         except ProviderError as problem:
-            problem.usage = request.usage
+            problem.usage = call.usage
             raise
 
     def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
-        """Give up the places of these slots; what the server itself caches is the server's."""
-        self._seats.forget(slots)
+        """Free the server's slots of these conversations.
+
+        The server's own cache cannot be deleted from here.
+        """
+        self._slots.forget(slots)
 
     def close(self) -> None:
-        """End all calls: a reply keeps its text, a whole answer is Unfinished."""
-        self._gate.close()
-        self._wire.close()
+        """Cancel all calls: a reply keeps its text, a whole answer raises Unfinished."""
+        self._queue.close()
+        self._transport.close()
 
     # -- one call -------------------------------------------------------------------------------------------
 
-    def _pieces(self, request: Request) -> Iterator[str]:
+    def _pieces(self, call: RemoteCall) -> Iterator[str]:
         found = self.found
-        tokens = self.count_tokens(request.turns)
-        if tokens + request.max_tokens > max(found.window, found.offered):
-            raise PromptTooLong(troubles.TOO_LONG)
-        request.usage.prompt_tokens = tokens
-        ticket = Pass(request.lane, request.stop)
-        request.stop.on_set(partial(self._stopped, ticket))
+        tokens = self.count_tokens(call.turns)
+        if tokens + call.options.max_tokens > max(found.window, found.offered):
+            raise PromptTooLong("conversation-too-long")
+        call.usage.prompt_tokens = tokens
+        ticket = QueueTicket(call.options.lane, call.stop)
+        call.stop.on_set(partial(self._handle_stop, ticket))
         tries = 0
-        while self._gate.enter(ticket):
+        while self._queue.enter(ticket):
             began = time.monotonic()
             pause = 0.0
             worked = True
             try:
-                pieces: Iterable[str] = self._once(request, ticket, found)
-                if request.background:
-                    # An ousted try begins anew: nothing that it has written may stand before the next one's.
+                pieces: Iterable[str] = self._attempt(call, ticket, found)
+                if call.background:
+                    # Collect the text first: a pre-empted attempt is repeated, and its text must not be kept.
                     written = list(pieces)
-                    if ticket.ousted:
+                    if ticket.preempted:
                         continue
                     yield from written
                     return
                 yield from pieces
-                if not ticket.ousted:
+                if not ticket.preempted:
                     return
-            except (troubles.ServerAway, troubles.ServerBusy) as problem:
-                # Who is away, or sends us away, does not work for us.
-                worked = str(problem) == troubles.SILENT
-                if tries == len(_PAUSES) or str(problem) == troubles.SILENT:
-                    self.trouble.set()
+            except (ServerAway, ServerBusy) as problem:
+                # An unreachable or busy server does not work on the call; a silent one may.
+                worked = problem.code == "server-silent"
+                if tries == len(_PAUSES) or problem.code == "server-silent":
+                    self.needs_reconnect.set()
                     raise
                 pause, tries = max(_PAUSES[tries], getattr(problem, "after", 0.0)), tries + 1
-            except troubles.Refusal as refusal:
-                found = self._without_what_is_refused(request, found, refusal)
-            except troubles.BrokenOff:
-                self.trouble.set()
+            except ServerRefused as refusal:
+                found = self._adapt(call, found, refusal)
+            except ConnectionLost:
+                self.needs_reconnect.set()
                 raise
             finally:
-                self._gate.leave(ticket)
-                self._account(request, time.monotonic() - began if worked else 0.0)
-            if pause and request.stop.wait(min(pause, 10.0)):
+                self._queue.leave(ticket)
+                self._record_work(call, time.monotonic() - began if worked else 0.0)
+            if pause and call.stop.wait(min(pause, 10.0)):
                 break
-        request.finish = "cancelled"
+        call.finish = "cancelled"
 
-    def _without_what_is_refused(
-        self, request: Request, found: Capabilities, refusal: troubles.Refusal
+    def _adapt(self, call: RemoteCall, found: Capabilities, refusal: ServerRefused) -> Capabilities:
+        """Adapt the dialect or the roles to a refusal for all later requests.
+
+        Raises the refusal where that is impossible.
+        """
+        dialect = found.dialect.adapt_to(refusal, self._build_body(call, found))
+        if dialect is None:
+            return self._use_plain_roles(call.turns, found, refusal)
+        return self._replace_found(found, replace(found, dialect=dialect))
+
+    def _use_plain_roles(
+        self, turns: Sequence[Turn], found: Capabilities, refusal: ServerRefused
     ) -> Capabilities:
-        """Word requests otherwise from now on; raises the refusal where that would not help."""
-        manner = found.manner.after(refusal, self._body(request, found))
-        if manner is None:
+        """Send tool calls and late system messages as text from now on: this order of them was not probed.
+
+        Raises the refusal where they cannot be its cause.
+        """
+        plain = found.roles.without_optional_roles()
+        may_be_roles = refusal.status in (400, 422) or "template" in refusal.text.lower()
+        if found.roles == plain or not (may_be_roles and uses_optional_roles(turns)):
             raise refusal
-        reworded = replace(found, manner=manner)
-        if self._found is found:  # and not another probe's meanwhile
-            self._found = reworded
-        return reworded
+        return self._replace_found(found, replace(found, roles=plain))
 
-    def _stopped(self, ticket: Pass) -> None:
-        ticket.hang_up()
-        self._gate.look_again()
+    def _replace_found(self, found: Capabilities, adapted: Capabilities) -> Capabilities:
+        if self._found is found:  # unless another probe has replaced it meanwhile
+            self._found = adapted
+        return adapted
 
-    def _account(self, request: Request, seconds: float) -> None:
-        request.usage.worked += seconds
-        request.usage.seconds = time.monotonic() - request.began
-        if request.lane is Lane.BACKGROUND:
-            # Bounded like this machine's own: a server's time may be paid for, and others may wait for it.
+    def _handle_stop(self, ticket: QueueTicket) -> None:
+        ticket.cancel()
+        self._queue.wake_waiting()
+
+    def _record_work(self, call: RemoteCall, seconds: float) -> None:
+        call.usage.worked_seconds += seconds
+        call.usage.seconds = time.monotonic() - call.began_monotonic
+        if call.options.lane is Lane.BACKGROUND:
+            # Metered like a local model: a server's time may cost money, and others may wait for it.
             meter.background.add(seconds)
 
-    def _once(self, request: Request, ticket: Pass, found: Capabilities) -> Iterator[str]:
-        line = self._wire.stream(f"{self.address.api}/chat/completions", self._body(request, found))
-        ticket.on_line(line.hang_up)
-        request.finish, request.usage.completion_tokens = "stop", 0
-        thoughts, letters = Thoughts(opened=found.opens_thought), Letters()
+    def _attempt(self, call: RemoteCall, ticket: QueueTicket, found: Capabilities) -> Iterator[str]:
+        stream = self._transport.stream(f"{self.address.api}/chat/completions", self._build_body(call, found))
+        ticket.set_cancel(stream.cancel)
+        call.finish, call.usage.completion_tokens = "stop", 0
+        reasoning, decoder = ReasoningFilter(opened=found.template_opens_reasoning), SurrogateDecoder()
         written = 0
         try:
-            for event in line:
-                if request.stop.is_set() or ticket.ousted or self._gate.closed:
+            for event in stream:
+                if call.stop.is_set() or ticket.preempted or self._queue.closed:
                     break
-                piece = thoughts.take(letters.take(self._read(event, request, found, thoughts)))
+                piece = reasoning.take(decoder.take(self._read_event(event, call, found, reasoning)))
                 if piece:
-                    request.note_word()
-                    ticket.firm = not request.background
+                    call.record_piece()
+                    ticket.has_output = not call.background
                     written += len(piece)
                     yield piece
-                if written > request.max_tokens * _CHARACTERS_A_TOKEN:
-                    request.finish = "length"
+                if written > call.options.max_tokens * _CHARACTERS_A_TOKEN:
+                    call.finish = "length"
                     break
         finally:
-            ticket.on_line(None)
-            line.hang_up()
-        if request.stop.is_set() or self._gate.closed:
-            request.finish = "cancelled"
-        elif not ticket.ousted:
-            if rest := thoughts.rest():
+            ticket.set_cancel(None)
+            stream.cancel()
+        if call.stop.is_set() or self._queue.closed:
+            call.finish = "cancelled"
+        elif not ticket.preempted:
+            if rest := reasoning.finish():
                 written += len(rest)
                 yield rest
-            if not written and (thoughts.any or found.thinks):
-                raise ProviderError(troubles.NO_ANSWER)
+            if not written and (reasoning.found or found.writes_reasoning):
+                raise ProviderError("server-no-reply")
 
-    def _read(self, event: Json, request: Request, found: Capabilities, thoughts: Thoughts) -> str:
-        """Take what an event tells of the call; return its text."""
-        note_cost(event, request.usage)
-        model = event.get("model") or found.answers_as
-        # In the cloud a router may answer as another model each time, and each look at it is paid for.
-        if found.answers_as and model != found.answers_as and self.address.private:
-            self.trouble.set()
-        if choice_of(event).get("finish_reason") == "length":
-            request.finish = "length"
-        message = message_of(event)
-        thoughts.any = thoughts.any or is_thought(message)
-        text = text_of(message)
-        request.usage.completion_tokens += bool(text)
+    def _read_event(
+        self, event: Json, call: RemoteCall, found: Capabilities, reasoning: ReasoningFilter
+    ) -> str:
+        """Update the call's usage and finish from an event; return its text."""
+        record_usage(event, call.usage)
+        model = event.get("model") or found.reported_model
+        # Private servers only: a hosted router may name another model in each answer, and probing it costs
+        # money.
+        if found.reported_model and model != found.reported_model and self.address.private:
+            self.needs_reconnect.set()
+        if get_choice(event).get("finish_reason") == "length":
+            call.finish = "length"
+        message = get_message(event)
+        reasoning.found = reasoning.found or has_reasoning(message)
+        text = get_text(message)
+        call.usage.completion_tokens += bool(text)
         return text
 
-    def _body(self, request: Request, found: Capabilities) -> Json:
-        seat = None
+    def _build_body(self, call: RemoteCall, found: Capabilities) -> Json:
+        slot = None
         if found.kind == "llama-server":
-            seat = self._seats.of(request.slot, background=request.background)
-        return body_of(request, found, seat)
+            slot = self._slots.assign(call.options.slot, background=call.background)
+        return build_body(call, found, slot)
 
-    def _messages(self, turns: Sequence[Turn]) -> list[Json]:
-        return messages_for(self.found, turns)
+    def _build_messages(self, turns: Sequence[Turn]) -> list[Json]:
+        return build_messages(self.found, turns)
 
     @contextmanager
-    def _watched(self) -> Iterator[None]:
-        """Note that the server is away when a plain request finds it so."""
+    def _noting_outage(self) -> Iterator[None]:
+        """Set `needs_reconnect` when a request finds that the server is unreachable or busy."""
         try:
             yield
-        except (troubles.ServerAway, troubles.ServerBusy):
-            self.trouble.set()
+        except (ServerAway, ServerBusy):
+            self.needs_reconnect.set()
             raise

@@ -1,4 +1,7 @@
-"""The weights of models: the catalogue, the choice, bringing files here. Standard library only, no Django."""
+"""The weights of models: the catalogue, the choice of a model, and fetching its files.
+
+Standard library only and no Django, since `manage.py start` uses it before anything is installed.
+"""
 
 from .entries import (
     Entry,
@@ -16,13 +19,13 @@ from .entries import (
 from .errors import (
     ChecksumWrong,
     DiskFull,
-    Missing,
     NoNetwork,
     NoPip,
     NotEnoughMemory,
-    Refused,
-    Unknown,
+    SourceRefused,
+    UnknownModel,
     WeightsError,
+    WeightsMissing,
 )
 from .progress import Progress, silent
 
@@ -31,14 +34,14 @@ __all__ = [
     "DiskFull",
     "Entry",
     "File",
-    "Missing",
     "NoNetwork",
     "NoPip",
     "NotEnoughMemory",
     "Progress",
-    "Refused",
-    "Unknown",
+    "SourceRefused",
+    "UnknownModel",
     "WeightsError",
+    "WeightsMissing",
     "catalog",
     "choose_model",
     "embedder",
@@ -55,18 +58,18 @@ __all__ = [
 
 
 def fetch(entry: Entry, progress: Progress = silent) -> None:
-    """Brings every file of the model that is missing; goes on where an interrupted run stopped.
+    """Fetch every missing file of a model, continuing an interrupted download. Raises WeightsError.
 
-    Raises WeightsError. Safe against a second fetch at the same time.
+    A second process that fetches the same model waits.
     """
-    # Imported at need: with it come HTTP and TLS, which a server that has its weights never uses.
-    from .fetching import fetch as bring
+    # Imported lazily: it imports HTTP and TLS, which a server with all its weights never needs.
+    from .fetching import fetch as fetch_files
 
-    bring(entry, progress)
+    fetch_files(entry, progress)
 
 
 def verify(entry: Entry, progress: Progress = silent) -> None:
-    """Compares the sha256 of every file; raises Missing or ChecksumWrong."""
-    from .fetching import verify as compare
+    """Compare the sha256 of every file; raises WeightsMissing or ChecksumWrong."""
+    from .fetching import verify as verify_files
 
-    compare(entry, progress)
+    verify_files(entry, progress)

@@ -1,4 +1,4 @@
-"""Lets `python -m chat.llm.weights` work before Django can."""
+"""Runs `python -m chat.llm.weights`, which works before Django is installed."""
 
 from .cli import main
 

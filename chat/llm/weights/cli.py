@@ -1,4 +1,4 @@
-"""`weights list|fetch|verify|path`, for `manage.py` and for the bootstrap, which runs it without Django."""
+"""The command `weights list|fetch|verify|path`, used by `manage.py` and, without Django, by the bootstrap."""
 
 import argparse
 import os
@@ -17,14 +17,14 @@ from .entries import (
     require_memory,
 )
 from .errors import WeightsError
-from .progress import Meter, megabytes
+from .progress import ProgressBar, format_megabytes
 
 DEFAULT_NAMES = ("chat", "embedder")
-MISSING = 3  # exit code of `path` when something has yet to be fetched
+MISSING = 3  # exit code of `path` when a file is missing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describes the command line on any parser."""
+    """Add the arguments of the command to a parser."""
     parser.add_argument("action", choices=("list", "fetch", "verify", "path"))
     parser.add_argument(
         "names",
@@ -34,12 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(action: str, names: Sequence[str]) -> int:
-    """Does one action and returns the exit code; says what went wrong in a sentence on standard error."""
+    """Run one action and return the exit code; errors are printed on standard error."""
     try:
         if action == "list":
-            print(table())
+            print(format_table())
             return 0
-        chosen = [resolve(name) for name in names or DEFAULT_NAMES]
+        chosen = [resolve_name(name) for name in names or DEFAULT_NAMES]
         if action == "path":
             return _paths(chosen)
         for entry in chosen:
@@ -53,8 +53,8 @@ def run(action: str, names: Sequence[str]) -> int:
     return 0
 
 
-def resolve(name: str) -> Entry:
-    """The model of that name; `chat` is the chosen one, if this machine's memory can hold it."""
+def resolve_name(name: str) -> Entry:
+    """Return the model of that name; `chat` is the chosen one. Raises UnknownModel and NotEnoughMemory."""
     if name == "embedder":
         return embedder()
     if name != "chat":
@@ -73,8 +73,11 @@ def _paths(chosen: Sequence[Entry]) -> int:
     return code
 
 
-def table() -> str:
-    """The catalogue as text: name, size, memory, licence, whether it is here, and the chosen ones marked."""
+def format_table() -> str:
+    """Return the catalogue as text: name, size, memory, licence, presence and title.
+
+    Models in use have a star.
+    """
     try:
         chosen = choose_model(os.environ)
     except WeightsError:
@@ -83,7 +86,7 @@ def table() -> str:
     for entry in catalog().values():
         mark = "*" if entry in (chosen, embedder()) else " "
         here = "here" if is_present(entry) else "not fetched"
-        size = f"{megabytes(entry.bytes)} MB"
+        size = f"{format_megabytes(entry.bytes)} MB"
         rows.append(
             f"{mark} {entry.name:<20} {size:>9}  {entry.ram_gb:>4} GB RAM  {entry.licence:<11} {here:<12} "
             f"{entry.title}"
@@ -102,20 +105,20 @@ def _fetch(entry: Entry) -> None:
     if is_present(entry):
         return
     for path in discard_wrong(entry):
-        print(f"{path.name} was damaged and is fetched anew.")
-    print(f"Fetching {entry.title} ({megabytes(entry.bytes)} MB, {entry.licence})", flush=True)
-    fetch(entry, Meter(), on_wait=lambda: print("Another program is fetching it; waiting.", flush=True))
+        print(f"{path.name} was damaged and is fetched again.")
+    print(f"Fetching {entry.title} ({format_megabytes(entry.bytes)} MB, {entry.licence})", flush=True)
+    fetch(entry, ProgressBar(), on_wait=lambda: print("Another program is fetching it; waiting.", flush=True))
 
 
 def _verify(entry: Entry) -> None:
     from .fetching import verify
 
-    verify(entry, Meter())
+    verify(entry, ProgressBar())
     print(f"{entry.name}: ok ({path_of(entry).parent})")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs as a program of its own."""
+    """Run the command line and return the exit code."""
     parser = argparse.ArgumentParser(prog="weights", description=__doc__)
     add_arguments(parser)
     options = parser.parse_args(arguments)

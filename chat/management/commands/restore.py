@@ -1,4 +1,4 @@
-"""`manage.py restore`: a backup takes the place of what is here, which is kept aside."""
+"""`manage.py restore`: replaces the data by a backup and keeps the old files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chat.management.engine_lock import lock_engine
 
 
 class Command(BaseCommand):
-    """Restore a backup of this machine's data, or of another's."""
+    """Restore a backup of this or of another machine."""
 
     help = "Put a backup in the place of what is here; what is here is kept aside. Stop the server first."
     requires_system_checks: list[str] = []
@@ -25,10 +25,10 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Refuses while the server or another command has the engine, and keeps them out meanwhile.
+        # Raises EngineTaken while a server or another command runs, and keeps others out meanwhile.
         with lock_engine(settings.DATA_DIR, "restore"):
             aside = restore(options["file"], timezone.localtime())
-            # An older backup has older tables.
+            # An older backup has an older schema.
             call_command("migrate", verbosity=0)
         for path in aside:
             self.stdout.write(f"What was here is now {path}")

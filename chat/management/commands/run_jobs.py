@@ -1,4 +1,4 @@
-"""`manage.py run_jobs`: background work without the web server."""
+"""`manage.py run_jobs`: runs background work without the web server."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from django.utils import timezone
 
 from chat.actions import energy, provider
 from chat.actions import jobs as actions
-from chat.jobs import leases, schedule
-from chat.jobs.recovery import recover
+from chat.jobs import periodic, schedule
+from chat.jobs.prompts import start_warming, warm_fixed_prompts
 from chat.jobs.registry import HANDLERS, MODEL, QUICK, SLOW
 from chat.jobs.runner import JobRunner, run_due
-from chat.jobs.warm import warm, warm_prompts
+from chat.jobs.schedule import recover
 from chat.llm.registry import registry
-from chat.llm.state import ModelState, Status
+from chat.llm.types import ModelState, ModelStatus
 from chat.management.engine_lock import EngineTaken, lock_engine
-from chat.terminal.harmless import in_a_line
+from chat.text import format_as_one_line
 
 _LOADING_SECONDS = 600.0
 
 
 class Command(BaseCommand):
-    """Run background work until it is stopped, or with --once what is due."""
+    """Run background work until Ctrl-C, or with --once the jobs that are due."""
 
     help = (
         "Run background work without the web server, until Ctrl-C; with --once what is due now. "
@@ -55,64 +55,64 @@ class Command(BaseCommand):
         try:
             recover(timezone.now())
             if options["once"]:
-                self._once(stop)
+                self._run_once(stop)
             else:
-                self._until(stop)
+                self._run_until(stop)
         finally:
             registry.close()
             lock.close()
 
-    def _once(self, stop: threading.Event) -> None:
-        schedule.ensure(timezone.now())
+    def _run_once(self, stop: threading.Event) -> None:
+        schedule.enqueue_missing(timezone.now())
         threading.Thread(target=_close_after, args=(stop,), name="closing", daemon=True).start()
-        with leases.renewed():
+        with periodic.renew_leases_until_exit():
             count = run_due(QUICK, stop.is_set)
             model = HANDLERS.keys() - QUICK
             if not stop.is_set() and actions.is_due(model, timezone.now()):
                 kinds = model if self._load() else model - MODEL
-                # What is short comes first, as it does in the server.
+                # Short jobs first, as in the server.
                 count += sum(run_due(some, stop.is_set) for some in (kinds - SLOW, kinds & SLOW, QUICK))
-        self.stdout.write(f"{count} jobs done. {_left()}".strip())
+        self.stdout.write(f"{count} jobs done. {_describe_waiting()}".strip())
 
-    def _until(self, stop: threading.Event) -> None:
-        registry.on_change(self._tell)
-        provider.use_chosen()
-        warm_prompts()
-        schedule.plan(timezone.now())
+    def _run_until(self, stop: threading.Event) -> None:
+        registry.add_listener(self._report_problem)
+        provider.load_chosen_model()
+        start_warming()
+        schedule.enqueue_all(timezone.now())
         runner = JobRunner()
         runner.start()
         self.stdout.write("Running background work  (Ctrl-C stops it)")
         self.stdout.flush()
         stop.wait()
-        self.stdout.write("Stopping; what is not finished goes on the next time.")
+        self.stdout.write("Stopping. Unfinished jobs continue the next time.")
         self.stdout.flush()
         runner.stop_taking()
         registry.close()
         runner.stop()
 
     def _load(self) -> bool:
-        """Load the model and have it read what its work begins with; False where it will not come."""
-        provider.use_chosen()
+        """Load the model and warm its prompts; return False where it cannot be loaded."""
+        provider.load_chosen_model()
         if ready := registry.wait_ready(_LOADING_SECONDS):
-            warm()
+            warm_fixed_prompts()
         else:
-            self._tell(registry.status())
+            self._report_problem(registry.status())
         return ready
 
-    def _tell(self, status: Status) -> None:
+    def _report_problem(self, status: ModelStatus) -> None:
         if status.state in (ModelState.MISSING, ModelState.FAILED, ModelState.AWAY):
             mend = f" Mend it with `{status.command}`." if status.command else ""
-            self.stderr.write(in_a_line(f"{status.sentence}{mend} Work that needs the model waits."))
+            self.stderr.write(format_as_one_line(f"{status.sentence}{mend} Work that needs the model waits."))
 
 
 def _close_after(stop: threading.Event) -> None:
-    """End what works with the model once the command is to stop: it goes on the next time."""
+    """Close the model once the command is asked to stop; interrupted jobs run again the next time."""
     stop.wait()
     registry.close()
 
 
-def _left() -> str:
-    status = energy.status(timezone.now())
+def _describe_waiting() -> str:
+    status = energy.read_status(timezone.now())
     if not status.waiting or status.until is None:
         return ""
     until = timezone.localtime(status.until)

@@ -1,4 +1,4 @@
-"""`manage.py serve`: the web server, the job threads and the engine, started and stopped together."""
+"""`manage.py serve`: runs the web server, the job threads and the engine."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from chat.actions import conversations, events, jobs, provider
 from chat.actions.owners import local_owner
 from chat.generation import run as generation
 from chat.jobs import schedule
-from chat.jobs.recovery import recover
+from chat.jobs.prompts import start_warming
 from chat.jobs.runner import JobRunner
-from chat.jobs.warm import warm_prompts
+from chat.jobs.schedule import recover
 from chat.llm.registry import registry
-from chat.llm.state import Status
-from chat.management.engine_lock import lock_engine, sign
-from memoryapp.troubles import port_sentence
+from chat.llm.types import ModelStatus
+from chat.management.engine_lock import lock_engine, sign_lock
+from memoryapp.base.error_text import explain_port_error
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host name or address means this machine only."""
+    """Return whether a host name or address is reachable from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -67,31 +67,33 @@ class Command(BaseCommand):
         if not 0 <= port < 65536:
             raise CommandError(f"--port {port} is no port: it must be between 0 (any free one) and 65535.")
         if options["until_eof"]:
-            end_with(sys.stdin.fileno())
+            end_with_pipe(sys.stdin.fileno())
         lock = lock_engine(settings.DATA_DIR, "serve")
         listener = _listen(host, port)
         port = listener.getsockname()[1]
         address = (
             f"http://[{host.strip('[]')}]:{port}/" if ":" in host.strip("[]") else f"http://{host}:{port}/"
         )
-        sign(lock, address)
+        sign_lock(lock, address)
         _recover()
         runner = JobRunner()
-        registry.on_change(_announce)
-        provider.use_chosen(parking=True)
-        warm_prompts()
+        registry.add_listener(_announce_model)
+        provider.load_chosen_model(parking=True)
+        start_warming()
         runner.start()
         self.stdout.write(f"memoryapp is at {address}  (Ctrl-C stops it)")
         if not options["no_browser"] and _has_display():
             threading.Timer(0.5, webbrowser.open, args=(address,)).start()
-        # uvicorn hands the signal on once it has stopped; by default that would end the process right there.
-        signal.signal(signal.SIGTERM, _end)
+        # uvicorn raises the signal again after its shutdown; the default handler would then end the process
+        # at once.
+        signal.signal(signal.SIGTERM, _exit)
         try:
             _serve(listener)
         finally:
-            # Text first: a reply that is being written is saved before anything else goes.
-            generation.drain()
-            # Work that waits for the model would hold the end up; it is told at once and put back.
+            # First save the replies that are being written.
+            generation.stop_all()
+            # Jobs that wait for the model would delay the end; closing the registry interrupts them, and they
+            # are put back.
             runner.stop_taking()
             registry.close()
             runner.stop()
@@ -105,33 +107,33 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listener.bind((host.strip("[]"), port))
     except OSError as error:
-        raise CommandError(port_sentence(host, port, error)) from error
+        raise CommandError(explain_port_error(host, port, error)) from error
     return listener
 
 
 def _recover() -> None:
-    """Put right what a killed process left, and ask for what comes again by itself."""
+    """Repair what a killed process left, and enqueue periodic work."""
     now = timezone.now()
     local_owner()
     recover(now)
     jobs.enqueue("reindex", {}, key="reindex")
-    conversations.await_pages(now)
-    schedule.plan(now)
+    conversations.postpone_ends_at_start(now)
+    schedule.enqueue_all(now)
 
 
-def _announce(_status: Status) -> None:
+def _announce_model(_status: ModelStatus) -> None:
     events.send_now(events.EVERYONE, {"type": "model"})
 
 
-def _end(_number: int, _frame: Any) -> None:
+def _exit(_number: int, _frame: Any) -> None:
     raise SystemExit(0)
 
 
-def end_with(descriptor: int) -> None:
-    """End this process as a signal would once the process at a pipe's other end is gone, killed or not."""
+def end_with_pipe(descriptor: int) -> None:
+    """Send SIGTERM to this process when the other end of a pipe is closed."""
 
     def wait() -> None:
-        # Not through sys.stdin, whose lock the end of the process would wait for.
+        # Not through sys.stdin, whose lock would block the end of the process.
         while os.read(descriptor, 1024):
             pass
         signal.raise_signal(signal.SIGTERM)
@@ -148,10 +150,10 @@ def _has_display() -> bool:
 def _serve(listener: socket.socket) -> None:
     config = uvicorn.Config(
         "memoryapp.asgi:application",
-        # One configuration for all; lines about requests would tell what was searched for.
+        # Use Django's logging; access logs would contain search texts.
         log_config=None,
         log_level="warning",
-        # A proxy could claim to be loopback (design §10); Django never sends lifespan events (traps C18).
+        # With proxy headers a client could claim to be on loopback. Django sends no lifespan events.
         proxy_headers=False,
         lifespan="off",
         ws="websockets-sansio",

@@ -1,7 +1,15 @@
-"""Measures memory over labelled conversations: cases, the product's own pipeline, scores."""
+"""Measures memory on labelled conversations: cases, the real pipeline, and scores."""
 
-from .cases import CaseError, load
+from .cases import CaseError, load_cases
 from .pipeline import Pipeline, throwaway_database
-from .scoring import Score, judge, summary
+from .scoring import Score, score_case, summarise_scores
 
-__all__ = ["CaseError", "Pipeline", "Score", "judge", "load", "summary", "throwaway_database"]
+__all__ = [
+    "CaseError",
+    "Pipeline",
+    "Score",
+    "load_cases",
+    "score_case",
+    "summarise_scores",
+    "throwaway_database",
+]

@@ -1,4 +1,4 @@
-"""Labelled cases: JSON Lines, one case a line, validated before anything runs."""
+"""Labelled cases in JSON Lines, one case on each line, all validated before the first runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Words = Annotated[list[str], Field(min_length=1)]
 
 
 class CaseError(Exception):
-    """The file of cases cannot be used; the text says which line and why."""
+    """The file of cases is invalid; the text names the line and the reason."""
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Said(_Strict):
+class CaseMessage(_Strict):
     """One message of a labelled conversation."""
 
     role: Literal["user", "assistant", "system"]
@@ -28,24 +28,24 @@ class Said(_Strict):
 
 
 class Expected(_Strict):
-    """A group that is met by a fact with any of these words, whatever its category."""
+    """An expected fact: any fact that contains one of these words counts, whatever its category."""
 
     any: Words
     category: CategoryName
 
 
 class ExtractionCase(_Strict):
-    """A conversation, what must come to be known of it, and what must not."""
+    """A conversation, the facts that must be stored from it, and words that no fact may contain."""
 
     id: str
-    messages: Annotated[list[Said], Field(min_length=1)]
+    messages: Annotated[list[CaseMessage], Field(min_length=1)]
     expect: list[Expected] = []
     forbid: list[str] = []
     allow: list[str] = []
 
 
 class UpdateCase(_Strict):
-    """Facts known before, one message, and what must be known afterwards."""
+    """Known facts, one message, and the facts that must be known afterwards."""
 
     id: str
     facts: list[str] = []
@@ -56,7 +56,9 @@ class UpdateCase(_Strict):
 
 
 class RecallCase(_Strict):
-    """Facts known (`*` means pinned), the first message of a conversation, and what its prompt must say."""
+    """Known facts (`*` marks pinned ones), the first message of a conversation, and what its prompt must
+    contain.
+    """
 
     id: str
     facts: list[str] = []
@@ -66,7 +68,7 @@ class RecallCase(_Strict):
 
 
 class WordingsCase(_Strict):
-    """Facts, each in several wordings: each must end as one fact that was mentioned so many times."""
+    """Facts, each in several wordings. Each must be stored as one fact with that number of mentions."""
 
     id: str
     facts: Annotated[list[Words], Field(min_length=1)]
@@ -82,8 +84,8 @@ _KINDS: dict[str, type[ExtractionCase] | type[UpdateCase] | type[RecallCase] | t
 KINDS = tuple(_KINDS)
 
 
-def load(kind: str, path: Path) -> list[Case]:
-    """Return the cases of a file; raises CaseError with the line when one is not in the form of its kind."""
+def load_cases(kind: str, path: Path) -> list[Case]:
+    """Return the cases of a file. Raises CaseError with the line of the first invalid case."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:

@@ -1,7 +1,7 @@
-"""What a run is worth: pure functions over cases and what was known after them.
+"""Scores the outcome of cases. Pure functions.
 
-Groups are met by words alone, category accuracy is taken over met groups, only live facts' text counts, sums
-are over all cases, an empty denominator gives 1.
+An expected fact is met by words alone; category accuracy is computed over met facts; only live facts count.
+Totals are over all cases; a ratio with an empty denominator is 1.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 from .cases import Case, ExtractionCase, RecallCase, UpdateCase, WordingsCase
 
-_WHOLE_WORD = 3  # a word of up to three letters matches whole words only
-# Chinese and Japanese put no spaces between words, so there is no whole word to match.
+_WHOLE_WORD = 3  # longest word that must match as a whole
+# Chinese and Japanese have no blanks between words, so there are no whole words to match.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A live fact after a case ran."""
+class KnownFact:
+    """A live fact after a case."""
 
     text: str
     category: str
@@ -30,12 +30,12 @@ class Known:
 
 
 @dataclass(slots=True)
-class Outcome:
-    """What a case left behind: live facts, or the prompt's words about the user, and what it cost."""
+class CaseOutcome:
+    """The result of a case: live facts or the prompt, the seconds of each message, refusals and errors."""
 
-    facts: list[Known] = field(default_factory=list)
+    facts: list[KnownFact] = field(default_factory=list)
     prompt: str = ""
-    # Of each message that the model read.
+    # For each message that the model read.
     seconds: list[float] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Score:
-    """One case's counts, and its details as they are printed."""
+    """The counts of one case, and its details for output."""
 
     id: str
     correct: bool
@@ -57,16 +57,19 @@ class Score:
     seconds: list[float] = field(default_factory=list)
 
 
-def says(text: str, word: str) -> bool:
-    """Tell whether a text contains a word, ignoring case; short words must stand alone."""
+def contains_word(text: str, word: str) -> bool:
+    """Return whether a text contains a word, ignoring case.
+
+    Words of up to three letters must be whole words.
+    """
     text, word = text.casefold(), word.casefold()
     if len(word) <= _WHOLE_WORD and not _UNSPACED.search(word):
         return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
     return word in text
 
 
-def judge(case: Case, outcome: Outcome) -> Score:
-    """Return what a case is worth."""
+def score_case(case: Case, outcome: CaseOutcome) -> Score:
+    """Return the score of a case."""
     if isinstance(case, ExtractionCase):
         return _judge_extraction(case, outcome)
     if isinstance(case, UpdateCase):
@@ -76,11 +79,11 @@ def judge(case: Case, outcome: Outcome) -> Score:
     return _judge_recall(case, outcome)
 
 
-def _judge_extraction(case: ExtractionCase, outcome: Outcome) -> Score:
+def _judge_extraction(case: ExtractionCase, outcome: CaseOutcome) -> Score:
     answering: set[int] = set()
     missed, wrong = [], []
     for group in case.expect:
-        hits = [i for i, f in enumerate(outcome.facts) if any(says(f.text, w) for w in group.any)]
+        hits = [i for i, f in enumerate(outcome.facts) if any(contains_word(f.text, w) for w in group.any)]
         answering.update(hits)
         if not hits:
             missed.append(group.any)
@@ -89,16 +92,16 @@ def _judge_extraction(case: ExtractionCase, outcome: Outcome) -> Score:
     allowed = [
         i
         for i, f in enumerate(outcome.facts)
-        if i in answering or any(says(f.text, word) for word in case.allow)
+        if i in answering or any(contains_word(f.text, word) for word in case.allow)
     ]
     extra = [f.text for i, f in enumerate(outcome.facts) if i not in allowed]
-    traps = [word for word in case.forbid if any(says(f.text, word) for f in outcome.facts)]
+    traps = [word for word in case.forbid if any(contains_word(f.text, word) for f in outcome.facts)]
     met = len(case.expect) - len(missed)
     return Score(
         id=case.id,
         correct=not (missed or extra or traps or wrong),
         details={
-            **_common(outcome),
+            **_common_details(outcome),
             "missed": missed,
             "extra": extra,
             "traps": traps,
@@ -115,17 +118,17 @@ def _judge_extraction(case: ExtractionCase, outcome: Outcome) -> Score:
     )
 
 
-def _judge_update(case: UpdateCase, outcome: Outcome) -> Score:
+def _judge_update(case: UpdateCase, outcome: CaseOutcome) -> Score:
     texts = [fact.text for fact in outcome.facts]
-    missing = [g for g in case.keeps_or_gains if not any(says(t, w) for t in texts for w in g)]
-    kept = [word for word in case.loses if any(says(t, word) for t in texts)]
+    missing = [g for g in case.keeps_or_gains if not any(contains_word(t, w) for t in texts for w in g)]
+    kept = [word for word in case.loses if any(contains_word(t, word) for t in texts)]
     too_many = len(texts) > case.max_facts
     return Score(
         id=case.id,
         correct=not (missing or kept or too_many),
         details={
             "before": case.facts,
-            **_common(outcome),
+            **_common_details(outcome),
             "kept": [t for t in texts if t in case.facts],
             "gained": [t for t in texts if t not in case.facts],
             "lost": [t for t in case.facts if t not in texts],
@@ -137,9 +140,9 @@ def _judge_update(case: UpdateCase, outcome: Outcome) -> Score:
     )
 
 
-def _judge_recall(case: RecallCase, outcome: Outcome) -> Score:
-    missing = [text for text in case.in_prompt if not says(outcome.prompt, text)]
-    unwanted = [text for text in case.not_in_prompt if says(outcome.prompt, text)]
+def _judge_recall(case: RecallCase, outcome: CaseOutcome) -> Score:
+    missing = [text for text in case.in_prompt if not contains_word(outcome.prompt, text)]
+    unwanted = [text for text in case.not_in_prompt if contains_word(outcome.prompt, text)]
     return Score(
         id=case.id,
         correct=not (missing or unwanted),
@@ -147,17 +150,17 @@ def _judge_recall(case: RecallCase, outcome: Outcome) -> Score:
     )
 
 
-def _judge_wordings(case: WordingsCase, outcome: Outcome) -> Score:
+def _judge_wordings(case: WordingsCase, outcome: CaseOutcome) -> Score:
     wanted = sorted(len(wordings) for wordings in case.facts)
     return Score(
         id=case.id,
         correct=sorted(fact.mention_count for fact in outcome.facts) == wanted,
-        details=_common(outcome),
+        details=_common_details(outcome),
         seconds=outcome.seconds,
     )
 
 
-def _common(outcome: Outcome) -> dict[str, Any]:
+def _common_details(outcome: CaseOutcome) -> dict[str, Any]:
     return {
         "facts": [
             {"text": f.text, "category": f.category, "kind": f.kind, "mention_count": f.mention_count}
@@ -168,20 +171,20 @@ def _common(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def summary(kind: str, scores: Sequence[Score]) -> dict[str, float | int]:
-    """Return the figures over all cases."""
+def summarise_scores(kind: str, scores: Sequence[Score]) -> dict[str, float | int]:
+    """Return the totals over all cases."""
     if kind != "extraction":
-        return {"correct_share": _share(sum(s.correct for s in scores), len(scores))}
+        return {"correct_share": _ratio(sum(s.correct for s in scores), len(scores))}
     total: Callable[[str], int] = lambda name: sum(getattr(s, name) for s in scores)  # noqa: E731
     seconds = [second for score in scores for second in score.seconds]
     return {
-        "recall": _share(total("met"), total("expected")),
-        "precision": _share(total("answering"), total("stored")),
-        "category_accuracy": _share(total("right_category"), total("met")),
+        "recall": _ratio(total("met"), total("expected")),
+        "precision": _ratio(total("answering"), total("stored")),
+        "category_accuracy": _ratio(total("right_category"), total("met")),
         "cases_with_trap": total("trapped"),
         "seconds_per_message_p50": round(statistics.median(seconds), 2) if seconds else 0.0,
     }
 
 
-def _share(part: int, whole: int) -> float:
+def _ratio(part: int, whole: int) -> float:
     return round(part / whole, 4) if whole else 1.0

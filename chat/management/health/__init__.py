@@ -1,34 +1,40 @@
-"""The checks of `manage.py doctor`: each looks at one thing and says that it is well, or what to do."""
+"""The checks of `manage.py doctor`. Each returns one finding: all is well, or what to do."""
 
 from collections.abc import Iterator
 
-from memoryapp.env import data_path
-from memoryapp.machine import read_cpu_flags
-from memoryapp.provider import chosen
+from memoryapp.base.env import data_path
+from memoryapp.base.machine import read_cpu_flags
+from memoryapp.base.provider import read_choice
 
-from .finding import Finding, State
-from .machine import build, disk, memory, processor, python
-from .models import decode, embedder, model
-from .remote import remote
-from .storage import data_folder, database
+from .finding import Finding, FindingState
+from .machine import (
+    check_build,
+    check_data_folder,
+    check_database,
+    check_disk,
+    check_memory,
+    check_processor,
+    check_python,
+)
+from .model import check_decode, check_embedder, check_model, check_remote
 
-__all__ = ["Finding", "State", "examine"]
+__all__ = ["Finding", "FindingState", "run_checks"]
 
 
-def examine(*, deep: bool) -> Iterator[Finding]:
-    """Looks at everything, one finding at a time; `deep` reads the weights whole and compares checksums."""
-    yield python()
-    yield build()
-    yield processor(read_cpu_flags())
-    server = chosen()
+def run_checks(*, deep: bool) -> Iterator[Finding]:
+    """Run all checks; yield each finding at once. `deep` reads the weights and compares their checksums."""
+    yield check_python()
+    yield check_build()
+    yield check_processor(read_cpu_flags())
+    server = read_choice()
     if server is None:
-        yield model(deep=deep)
-        yield memory()
+        yield check_model(deep=deep)
+        yield check_memory()
     else:
-        yield from remote(server)
-    yield disk()
-    yield embedder(deep=deep)
-    yield from database()
-    yield data_folder(data_path())
+        yield from check_remote(server)
+    yield check_disk()
+    yield check_embedder(deep=deep)
+    yield from check_database()
+    yield check_data_folder(data_path())
     if server is None:
-        yield decode()
+        yield check_decode()

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class State(Enum):
-    """How a finding weighs: only `broken` makes doctor fail."""
+class FindingState(Enum):
+    """The severity of a finding; only `broken` makes doctor fail."""
 
     OK = "ok"
     NOTE = "note"
@@ -16,21 +16,21 @@ class State(Enum):
 class Finding:
     """One line of the report."""
 
-    state: State
+    state: FindingState
     topic: str
     text: str
 
 
 def ok(topic: str, text: str) -> Finding:
-    """All is well."""
-    return Finding(State.OK, topic, text)
+    """Return a finding that all is well."""
+    return Finding(FindingState.OK, topic, text)
 
 
 def note(topic: str, text: str) -> Finding:
-    """The program works, but better with this done."""
-    return Finding(State.NOTE, topic, text)
+    """Return a finding that the program works, but something should be done."""
+    return Finding(FindingState.NOTE, topic, text)
 
 
 def broken(topic: str, text: str) -> Finding:
-    """The program does not work until this is done."""
-    return Finding(State.BROKEN, topic, text)
+    """Return a finding that the program does not work until something is done."""
+    return Finding(FindingState.BROKEN, topic, text)

@@ -1,38 +1,44 @@
-"""Python, the compiled engine, the processor, memory and disk."""
+"""Checks of the machine: Python, the compiled engine, processor, memory, disk, database and data folder."""
 
 import os
 import sqlite3
+import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
 
-from chat.actions.proving import run_probe
+from chat.actions.provider import run_engine_probe
 from chat.llm import weights
-from memoryapp.env import cache_dir, data_path, model_dir
-from memoryapp.machine import GIB, total_memory
+from memoryapp.base.env import cache_dir, data_path, model_dir
+from memoryapp.base.machine import GIB, total_memory
 
-from .engine import engine_runs
 from .finding import Finding, broken, note, ok
+from .model import is_engine_running
 
 LOW_DISK_BYTES = 1_000_000_000
-# What the engine is compiled for where the processor has it (design §4), and what it must never use.
+# Instructions that the engine is compiled for where the processor has them, and the one that it never uses:
+# AMX crashes llama.cpp.
 SPEEDS = ("avx2", "fma", "f16c", "avx512f", "avx512_vnni", "avx512vbmi", "avx512_bf16", "asimddp", "i8mm")
 NEVER = "amx_tile"
 
 
-def python() -> Finding:
-    """The interpreter, which must be .venv's."""
+def check_python() -> Finding:
+    """Check that the interpreter is the one in .venv."""
     version = ".".join(str(part) for part in sys.version_info[:3])
     if Path(sys.prefix) != settings.BASE_DIR / ".venv":
         return note("Python", f"{version} in {sys.prefix}, not in .venv. Run python3 manage.py start once.")
     return ok("Python", f"{version}, SQLite {sqlite3.sqlite_version}")
 
 
-def build() -> Finding:
-    """The compiled engine."""
-    found, sentence = run_probe()
+def check_build() -> Finding:
+    """Check that the compiled engine can be imported."""
+    found, sentence = run_engine_probe()
     if sentence:
         return broken("build", f"{sentence} Run python3 manage.py start, which compiles it.")
     return ok(
@@ -40,8 +46,8 @@ def build() -> Finding:
     )
 
 
-def processor(flags: frozenset[str]) -> Finding:
-    """What the processor lists of what the engine can use."""
+def check_processor(flags: frozenset[str]) -> Finding:
+    """Report which fast instructions the processor has."""
     if not flags:
         return ok("processor", "this system does not list its abilities; the engine uses the common ones")
     useful = [flag for flag in SPEEDS if flag in flags]
@@ -53,8 +59,8 @@ def processor(flags: frozenset[str]) -> Finding:
     return ok("processor", f"{' '.join(useful) or 'none of the fast instructions'}{left_out}")
 
 
-def memory() -> Finding:
-    """RAM against what the chosen model needs."""
+def check_memory() -> Finding:
+    """Compare the RAM with what the chosen model needs."""
     there, free = total_memory(), psutil.virtual_memory().available
     try:
         entry = weights.choose_model(os.environ)
@@ -62,24 +68,102 @@ def memory() -> Finding:
     except weights.WeightsError as error:
         return broken("memory", str(error))
     text = f"{there / GIB:.1f} GB, {free / GIB:.1f} GB free; {entry.name} needs about {entry.ram_gb} GB"
-    if free < entry.ram_gb * GIB and not engine_runs():
+    if free < entry.ram_gb * GIB and not is_engine_running():
         return note("memory", f"{text}. Close other programs.")
     return ok("memory", text)
 
 
-def disk() -> Finding:
-    """Room where data and weights lie."""
+def check_disk() -> Finding:
+    """Check the free space of the data, weights and cache folders."""
     low = []
     parts = []
     for name, folder in (("data", data_path()), ("weights", model_dir()), ("cache", cache_dir())):
-        free = psutil.disk_usage(str(_nearest(folder))).free
+        free = psutil.disk_usage(str(_existing_parent(folder))).free
         parts.append(f"{name} {free / 1e9:.1f} GB free")
         low += [str(folder)] if free < LOW_DISK_BYTES else []
     text = ", ".join(parts)
     return note("disk", f"{text}. Make room on the disk of {', '.join(low)}.") if low else ok("disk", text)
 
 
-def _nearest(folder: Path) -> Path:
+def _existing_parent(folder: Path) -> Path:
     while not folder.exists():
         folder = folder.parent
     return folder
+
+
+SYNCHRONOUS = {0: "off", 1: "normal", 2: "full", 3: "extra"}
+
+
+def check_database() -> Iterator[Finding]:
+    """Check the database's settings, and that all migrations are applied."""
+    name = str(connection.settings_dict["NAME"])
+    if connection.vendor == "sqlite" and not Path(name).exists():
+        yield broken("database", f"{name} is not there yet. Run python3 manage.py start.")
+        return
+    try:
+        yield (
+            _read_pragmas()
+            if connection.vendor == "sqlite"
+            else ok("database", f"{connection.display_name} {name}")
+        )
+        executor = MigrationExecutor(connection)
+        pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DatabaseError as error:
+        yield broken("database", f"{name} cannot be read: {error}. Restore a backup, or move the file away.")
+        return
+    if pending:
+        yield broken("migrations", f"{len(pending)} are waiting. Run python3 manage.py migrate.")
+    else:
+        yield ok("migrations", "all applied")
+
+
+def _read_pragmas() -> Finding:
+    with connection.cursor() as cursor:
+        values = {}
+        for pragma in ("journal_mode", "synchronous", "busy_timeout"):
+            cursor.execute(f"PRAGMA {pragma}")
+            values[pragma] = cursor.fetchone()[0]
+    return judge_sqlite(values, str(getattr(connection, "transaction_mode", None)))
+
+
+def judge_sqlite(values: dict[str, Any], transaction_mode: str) -> Finding:
+    """Check SQLite's settings: WAL, synchronous=NORMAL, busy timeout, BEGIN IMMEDIATE."""
+    synchronous = SYNCHRONOUS.get(values["synchronous"], str(values["synchronous"]))
+    wrong = [
+        text
+        for good, text in (
+            (values["journal_mode"] == "wal", "journal_mode must be wal"),
+            (values["synchronous"] == 1, "synchronous must be normal"),
+            (values["busy_timeout"] >= 5000, "busy_timeout must be 5 s or more"),
+            (transaction_mode.upper() == "IMMEDIATE", "transaction_mode must be IMMEDIATE"),
+        )
+        if not good
+    ]
+    text = (
+        f"SQLite, journal {values['journal_mode']}, synchronous {synchronous}, "
+        f"busy_timeout {values['busy_timeout'] / 1000:.0f} s, transactions {transaction_mode}"
+    )
+    return (
+        broken("database", f"{text}. {'; '.join(wrong)}: see DATABASES.") if wrong else ok("database", text)
+    )
+
+
+def check_data_folder(folder: Path) -> Finding:
+    """Check that only the owner can read the data folder and the secret key."""
+    try:
+        opened = [path for path in (folder, folder / "secret_key") if path.exists() and _is_open(path)]
+        owner = folder.stat().st_uid
+    except OSError as error:
+        return broken("data folder", f"{folder}: {error.strerror}.")
+    if opened:
+        commands = " && ".join(f"chmod {'700' if path.is_dir() else '600'} '{path}'" for path in opened)
+        return broken("data folder", f"others on this machine can read {opened[0]}. Run: {commands}")
+    if hasattr(os, "getuid") and owner != os.getuid():
+        return broken(
+            "data folder", f"{folder} belongs to another user. Give it to yourself, or set DATA_DIR."
+        )
+    return ok("data folder", f"{folder}, for its owner alone")
+
+
+def _is_open(path: Path) -> bool:
+    return os.name != "nt" and bool(path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))

@@ -1,6 +1,6 @@
-"""What facts speak of and how it hangs together, by rules over their house style: no model, no Django."""
+"""Extracts entities and their relations from normalized facts by rules; uses no model and no Django."""
 
-from .rules import ties
-from .tie import Thing, Tie
+from .rules import extract_relations
+from .types import EntityMention, Relation
 
-__all__ = ["Thing", "Tie", "ties"]
+__all__ = ["EntityMention", "Relation", "extract_relations"]

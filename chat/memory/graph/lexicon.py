@@ -1,4 +1,4 @@
-"""The little words that hold a fact together, a tongue at a time; between them stand its things."""
+"""The grammatical words and verbs of one language, by which names are found in facts."""
 
 from __future__ import annotations
 
@@ -6,34 +6,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
-def words(text: str) -> frozenset[str]:
-    """Return the words of a line, case folded as the words of a fact are: "fließend" is "fliessend"."""
+def parse_words(text: str) -> frozenset[str]:
+    """Return the words of a text, case folded: "fließend" becomes "fliessend", as in facts."""
     return frozenset(text.casefold().split())
 
 
 @dataclass(frozen=True)
-class Tongue:
-    """One language's closed words, all lower case."""
+class Lexicon:
+    """The word lists of one language, case folded; `code` is the language code."""
 
     code: str
-    # Strip off the head of a noun phrase.
+    # Removed from the beginning of a noun phrase: articles, possessives, numerals.
     determiners: frozenset[str]
     indefinite: frozenset[str]
-    # End a noun phrase: prepositions, times, adverbs.
+    # Words that end a noun phrase: prepositions, times, adverbs.
     cut: frozenset[str]
-    # End the whole list of objects: what follows is another clause.
+    # Words that end the whole list of objects, because another clause begins.
     breaks: frozenset[str]
+    # Words for "and" and "or".
     joins: frozenset[str]
-    # Auxiliaries and adverbs before the object.
+    # Auxiliaries and adverbs that may stand before the object.
     fillers: frozenset[str]
-    # A phrase that begins with one of these is half a sentence.
+    # A phrase that begins with one of these words is no name.
     empty: frozenset[str]
-    # Hold a name together from inside: "University of Cape Town".
+    # Words inside names: "University of Cape Town".
     inner: frozenset[str]
+    # Words before a name: "called", "named".
     called: frozenset[str]
     copula: frozenset[str]
     # Words for "as" in "works as".
     as_: frozenset[str]
+    # Prepositions before a place, a near place, an origin, a destination, a workplace, a tool, a topic.
     place: frozenset[str]
     near: frozenset[str]
     from_: frozenset[str]
@@ -41,11 +44,12 @@ class Tongue:
     at: frozenset[str]
     with_: frozenset[str]
     about: frozenset[str]
-    # The verbs of a kind, with the little words that belong to them.
+    # The verbs by group, often a kind of fact, with the particles that belong to them.
     verbs: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    # Endings of infinitives; empty where infinitives are not recognised by their ending.
     infinitive: tuple[str, ...] = ()
 
     @property
     def all_verbs(self) -> frozenset[str]:
-        """Return the verbs of every kind that say something by themselves."""
+        """Return the verbs of all groups that have more than three letters and are no prepositions."""
         return frozenset(w for group in self.verbs.values() for w in group if len(w) > 3) - self.cut - self.to

@@ -1,4 +1,4 @@
-"""Clean noun phrases out of a sentence: short names of things, never half a sentence."""
+"""Finds names and noun phrases in the words of a fact."""
 
 from __future__ import annotations
 
@@ -6,30 +6,34 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from chat.memory.words import MONTHS_AND_DAYS
+from chat.memory.stopwords import MONTHS_AND_DAYS
 
-from .lexicon import Tongue
+from .lexicon import Lexicon
 from .lexicon_germanic import ENGLISH, GERMAN
 from .lexicon_iberian import PORTUGUESE, SPANISH
 from .lexicon_romance import FRENCH, ITALIAN
-from .tie import MAX_NAME
+from .types import MAX_NAME
 
-TONGUES: dict[str, Tongue] = {t.code: t for t in (ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE)}
+LEXICONS: dict[str, Lexicon] = {
+    lexicon.code: lexicon for lexicon in (ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE)
+}
 
-# More words than this are a clause, not a name.
+# A phrase of more words is a clause, not a name.
 _MAX_WORDS = 4
+# An abbreviation ("St."), a word ("Node.js", "C++", "don't"), a punctuation mark, or a contracted ending
+# ("'s").
 _WORD = re.compile(r"(?:St|Dr|Mr|Mrs|Ms|Prof)\.|[^\W_][\w'.+#/&-]*[\w+#]|[^\W_][+#]*|[,;:()]|['’]\w+")
 _ELISION = re.compile(r"^((?:l|d|n|j|qu|s|m|t|c|un|dell|all|nell|sull|dall)')(?=\w)", re.I)
 
 Words = Sequence[str]
 
 
-def split_words(text: str, tongue: Tongue) -> list[str]:
-    """Return the words as written, commas among them; French and Italian elisions are words of their own."""
+def split_words(text: str, lexicon: Lexicon) -> list[str]:
+    """Return the words and punctuation marks; French and Italian elisions ("l'") are separate words."""
     found: list[str] = []
     for word in _WORD.findall(unicodedata.normalize("NFC", text)):
-        elided = _ELISION.match(word) if tongue.code in ("fr", "it") else None
-        if elided and word.casefold() not in tongue.called:
+        elided = _ELISION.match(word) if lexicon.code in ("fr", "it") else None
+        if elided and word.casefold() not in lexicon.called:
             found += [elided[1], word[elided.end() :]]
         else:
             found.append(word)
@@ -37,14 +41,15 @@ def split_words(text: str, tongue: Tongue) -> list[str]:
 
 
 def is_proper(word: str) -> bool:
-    """Tell whether a word is written as a name; months and days are not."""
+    """Return whether a word has a capital letter and is no month or weekday."""
     return any(c.isupper() for c in word) and word.casefold().removesuffix("s") not in MONTHS_AND_DAYS
 
 
-def run_at(tokens: Words, start: int, tongue: Tongue, *, person: bool = False) -> int:
-    """Return where the name that begins at `start` ends: "Cape Town", "Rio de Janeiro", "Fusion 360".
+def find_name_end(tokens: Words, start: int, lexicon: Lexicon, *, person: bool = False) -> int:
+    """Return the index after the name that begins at `start`; `start` if no name begins there.
 
-    A person may be called Jan or May.
+    Names are such as "Cape Town", "Rio de Janeiro", "Fusion 360". With `person` a month may be a name
+    ("May").
     """
     end = start
     while end < len(tokens):
@@ -56,7 +61,7 @@ def run_at(tokens: Words, start: int, tongue: Tongue, *, person: bool = False) -
             end += 1
             continue
         bridge = end
-        while bridge < len(tokens) and tokens[bridge].casefold() in tongue.inner:
+        while bridge < len(tokens) and tokens[bridge].casefold() in lexicon.inner:
             bridge += 1
         if (
             end == start
@@ -69,123 +74,126 @@ def run_at(tokens: Words, start: int, tongue: Tongue, *, person: bool = False) -
     return end
 
 
-def names_in(tokens: Words, tongue: Tongue, skip_first: bool = False) -> list[str]:
-    """Return the names in a sentence, in order."""
+def find_names(tokens: Words, lexicon: Lexicon, skip_first: bool = False) -> list[str]:
+    """Return all names in the words, in order."""
     found, i = [], 1 if skip_first else 0
     while i < len(tokens):
-        end = run_at(tokens, i, tongue)
+        end = find_name_end(tokens, i, lexicon)
         if end > i:
-            found.append(join(tokens[i:end]))
+            found.append(join_words(tokens[i:end]))
         i = max(end, i + 1)
     return found
 
 
-def name_after(
-    tokens: Words, markers: frozenset[str], tongue: Tongue, articles: bool = True
+def find_name_after(
+    tokens: Words, markers: frozenset[str], lexicon: Lexicon, articles: bool = True
 ) -> tuple[str, int] | None:
-    """Return the first name that follows one of the markers, and where it ends: "in Oslo", "in the Alps"."""
+    """Return the first name after one of the `markers` and the index after it: "in Oslo", "in the Alps".
+
+    With `articles` false no article may stand between the marker and the name.
+    """
     for i, token in enumerate(tokens):
         if token.casefold() not in markers:
             continue
         at = i + 1
-        while articles and at < len(tokens) and _is_article(tokens[at], tongue):
+        while articles and at < len(tokens) and _is_article(tokens[at], lexicon):
             at += 1
-        end = run_at(tokens, at, tongue)
+        end = find_name_end(tokens, at, lexicon)
         if end > at:
-            return join(tokens[at:end]), end
+            return join_words(tokens[at:end]), end
     return None
 
 
-def _is_article(word: str, tongue: Tongue) -> bool:
+def _is_article(word: str, lexicon: Lexicon) -> bool:
     folded = word.casefold()
     return (
         word.islower()
-        and (folded in tongue.determiners or folded in tongue.inner)
-        and folded not in tongue.indefinite
+        and (folded in lexicon.determiners or folded in lexicon.inner)
+        and folded not in lexicon.indefinite
     )
 
 
-def after_verb(tokens: Words, tongue: Tongue, *groups: str) -> list[str] | None:
-    """Return what follows the verb of a kind, or None where the sentence has no such verb."""
-    verbs = frozenset[str]().union(*(tongue.verbs.get(group, frozenset()) for group in groups))
-    passed = verbs | tongue.fillers | tongue.copula
+def take_after_verb(tokens: Words, lexicon: Lexicon, *groups: str) -> list[str] | None:
+    """Return the words after the first verb of the groups; None if the first 7 words have no such verb."""
+    verbs = frozenset[str]().union(*(lexicon.verbs.get(group, frozenset()) for group in groups))
+    passed = verbs | lexicon.fillers | lexicon.copula
     for i, token in enumerate(tokens[:7]):
         if token.casefold() in verbs and len(token) > 2:
             at = i + 1
-            while at < len(tokens) and tokens[at].casefold() in passed | tongue.determiners:
+            while at < len(tokens) and tokens[at].casefold() in passed | lexicon.determiners:
                 at += 1
             return list(tokens[at:])
     return None
 
 
-def objects(tokens: Words, tongue: Tongue) -> list[str]:
-    """Return the things that a list names: "jazz, old westerns and tea"."""
+def split_objects(tokens: Words, lexicon: Lexicon) -> list[str]:
+    """Return the names in a list of objects: "jazz, old westerns and tea" gives three."""
     found: list[str] = []
     segment: list[str] = []
     ended = False
     for word in [*tokens, ","]:
-        joined = word.casefold() in tongue.joins
+        joined = word.casefold() in lexicon.joins
         if not joined and word not in ",;:()":
             segment.append(word)
             continue
-        name, was_cut = phrase(segment, tongue)
-        broken = any(w.casefold() in tongue.breaks for w in segment)
+        name, was_cut = take_noun_phrase(segment, lexicon)
+        broken = any(w.casefold() in lexicon.breaks for w in segment)
         if name and not ended and name not in found:
             found.append(name)
-        # "music of the sixties at home and …": what "and" joins on to after a cut is anybody's guess.
+        # After a cut phrase it is unclear what "and" joins: "music of the sixties at home and …".
         ended = ended or broken or (not name and bool(segment)) or (was_cut and joined)
         segment = []
     return found
 
 
-def phrase(tokens: Words, tongue: Tongue) -> tuple[str, bool]:
-    """Return the noun phrase at the head of the words, "" where there is none, and whether more followed."""
+def take_noun_phrase(tokens: Words, lexicon: Lexicon) -> tuple[str, bool]:
+    """Return the noun phrase at the beginning of the words, or "", and whether more words follow it."""
     at = 0
-    while at < len(tokens) and _is_head(tokens[at], tongue):
+    while at < len(tokens) and _is_determiner(tokens[at], lexicon):
         at += 1
     words = list(tokens[at:])
-    if not words or words[0].casefold() in tongue.empty:
+    if not words or words[0].casefold() in lexicon.empty:
         return "", False
-    end = _phrase_end(words, tongue)
+    end = _find_phrase_end(words, lexicon)
     kept, was_cut = words[:end], end < len(words)
-    if tongue.code == "de":
-        kept = _german(kept)
-    while kept and kept[-1].casefold() in tongue.cut | tongue.determiners:
+    if lexicon.code == "de":
+        kept = _cut_after_last_noun(kept)
+    while kept and kept[-1].casefold() in lexicon.cut | lexicon.determiners:
         kept.pop()
     if not kept or (
-        kept[0].casefold() in tongue.all_verbs and len(kept) > 1 and not was_cut and len(kept) > 3
+        kept[0].casefold() in lexicon.all_verbs and len(kept) > 1 and not was_cut and len(kept) > 3
     ):
         return "", was_cut
-    name = join(kept)
-    if sum(w.casefold() not in tongue.inner for w in kept) > _MAX_WORDS or len(name) > MAX_NAME:
-        proper = names_in(kept, tongue) if tongue.code != "de" else []
+    name = join_words(kept)
+    if sum(w.casefold() not in lexicon.inner for w in kept) > _MAX_WORDS or len(name) > MAX_NAME:
+        proper = find_names(kept, lexicon) if lexicon.code != "de" else []
         name = proper[0] if proper else ""
-    return ("" if name.casefold() in tongue.empty or name.isdigit() else name), was_cut
+    return ("" if name.casefold() in lexicon.empty or name.isdigit() else name), was_cut
 
 
-def _is_head(word: str, tongue: Tongue) -> bool:
-    return not is_proper(word) and word.casefold() in tongue.determiners | tongue.indefinite
+def _is_determiner(word: str, lexicon: Lexicon) -> bool:
+    return not is_proper(word) and word.casefold() in lexicon.determiners | lexicon.indefinite
 
 
-def _phrase_end(words: Words, tongue: Tongue) -> int:
-    """Return where a phrase ends: at a little word, unless it holds a name or a compound together."""
+def _find_phrase_end(words: Words, lexicon: Lexicon) -> int:
+    """Return the index of the first word that ends a phrase, such as a preposition outside a name."""
     for i, word in enumerate(words):
         folded = word.casefold()
         if is_proper(word):
             continue
-        if folded in MONTHS_AND_DAYS | tongue.called | tongue.breaks | tongue.joins or word in ",;:()":
+        if folded in MONTHS_AND_DAYS | lexicon.called | lexicon.breaks | lexicon.joins or word in ",;:()":
             return i
-        if folded in tongue.inner and i and i + 1 < len(words):
-            inside = folded not in tongue.cut or (is_proper(words[i - 1]) and is_proper(words[i + 1]))
+        if folded in lexicon.inner and i and i + 1 < len(words):
+            inside = folded not in lexicon.cut or (is_proper(words[i - 1]) and is_proper(words[i + 1]))
             if inside:
                 continue
-        if folded in tongue.cut and (i or folded not in tongue.determiners):
+        if folded in lexicon.cut and (i or folded not in lexicon.determiners):
             return i
     return len(words)
 
 
-def _german(words: list[str]) -> list[str]:
-    """Return a German phrase up to its last noun: nouns have capitals, what follows them is a verb."""
+def _cut_after_last_noun(words: list[str]) -> list[str]:
+    """Return a German phrase up to the end of its first run of capitalised nouns; a verb may follow them."""
     nouns = [i for i, word in enumerate(words) if any(c.isupper() for c in word)]
     if not nouns:
         return []
@@ -195,7 +203,7 @@ def _german(words: list[str]) -> list[str]:
     return words[:end]
 
 
-def join(words: Words) -> str:
-    """Return words as one name."""
+def join_words(words: Words) -> str:
+    """Return words as one name, with elided articles attached again."""
     text = " ".join(words).replace("l' ", "l'").replace("d' ", "d'").replace("L' ", "L'")
     return text.strip(" '.,-")

@@ -1,18 +1,19 @@
-"""The words by which questions are known, in seven languages."""
+"""Regular expressions that recognise questions to the entity graph, in seven languages."""
 
 from __future__ import annotations
 
 import re
 
-from .tie import KIN, TypeName
+from .types import KINSHIP_RELATIONS, EntityType
 
-HOME = frozenset({"lives_in", "lives_near"})
+HOME_RELATIONS = frozenset({"lives_in", "lives_near"})
 
-# A name between what asks and the end of the question.
+# The name at the end of a question.
 _NAME = r"(?P<name>[^?？!！。]+?)"
 _END = r"\s*[?？!！。.]*$"
 
-ABOUT = tuple(
+# Questions about everything known of a name: "Who is Emeka?", "Tell me about Fork".
+ABOUT_NAME_PATTERNS = tuple(
     re.compile(pattern + _END, re.I)
     for pattern in (
         rf"^(?:what|who)(?:'s| is| are| was) (?!my\b|in my\b|i\b|the (?:meaning|point|weather)){_NAME}",
@@ -35,29 +36,31 @@ ABOUT = tuple(
     )
 )
 
-OF_OTHERS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
+# Questions about one relation of a named entity, with the asked relations: "What does Fork use?".
+NAMED_SUBJECT_PATTERNS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
     (re.compile(pattern + _END, re.I), relations)
     for pattern, relations in (
         (rf"^what does (?!the user\b){_NAME} (?:use|need|run on|depend on)", frozenset({"uses"})),
         (rf"^what(?:'s| is) {_NAME} (?:written|built|made) (?:in|with|of|on)", frozenset({"uses"})),
-        (rf"^where does {_NAME} live", HOME),
+        (rf"^where does {_NAME} live", HOME_RELATIONS),
         (rf"^where does {_NAME} work", frozenset({"works_at"})),
         (rf"^was (?:benutzt|nutzt|verwendet|braucht) (?!ich\b){_NAME}", frozenset({"uses"})),
-        (rf"^wo (?:wohnt|lebt) {_NAME}", HOME),
+        (rf"^wo (?:wohnt|lebt) {_NAME}", HOME_RELATIONS),
         (rf"^(?:qu'utilise|qu'est-ce qu'utilise|que utilise) (?!je\b|-t){_NAME}", frozenset({"uses"})),
-        (rf"^où habite {_NAME}", HOME),
+        (rf"^où habite {_NAME}", HOME_RELATIONS),
         (rf"^qué (?:usa|utiliza) {_NAME}", frozenset({"uses"})),
-        (rf"^dónde vive {_NAME}", HOME),
+        (rf"^dónde vive {_NAME}", HOME_RELATIONS),
         (rf"^(?:che )?cosa (?:usa|utilizza) {_NAME}", frozenset({"uses"})),
-        (rf"^dove (?:abita|vive) {_NAME}", HOME),
+        (rf"^dove (?:abita|vive) {_NAME}", HOME_RELATIONS),
         (rf"^o que (?!eu\b){_NAME} (?:usa|utiliza)", frozenset({"uses"})),
-        (rf"^onde (?!eu\b){_NAME} (?:mora|vive)", HOME),
+        (rf"^onde (?!eu\b){_NAME} (?:mora|vive)", HOME_RELATIONS),
         (r"^(?P<name>[^?？我]+?)(?:使用|用)(?:了|的)?什么.*", frozenset({"uses"})),
-        (r"^(?P<name>[^?？我]+?)住在?哪.*", HOME),
+        (r"^(?P<name>[^?？我]+?)住在?哪.*", HOME_RELATIONS),
     )
 )
 
-_KIN_WORDS: dict[str, str] = {
+# Patterns of words for relatives, by relation.
+_KINSHIP_WORDS: dict[str, str] = {
     "sister": r"sisters?|schwestern?|sœurs?|soeurs?|hermanas?|sorell[ae]|irmãs?|姐姐|妹妹",
     "brother": r"brothers?|bruder|brüder|frères?|hermanos?|fratell[oi]|irmãos?|irmão|哥哥|弟弟",
     "wife": r"wife|ehefrau|(?:meine )frau|femme|épouse|esposa|moglie|(?:minha )mulher|妻子|老婆",
@@ -70,15 +73,16 @@ _KIN_WORDS: dict[str, str] = {
     "parent": r"parents|eltern|genitori|父母",
 }
 
-# The first that fits decides, so what denies stands before what it denies.
+# Patterns of questions about the owner, with the asked relations. The first pattern that matches decides, so
+# negated forms ("don't like") come before the others.
 _RELATIONS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         r"\bfamil(?:y|ie|le|ia|ília)\b|\bfamiglia\b|\bfamille\b|\brelatives\b|家里|家人|亲人",
-        frozenset(KIN),
+        frozenset(KINSHIP_RELATIONS),
     ),
     *(
         (rf"(?:\b|(?<=的))(?:{words})(?:\b|$|(?=[是叫]))", frozenset({role}))
-        for role, words in _KIN_WORDS.items()
+        for role, words in _KINSHIP_WORDS.items()
     ),
     (
         r"\b(?:pets?|dogs?|cats?|haustiere?|hund|katze|animaux|chien|chat|mascotas?|perro|gato|animali|cane|"
@@ -102,7 +106,12 @@ _RELATIONS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         r"\b(?:like|love|enjoy|prefer|fan of|mag|liebe|gefällt|gefallen|aime|adore|gustan?|encantan?|"
         r"piace|piacciono|amo|gosto|adoro)\b|喜欢",
-        frozenset({"likes"}),
+        frozenset({"likes", "prefers", "admires"}),
+    ),
+    (r"\b(?:admire|bewundere|admiro|ammiro)\b|佩服|敬佩", frozenset({"admires"})),
+    (
+        r"\b(?:struggle|struggling|kämpfe|lutte|lucho|lotto|fatico|luto)\b",
+        frozenset({"struggles_with"}),
     ),
     (
         r"\b(?:eat|diet|esse|ernährung|mange|como|dieta|mangio|regime)\b|吃",
@@ -160,16 +169,17 @@ _RELATIONS: tuple[tuple[str, frozenset[str]], ...] = (
         r"\bwhere\b.*\b(?:live|lived|living)\b|\bwo\b.*\b(?:wohne|lebe|gewohnt|gelebt)\b|"
         r"\boù\b.*\b(?:habite|habité|vis|vécu)\b|\bdónde\b.*\b(?:vivo|vivido|viví|vivía)\b|"
         r"\bdove\b.*\b(?:abito|vivo|vissuto|abitato)\b|\bonde\b.*\b(?:moro|morei|vivo|vivi)\b|住",
-        HOME,
+        HOME_RELATIONS,
     ),
     (
         r"\b(?:used?|using|work with|benutze|nutze|verwende|utilise|uso|utilizo|utilizzo)\b|用",
         frozenset({"uses"}),
     ),
 )
-RELATIONS = tuple((re.compile(pattern, re.I), relations) for pattern, relations in _RELATIONS)
+RELATION_PATTERNS = tuple((re.compile(pattern, re.I), relations) for pattern, relations in _RELATIONS)
 
-_TYPE_WORDS: tuple[tuple[str, TypeName], ...] = (
+# Words for entity types: "Which tools …", "Welche Städte …".
+_TYPE_WORDS: tuple[tuple[str, EntityType], ...] = (
     (
         r"\b(?:tools?|software|programs?|apps?|werkzeuge?|outils?|logiciels?|herramientas?|strument[oi]|"
         r"ferramentas?)\b|工具|软件",
@@ -191,25 +201,29 @@ _TYPE_WORDS: tuple[tuple[str, TypeName], ...] = (
         "organisation",
     ),
 )
-TYPES = tuple((re.compile(pattern, re.I), type_) for pattern, type_ in _TYPE_WORDS)
-PAST = re.compile(
+TYPE_PATTERNS = tuple((re.compile(pattern, re.I), type_) for pattern, type_ in _TYPE_WORDS)
+# Questions that include former relations: "Where did I live before?".
+PAST_PATTERN = re.compile(
     r"\b(?:have i|did i|used to|was i|were|before|earlier|formerly|habe ich\b.*\bge\w+|früher|war ich|ai-je|"
     r"j'ai|avant|in the past|"
     r"he (?:vivido|trabajado|usado)|viví\w*|antes|ho (?:vissuto|abitato|lavorato|usato)|prima|morei|vivi|"
     r"trabalhei|usei)\b|以前|过(?:哪|什|[?？]|$)|曾",
     re.I,
 )
-EVERYTHING = re.compile(
+# Questions about everything known of the owner: "What do you remember about me?".
+EVERYTHING_PATTERN = re.compile(
     r"\babout me\b|\büber mich\b|\bsur moi\b|\bsobre m[íi]m?\b|\bdi me\b|关于我|\bremember\b", re.I
 )
-OWNER = re.compile(
+# Words for the owner: "I", "my", "ich", "vivo", "我".
+OWNER_PATTERN = re.compile(
     r"\b(?:i|my|me|ich|mein\w*|mir|je|j'\w+|j|mes|mon|ma|yo|mis?|io|mi[oae]i?|miei|eu|meus?|minhas?|the user|"
     r"user|vivo|uso|amo|abito|moro|parlo|hablo|falo|gosto|odio|he|ho|aprendo)\b|ai-je|我",
     re.I,
 )
-# A bare name is asked about; anything longer must be understood.
-BARE = re.compile(r"^[^\s?]+(?: [^\s?]+){0,2}$")
-ASKS = re.compile(
+# A text of one to three words; without a question word it is a name.
+BARE_NAME_PATTERN = re.compile(r"^[^\s?]+(?: [^\s?]+){0,2}$")
+# Words that begin a question.
+QUESTION_WORD_PATTERN = re.compile(
     r"^(?:what|who|where|which|when|why|how|do|is|are|was|wer|wo|wie|wann|qui|que|où|quand|qué|quién|dónde|cómo|"
     r"chi|che|cosa|dove|quem|onde|como)\b|什么|谁|哪|怎",
     re.I,

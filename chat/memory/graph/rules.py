@@ -1,61 +1,66 @@
-"""From a fact to its ties: the kind gives the relation, the sentence gives the things."""
+"""Extracts the relations of a fact: its kind selects the rule, its sentence gives the names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import chinese, life, people, projects, tastes
-from .owner import Sentence, peel
-from .phrases import TONGUES, split_words
-from .tie import Thing, Tie
+from . import chinese, identity, people, projects, tastes
+from .attitudes import extract_attitudes
+from .phrases import LEXICONS, split_words
+from .subject import FactPredicate, strip_subject
+from .types import EntityMention, Relation
 
-Rule = Callable[[Sentence, list[str]], list[Tie]]
+Rule = Callable[[FactPredicate, list[str]], list[Relation]]
 
 _RULES: dict[str, Rule] = {
-    "home": life.home,
-    "origin": life.origin,
-    "employer": life.employer,
-    "job": life.job,
-    "relationship": people.relationship,
-    "family": people.family,
-    "pet": people.pet,
-    "health": life.health,
-    "language": life.language,
-    "event": life.event,
-    "likes": tastes.likes,
-    "dislikes": tastes.dislikes,
-    "diet": tastes.diet,
-    "habit": tastes.habit,
-    "reply_language": tastes.reply_language,
-    "reply_style": tastes.reply_style,
-    "units": tastes.units,
-    "building": projects.building,
-    "learning": projects.learning,
-    "goal": projects.goal,
-    "tools": projects.tools,
-    "deadline": projects.deadline,
+    "home": identity.extract_home,
+    "origin": identity.extract_origin,
+    "employer": identity.extract_employer,
+    "job": identity.extract_job,
+    "relationship": people.extract_spouse_or_partner,
+    "family": people.extract_family,
+    "pet": people.extract_pets,
+    "health": identity.extract_health,
+    "language": identity.extract_languages,
+    "event": identity.extract_event,
+    "likes": tastes.extract_likes,
+    "dislikes": tastes.extract_dislikes,
+    "diet": tastes.extract_diet,
+    "habit": tastes.extract_habit,
+    "reply_language": tastes.extract_reply_language,
+    "reply_style": tastes.extract_reply_style,
+    "units": tastes.extract_units,
+    "building": projects.extract_building,
+    "learning": projects.extract_learning,
+    "goal": projects.extract_goal,
+    "tools": projects.extract_tools,
+    "deadline": projects.extract_deadline,
 }
 
 
-def ties(kind: str, text: str, language: str = "") -> list[Tie]:
-    """Return what a fact ties to what, none where it names nothing; no two of them are equal.
+def extract_relations(kind: str, text: str, language: str = "") -> list[Relation]:
+    """Return the relations of a fact without duplicates; [] if it names no entity or its kind has no rule.
 
-    `language` is the fact's label and is believed only where the words do not tell.
+    `language` is the stored language code of the fact; it is used only if the words do not show the language.
     """
     rule = _RULES.get(kind)
     if rule is None:
         return []
-    sentence = peel(text, language)
-    if sentence.language == "zh":
-        found = chinese.ties(kind, sentence.rest)
+    predicate = strip_subject(text, language)
+    if predicate.language == "zh":
+        found = chinese.extract_chinese_relations(kind, predicate.text)
     else:
-        found = rule(sentence, split_words(sentence.rest, TONGUES[sentence.language]))
-    return [tie for tie in dict.fromkeys(found) if _is_sound(tie)]
+        lexicon = LEXICONS[predicate.language]
+        tokens = split_words(predicate.text, lexicon)
+        attitudes = extract_attitudes(tokens, lexicon) if predicate.of_owner else []
+        found = attitudes or rule(predicate, tokens)
+    return [relation for relation in dict.fromkeys(found) if _is_valid(relation)]
 
 
-def _is_sound(tie: Tie) -> bool:
-    return all(_is_name(thing) for thing in (tie.target, tie.source) if thing) and tie.target != tie.source
+def _is_valid(relation: Relation) -> bool:
+    ends = [end for end in (relation.target, relation.source) if end]
+    return all(map(_has_valid_name, ends)) and relation.target != relation.source
 
 
-def _is_name(thing: Thing) -> bool:
-    return any(c.isalnum() for c in thing.name) and not thing.name.isdigit()
+def _has_valid_name(entity: EntityMention) -> bool:
+    return any(c.isalnum() for c in entity.name) and not entity.name.isdigit()

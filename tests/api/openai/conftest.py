@@ -1,29 +1,20 @@
-"""The real `openai` package at the door of a real server."""
+"""Clients of the `openai` package, connected to a running server."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import openai
 import pytest
 
-from chat.actions.tokens import create_token
-from tests.serving import served
-
-
-@pytest.fixture
-def address(transactional_db: None, scripted: Any) -> Iterator[str]:
-    """A running server."""
-    with served() as there:
-        yield there
+from chat.actions.api_tokens import create_token
 
 
 @pytest.fixture
 def client_of(address: str) -> Iterator[Callable[..., openai.OpenAI]]:
-    """Returns a maker of clients with a user's token, or with any key."""
-    made = []
+    """Return a function that makes a client with a new token of a user, or with the given key."""
+    made: list[openai.OpenAI] = []
 
     def client(user: Any = None, key: str = "") -> openai.OpenAI:
         key = key or create_token(user, f"program {len(made)}")
@@ -37,13 +28,13 @@ def client_of(address: str) -> Iterator[Callable[..., openai.OpenAI]]:
 
 @pytest.fixture
 def client(client_of: Callable[..., openai.OpenAI], owner: Any) -> openai.OpenAI:
-    """The owner's program."""
+    """A client with a token of the owner."""
     return client_of(owner)
 
 
 @pytest.fixture
 def ask(client: openai.OpenAI) -> Callable[..., Any]:
-    """Returns a sender of messages, each a text of the user's or a pair of role and text."""
+    """Return a function that requests a completion; a message is a user text or a (role, text) pair."""
 
     def send(*said: str | tuple[str, str], **options: Any) -> Any:
         turns = [("user", one) if isinstance(one, str) else one for one in said]
@@ -51,11 +42,3 @@ def ask(client: openai.OpenAI) -> Callable[..., Any]:
         return client.chat.completions.create(model="any", messages=messages, **options)
 
     return send
-
-
-@pytest.fixture
-def gate(scripted: Any) -> Iterator[threading.Semaphore]:
-    """Holds every word of a reply back until the test releases it."""
-    scripted.gate = threading.Semaphore(0)
-    yield scripted.gate
-    scripted.gate.release(10_000)

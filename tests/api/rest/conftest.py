@@ -1,4 +1,4 @@
-"""Programs at the door: with a token, with another user's, with a revoked one, and with none."""
+"""Clients of the REST API: of the owner, of another user, with a revoked token, and without a token."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from chat.actions.tokens import create_token, revoke_token
+from chat.actions.api_tokens import create_token, revoke_token
 from chat.models import ApiToken
 
 
 class Program:
-    """A program that speaks JSON; `headers` go with every request."""
+    """A REST client; `headers` are sent with every request, with hyphens for underscores."""
 
     def __init__(self, **headers: str) -> None:
         self.client = Client(enforce_csrf_checks=True, raise_request_exception=False)
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
     def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Send a request to an address below /api and return the answer."""
+        """Send a request with a JSON body and return the response; `path` is relative to /api."""
         more = {name.replace("_", "-"): value for name, value in headers.items()}
         data = b"" if body is None else json.dumps(body).encode()
         return self.client.generic(
@@ -33,7 +33,7 @@ class Program:
 
 
 def with_token(user: Any, name: str = "a program") -> Program:
-    """Return a program with a token of this user's."""
+    """Return a client with a new token of this user."""
     return Program(authorization=f"Bearer {create_token(user, name)}")
 
 

@@ -1,4 +1,4 @@
-"""Conversations for programs: begun, listed, changed, ended, deleted and pruned."""
+"""Conversations and apps in the REST API: create, list, change, end, delete and prune."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def begun(program):
+def new_chat(program):
     return program("POST", "conversations", {"title": "Bread"}).json()
 
 
-def test_a_conversation_is_begun_with_all_its_choices(program, owner):
-    app = apps.create(owner, "Recipes")
+def test_a_conversation_is_created_with_all_its_settings(program, owner):
+    app = apps.create_app(owner, "Recipes")
     wanted = {
         "app": "recipes",
         "title": "Bread",
@@ -30,39 +30,39 @@ def test_a_conversation_is_begun_with_all_its_choices(program, owner):
     }
     answer = program("POST", "conversations", wanted)
     assert answer.status_code == 201
-    told = answer.json()
-    assert {name: told[name] for name in wanted} == wanted
-    assert program("GET", f"conversations/{told['id']}").json() == told
+    created = answer.json()
+    assert {name: created[name] for name in wanted} == wanted
+    assert program("GET", f"conversations/{created['id']}").json() == created
     assert Conversation.objects.get().app == app
 
 
-def test_one_is_begun_in_the_first_app_without_any_choice(program):
+def test_by_default_a_conversation_is_created_in_the_first_app(program):
     assert program("POST", "conversations", {}).json()["app"] == "general"
 
 
-def test_a_temporary_one_has_no_memory_and_stands_in_no_list(program):
-    begun = program("POST", "conversations", {"temporary": True}).json()
-    assert (begun["memory_mode"], begun["temporary"]) == ("off", True)
+def test_a_temporary_conversation_has_no_memory_and_is_not_listed(program):
+    new_chat = program("POST", "conversations", {"temporary": True}).json()
+    assert (new_chat["memory_mode"], new_chat["temporary"]) == ("off", True)
     assert program("GET", "conversations").json()["total"] == 0
-    assert program("POST", f"conversations/{begun['id']}/end").json() == {"ended": True}
-    assert program("GET", f"conversations/{begun['id']}").status_code == 404
+    assert program("POST", f"conversations/{new_chat['id']}/end").json() == {"ended": True}
+    assert program("GET", f"conversations/{new_chat['id']}").status_code == 404
 
 
-def test_a_temporary_one_can_be_kept(program):
-    begun = program("POST", "conversations", {"temporary": True}).json()
-    assert program("POST", f"conversations/{begun['id']}/keep").json() == {"kept": True}
-    assert program("POST", f"conversations/{begun['id']}/keep").json() == {"kept": False}
+def test_a_temporary_conversation_can_be_kept(program):
+    new_chat = program("POST", "conversations", {"temporary": True}).json()
+    assert program("POST", f"conversations/{new_chat['id']}/keep").json() == {"kept": True}
+    assert program("POST", f"conversations/{new_chat['id']}/keep").json() == {"kept": False}
     assert program("GET", "conversations").json()["items"][0]["temporary"] is False
 
 
-def test_an_app_of_somebody_else_is_not_there(program, other):
-    apps.create(other, "Theirs")
+def test_an_app_of_another_user_is_not_found(program, other):
+    apps.create_app(other, "Theirs")
     assert program("POST", "conversations", {"app": "theirs"}).status_code == 404
     assert not Conversation.objects.exists()
 
 
-def test_the_list_has_the_last_written_first_and_can_be_narrowed(program, owner):
-    apps.create(owner, "Recipes")
+def test_the_list_is_sorted_by_the_last_message_and_can_be_filtered(program, owner):
+    apps.create_app(owner, "Recipes")
     first = program("POST", "conversations", {"title": "First", "app": "recipes"}).json()
     program("POST", "conversations", {"title": "Second"})
     program("POST", f"conversations/{first['id']}/messages", {"content": "Hello", "reply": False})
@@ -72,42 +72,42 @@ def test_the_list_has_the_last_written_first_and_can_be_narrowed(program, owner)
     assert program("GET", "conversations?pinned=true").json()["total"] == 0
 
 
-def test_its_title_pin_strategy_memory_and_app_can_be_changed(program, owner, begun):
-    apps.create(owner, "Recipes")
+def test_title_and_pin_and_strategy_and_memory_mode_and_app_can_be_changed(program, owner, new_chat):
+    apps.create_app(owner, "Recipes")
     wanted = {"title": "Cake", "pinned": True, "strategy": "topics", "memory_mode": "off", "app": "recipes"}
-    changed = program("PATCH", f"conversations/{begun['id']}", wanted)
+    changed = program("PATCH", f"conversations/{new_chat['id']}", wanted)
     assert {name: changed.json()[name] for name in wanted} == wanted
-    assert program("PATCH", f"conversations/{begun['id']}", {"strategy": None}).json()["strategy"] == ""
-    assert program("PATCH", f"conversations/{begun['id']}", {}).json()["title"] == "Cake"
+    assert program("PATCH", f"conversations/{new_chat['id']}", {"strategy": None}).json()["strategy"] == ""
+    assert program("PATCH", f"conversations/{new_chat['id']}", {}).json()["title"] == "Cake"
 
 
-def test_a_change_can_be_guarded_and_a_message_does_not_break_the_guard(program, begun):
-    here = f"conversations/{begun['id']}"
+def test_a_change_can_be_guarded_by_an_etag_which_a_message_does_not_change(program, new_chat):
+    here = f"conversations/{new_chat['id']}"
     program("POST", f"{here}/messages", {"content": "Hello", "reply": False})
-    tag = f'"{begun["etag"]}"'
+    tag = f'"{new_chat["etag"]}"'
     assert program("PATCH", here, {"title": "Cake"}, if_match=tag).status_code == 200
     assert program("PATCH", here, {"title": "Buns"}, if_match=tag).status_code == 412
     assert Conversation.objects.get().title == "Cake"
 
 
-def test_all_changes_are_made_or_none(program, begun):
-    answer = program("PATCH", f"conversations/{begun['id']}", {"title": "Cake", "app": "nowhere"})
+def test_all_changes_are_made_or_none(program, new_chat):
+    answer = program("PATCH", f"conversations/{new_chat['id']}", {"title": "Cake", "app": "nowhere"})
     assert answer.status_code == 404
     assert Conversation.objects.get().title == "Bread"
 
 
-def test_deleting_can_be_undone(program, begun):
-    gone = program("DELETE", f"conversations/{begun['id']}")
-    assert program("GET", f"conversations/{begun['id']}").status_code == 404
+def test_deleting_can_be_undone(program, new_chat):
+    gone = program("DELETE", f"conversations/{new_chat['id']}")
+    assert program("GET", f"conversations/{new_chat['id']}").status_code == 404
     assert program("GET", "conversations").json()["total"] == 0
-    assert program("DELETE", f"conversations/{begun['id']}").json() == gone.json()
+    assert program("DELETE", f"conversations/{new_chat['id']}").json() == gone.json()
     undone = program("POST", gone.json()["undo"]).json()
-    assert undone["conversation"] == begun["id"]
-    assert program("GET", f"conversations/{begun['id']}").status_code == 200
+    assert undone["conversation"] == new_chat["id"]
+    assert program("GET", f"conversations/{new_chat['id']}").status_code == 200
 
 
-def test_what_has_changed_is_not_deleted_by_whoever_says_what_they_have_seen(program, begun, told):
-    for path in (f"conversations/{begun['id']}", f"apps/general/memories/{told.pk}"):
+def test_deleting_with_an_outdated_etag_is_refused(program, new_chat, app_memory):
+    for path in (f"conversations/{new_chat['id']}", f"apps/general/memories/{app_memory.pk}"):
         etag = f'"{program("GET", path).json()["etag"]}"'
         assert program("DELETE", path, if_match='"another"').status_code == 412
         assert program("GET", path).status_code == 200
@@ -116,19 +116,19 @@ def test_what_has_changed_is_not_deleted_by_whoever_says_what_they_have_seen(pro
         assert program("DELETE", path, if_match=etag).json() == gone.json()
 
 
-def test_what_was_learned_can_go_with_it(program, begun, make_fact):
-    fact = make_fact("I bake rye.", source_conversation_id=begun["id"])
-    program("DELETE", f"conversations/{begun['id']}?memories=true")
+def test_learned_facts_can_be_deleted_with_the_conversation(program, new_chat, make_fact):
+    fact = make_fact("I bake rye.", source_conversation_id=new_chat["id"])
+    program("DELETE", f"conversations/{new_chat['id']}?memories=true")
     assert program("GET", f"facts/{fact.pk}").status_code == 404
 
 
-def test_ending_says_whether_it_was_open(program, begun):
-    assert program("POST", f"conversations/{begun['id']}/end").json() == {"ended": True}
-    assert program("POST", f"conversations/{begun['id']}/end").json() == {"ended": False}
+def test_ending_says_whether_the_conversation_was_open(program, new_chat):
+    assert program("POST", f"conversations/{new_chat['id']}/end").json() == {"ended": True}
+    assert program("POST", f"conversations/{new_chat['id']}/end").json() == {"ended": False}
 
 
-def test_history_is_hidden_from_the_model_and_shown_again(program, begun):
-    here = f"conversations/{begun['id']}"
+def test_history_is_hidden_from_the_model_and_shown_again(program, new_chat):
+    here = f"conversations/{new_chat['id']}"
     assert program("POST", f"{here}/clear").status_code == 409
     program("POST", f"{here}/messages", {"content": "Hello", "reply": False})
     assert program("POST", f"{here}/clear").status_code == 200
@@ -138,7 +138,7 @@ def test_history_is_hidden_from_the_model_and_shown_again(program, begun):
     assert len(program("GET", f"{here}/messages").json()["items"]) == 1
 
 
-def test_pruning_deletes_the_old_and_spares_the_pinned(program, begun):
+def test_pruning_deletes_old_conversations_and_keeps_pinned_ones(program, new_chat):
     old = timezone.now() - timedelta(days=40)
     pinned = program("POST", "conversations", {"title": "Pinned"}).json()
     program("PATCH", f"conversations/{pinned['id']}", {"pinned": True})
@@ -148,7 +148,7 @@ def test_pruning_deletes_the_old_and_spares_the_pinned(program, begun):
     assert program("POST", "conversations/prune", {"days": 0}).status_code == 422
 
 
-def test_an_app_is_made_changed_put_away_and_brought_back(program):
+def test_an_app_is_created_and_changed_and_archived_and_restored(program):
     made = program("POST", "apps", {"name": "Recipes", "persona": "You are a cook.", "strategy": "simple"})
     assert (made.status_code, made.json()["app_id"]) == (201, "recipes")
     tag = made.headers["ETag"]
@@ -161,12 +161,12 @@ def test_an_app_is_made_changed_put_away_and_brought_back(program):
     assert program("GET", "apps").json()["total"] == 2
 
 
-def test_the_only_app_stays(program, begun):
+def test_the_only_app_cannot_be_archived(program, new_chat):
     assert program("POST", "apps/general/archive", {}).status_code == 409
 
 
 @pytest.fixture
-def told(owner, begun):
+def app_memory(owner, new_chat):
     conversation = Conversation.objects.get()
     return AppMemory.objects.create(
         owner=owner,
@@ -178,25 +178,25 @@ def told(owner, begun):
 
 
 @pytest.mark.parametrize("app_id", ["nowhere", "%00", "%F0%9F%8D%9E", "general%00"])
-def test_an_app_that_is_not_there_is_404_however_it_is_written(program, app_id):
+def test_an_unknown_app_is_404_for_any_spelling(program, app_id):
     assert program("GET", f"apps/{app_id}").status_code == 404
 
 
 @pytest.mark.parametrize("app_id", ["nowhere", "%00", "%F0%9F%8D%9E", "x%00y"])
-def test_conversations_of_an_app_that_is_not_there_are_404_too(program, app_id):
+def test_conversations_of_an_unknown_app_are_404(program, app_id):
     assert program("GET", f"conversations?app={app_id}").status_code == 404
 
 
-def test_what_an_app_remembers_has_the_seeds_shape(program, told, begun):
+def test_app_memories_have_the_documented_fields(program, app_memory, new_chat):
     [memory] = program("GET", "apps/general/memories").json()["memories"]
     assert memory["content"] == "The user bakes bread."
-    assert memory["sourceConversationId"] == begun["id"]
+    assert memory["sourceConversationId"] == new_chat["id"]
     assert {"id", "createdAt", "updatedAt", "metadata"} <= memory.keys()
-    assert program("GET", f"apps/general/memories/{told.pk}").json() == memory
+    assert program("GET", f"apps/general/memories/{app_memory.pk}").json() == memory
 
 
-def test_an_app_memory_is_corrected_with_its_etag(program, told):
-    here = f"apps/general/memories/{told.pk}"
+def test_editing_an_app_memory_needs_its_etag(program, app_memory):
+    here = f"apps/general/memories/{app_memory.pk}"
     assert program("PATCH", here, {"content": "The user bakes rye."}).status_code == 428
     tag = program("GET", here).headers["ETag"]
     edited = program("PATCH", here, {"content": "The user bakes rye."}, if_match=tag)
@@ -204,31 +204,31 @@ def test_an_app_memory_is_corrected_with_its_etag(program, told):
     assert program("PATCH", here, {"content": "No."}, if_match=tag).status_code == 412
 
 
-def test_app_memories_are_forgotten_with_undo(program, told):
-    gone = program("DELETE", f"apps/general/memories/{told.pk}").json()
+def test_forgetting_app_memories_can_be_undone(program, app_memory):
+    gone = program("DELETE", f"apps/general/memories/{app_memory.pk}").json()
     assert (gone["success"], gone["deletedCount"]) == (True, 1)
     assert program("GET", "apps/general/memories").json() == {"memories": []}
-    assert program("DELETE", f"apps/general/memories/{told.pk}").json() == gone
-    blocked = program("PATCH", f"apps/general/memories/{told.pk}", {"content": "No."}, if_match="*")
+    assert program("DELETE", f"apps/general/memories/{app_memory.pk}").json() == gone
+    blocked = program("PATCH", f"apps/general/memories/{app_memory.pk}", {"content": "No."}, if_match="*")
     assert (blocked.status_code, blocked.json()["undo"]) == (409, gone["deletion"]["undo"])
     assert program("POST", gone["deletion"]["undo"]).json()["app_memories"] == 1
     gone = program("DELETE", "apps/general/memories").json()
     assert gone["deletedCount"] == 1
     assert program("DELETE", "apps/general/memories").json() == gone
     assert program("POST", gone["deletion"]["undo"]).json()["app_memories"] == 1
-    told.delete()
+    app_memory.delete()
     assert program("DELETE", "apps/general/memories").status_code == 409
 
 
-def test_a_memory_is_found_only_in_its_app(program, owner, told):
-    apps.create(owner, "Recipes")
-    assert program("GET", f"apps/recipes/memories/{told.pk}").status_code == 404
-    assert program("DELETE", f"apps/recipes/memories/{told.pk}").status_code == 404
+def test_an_app_memory_is_found_only_in_its_app(program, owner, app_memory):
+    apps.create_app(owner, "Recipes")
+    assert program("GET", f"apps/recipes/memories/{app_memory.pk}").status_code == 404
+    assert program("DELETE", f"apps/recipes/memories/{app_memory.pk}").status_code == 404
     assert AppMemory.objects.live().count() == 1
 
 
-def test_putting_an_app_away_can_purge_what_it_remembers(program, owner, told):
-    apps.create(owner, "Recipes")
+def test_archiving_an_app_can_purge_its_memories(program, owner, app_memory):
+    apps.create_app(owner, "Recipes")
     gone = program("POST", "apps/general/archive", {"purge": True}).json()
     assert gone["deletion"]["state"] == "pending"
     assert not AppMemory.objects.live().exists()
@@ -236,19 +236,19 @@ def test_putting_an_app_away_can_purge_what_it_remembers(program, owner, told):
 
 
 def test_memory_stays_off_in_a_temporary_chat(program):
-    begun = program("POST", "conversations", {"temporary": True, "memory_mode": "on"}).json()
-    answer = program("PATCH", f"conversations/{begun['id']}", {"memory_mode": "on"})
+    new_chat = program("POST", "conversations", {"temporary": True, "memory_mode": "on"}).json()
+    answer = program("PATCH", f"conversations/{new_chat['id']}", {"memory_mode": "on"})
     assert (answer.status_code, Conversation.objects.get().memory_mode) == (422, MemoryMode.OFF)
 
 
-def test_none_begins_in_an_app_that_was_put_away_and_none_moves_there(program, owner):
-    work = apps.create(owner, "Work")
-    apps.create(owner, "Recipes")
-    apps.archive(work)
+def test_no_conversation_starts_in_or_moves_to_an_archived_app(program, owner):
+    work = apps.create_app(owner, "Work")
+    apps.create_app(owner, "Recipes")
+    apps.archive_app(work)
     answer = program("POST", "conversations", {"app": "work"})
     assert (answer.status_code, Conversation.objects.count()) == (422, 0)
     assert "“Work” has been put away. Bring it back first." in str(answer.json())
-    begun = program("POST", "conversations", {}).json()
-    where = f"conversations/{begun['id']}"
+    new_chat = program("POST", "conversations", {}).json()
+    where = f"conversations/{new_chat['id']}"
     assert program("PATCH", where, {"app": str(work.pk)}, if_match="*").status_code == 422
-    assert program("GET", where).json() == begun
+    assert program("GET", where).json() == new_chat

@@ -1,11 +1,11 @@
-"""Facts for programs: each thing that the panel can do, with the same verbs."""
+"""Facts in the REST API: everything that the memory panel can do."""
 
 from __future__ import annotations
 
 import pytest
 from django.utils import timezone
 
-from chat.actions import facts
+from chat.actions import deletions, facts
 from chat.actions.facts import add_fact
 from chat.models import Deletion, Fact
 
@@ -17,7 +17,7 @@ def fact(owner):
     return add_fact(owner, "I bake sourdough on Sundays.")
 
 
-def test_a_fact_is_added_and_told(program):
+def test_a_fact_is_added_and_returned(program):
     answer = program("POST", "facts", {"text": "I bake sourdough on Sundays."})
     assert answer.status_code == 201
     told = answer.json()
@@ -26,13 +26,13 @@ def test_a_fact_is_added_and_told(program):
     assert program("GET", f"facts/{told['id']}").json() == told
 
 
-def test_what_is_known_already_is_told_with_200(program, fact):
+def test_a_known_fact_is_returned_with_200(program, fact):
     answer = program("POST", "facts", {"text": "I bake sourdough on Sundays"})
     assert (answer.status_code, answer.json()["id"]) == (200, str(fact.pk))
     assert answer.json()["mention_count"] == 2
 
 
-def test_the_list_comes_in_pages(program, owner):
+def test_the_list_is_split_into_pages(program, owner):
     for number in range(5):
         add_fact(owner, f"I own the book of {'abcde'[number]} stories.")
     first = program("GET", "facts?limit=3").json()
@@ -42,7 +42,7 @@ def test_the_list_comes_in_pages(program, owner):
     assert len({f["id"] for f in first["items"] + rest["items"]}) == 5
 
 
-def test_facts_are_found_by_words_category_and_pin(program, make_fact):
+def test_facts_are_filtered_by_text_and_category_and_pin(program, make_fact):
     make_fact("Mag Straßenbahnen", pinned=True)
     make_fact("Builds a boat", category="project", kind="building")
     assert [f["text"] for f in program("GET", "facts?q=STRASSE").json()["items"]] == ["Mag Straßenbahnen"]
@@ -50,7 +50,7 @@ def test_facts_are_found_by_words_category_and_pin(program, make_fact):
     assert program("GET", "facts?pinned=true").json()["total"] == 1
 
 
-def test_the_one_that_is_meant_is_found_by_other_words(program, make_fact):
+def test_the_best_match_is_found_by_meaning(program, make_fact):
     for text in ("Drinks tea with milk every single morning", "Likes tea"):
         make_fact(text)
     [found] = program("GET", "facts?meant=tea").json()["items"]
@@ -59,26 +59,26 @@ def test_the_one_that_is_meant_is_found_by_other_words(program, make_fact):
     assert program("GET", "facts?meant=tea&category=project").json()["items"] == []
 
 
-def test_what_was_asked_for_is_surer_than_what_was_written_down(program):
+def test_an_explicit_request_has_a_higher_confidence_than_a_manual_entry(program):
     assert program("POST", "facts", {"text": "I like tea."}).json()["origin"] == "manual"
     asked = program("POST", "facts", {"text": "I like rye bread.", "origin": "told"}).json()
     assert (asked["origin"], asked["confidence"]) == ("told", 0.75)
     assert program("POST", "facts", {"text": "I like figs.", "origin": "extracted"}).status_code == 422
 
 
-def test_a_page_has_at_most_a_hundred(program):
+def test_a_page_has_at_most_a_hundred_facts(program):
     answer = program("GET", "facts?limit=101")
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["loc"] == ["query", "limit"]
 
 
-def test_editing_needs_the_etag_that_was_read(program, fact):
+def test_editing_needs_the_current_etag(program, fact):
     assert program("PATCH", f"facts/{fact.pk}", {"text": "I bake rye."}).status_code == 428
     read = program("GET", f"facts/{fact.pk}")
     edited = program("PATCH", f"facts/{fact.pk}", {"text": "I bake rye."}, if_match=read.headers["ETag"])
     assert (edited.status_code, edited.json()["text"]) == (200, "I bake rye.")
     late = program("PATCH", f"facts/{fact.pk}", {"text": "I bake buns."}, if_match=read.headers["ETag"])
-    assert (late.status_code, late.json()["title"]) == (412, "It has changed meanwhile")
+    assert (late.status_code, late.json()["title"]) == (412, "Changed meanwhile")
     assert Fact.objects.get(pk=fact.pk).text == "I bake rye."
     again = program("PATCH", f"facts/{fact.pk}", {"pinned": True}, if_match=edited.headers["ETag"])
     assert again.json()["pinned"] is True
@@ -89,18 +89,18 @@ def test_a_weak_or_broken_etag_never_matches(program, fact, tag):
     assert program("PATCH", f"facts/{fact.pk}", {"pinned": True}, if_match=tag).status_code == 412
 
 
-def test_the_etag_may_be_sent_as_it_stands_in_the_object(program, fact):
+def test_the_etag_may_be_sent_without_quotes(program, fact):
     etag = program("GET", f"facts/{fact.pk}").json()["etag"]
     path = f"facts/{fact.pk}"
     assert program("PATCH", path, {"text": "I bake rye."}, if_match=etag).status_code == 200
     assert program("PATCH", path, {"text": "I bake buns."}, if_match=etag).status_code == 412
 
 
-def test_a_star_matches_any(program, fact):
+def test_a_star_matches_any_version(program, fact):
     assert program("PATCH", f"facts/{fact.pk}", {"pinned": True}, if_match="*").status_code == 200
 
 
-def test_words_and_pin_change_together_or_not_at_all(program, fact, make_fact):
+def test_text_and_pin_change_together_or_not_at_all(program, fact, make_fact):
     for number in range(facts.MAX_PINNED):
         make_fact(f"Pinned {number}", pinned=True)
     answer = program("PATCH", f"facts/{fact.pk}", {"text": "I bake rye.", "pinned": True}, if_match="*")
@@ -123,10 +123,10 @@ def test_forgetting_can_be_undone(program, fact):
     assert undone.json()["returned"] == [str(fact.pk)]
     assert program("GET", f"facts/{fact.pk}").status_code == 200
     late = program("POST", gone.json()["undo"])
-    assert (late.status_code, late.json()["detail"]) == (409, "This has been undone already: it is back.")
+    assert (late.status_code, late.json()["detail"]) == (409, "This has already been undone.")
 
 
-def test_only_what_was_read_is_forgotten_by_whoever_says_so(program, fact):
+def test_deleting_with_an_outdated_etag_is_refused(program, fact):
     path = f"facts/{fact.pk}"
     etag = f'"{program("GET", path).json()["etag"]}"'
     program("PATCH", path, {"pinned": True}, if_match=etag)
@@ -137,7 +137,7 @@ def test_only_what_was_read_is_forgotten_by_whoever_says_so(program, fact):
     assert program("DELETE", path, if_match=etag).json() == gone.json()
 
 
-def test_all_is_cleared_and_undone(program, fact):
+def test_clearing_all_facts_can_be_undone(program, fact):
     gone = program("POST", "facts/clear")
     assert program("GET", "facts").json()["total"] == 0
     assert program("POST", "facts/clear").json() == gone.json()
@@ -146,12 +146,12 @@ def test_all_is_cleared_and_undone(program, fact):
     assert program("GET", "facts").json()["total"] == 1
 
 
-def test_with_nothing_to_forget_clear_says_so(program):
+def test_clearing_an_empty_memory_is_refused(program):
     answer = program("POST", "facts/clear")
     assert (answer.status_code, answer.json()["detail"]) == (409, "There is nothing to forget.")
 
 
-def test_a_fact_goes_back_to_a_point_of_its_history(program, fact):
+def test_a_fact_is_restored_from_its_history(program, fact):
     program("PATCH", f"facts/{fact.pk}", {"text": "I bake rye."}, if_match="*")
     history = program("GET", f"facts/{fact.pk}/history").json()
     assert [event["kind"] for event in history] == ["add", "edit"]
@@ -159,7 +159,7 @@ def test_a_fact_goes_back_to_a_point_of_its_history(program, fact):
     assert restored.json()["text"] == "I bake sourdough on Sundays."
 
 
-def test_what_faded_is_brought_back(program, fact):
+def test_an_archived_fact_is_restored(program, fact):
     Fact.objects.filter(pk=fact.pk).update(archived_at=timezone.now())
     assert program("GET", "facts?state=archived").json()["items"][0]["state"] == "archived"
     assert program("POST", f"facts/{fact.pk}/bring-back").json()["state"] == "live"
@@ -167,7 +167,28 @@ def test_what_faded_is_brought_back(program, fact):
 
 
 @pytest.mark.parametrize("key", ["8a644440-0d56-45d0-b33c-eba3e99a1fe1", "no-key", "%00", "0"])
-def test_what_is_not_there_is_404_whatever_its_key_looks_like(program, key):
+def test_an_unknown_fact_is_404_for_any_id(program, key):
     answer = program("GET", f"facts/{key}")
     assert answer.status_code == 404
     assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+def test_a_fact_names_the_conversations_of_its_first_and_last_mention(program, talk, make_fact):
+    first, last = (talk(text)[0].conversation for text in ("I like tea.", "Tea, as ever."))
+    fact = make_fact("User likes tea", source_conversation=first, last_seen_conversation=last)
+    told = program("GET", f"facts/{fact.pk}").json()
+    assert (told["conversation"], told["last_seen_conversation"]) == (str(first.pk), str(last.pk))
+    assert program("GET", "facts").json()["items"] == [told]
+    deletions.delete_conversation(last)
+    assert program("GET", f"facts/{fact.pk}").json()["last_seen_conversation"] is None
+
+
+def test_the_list_of_facts_needs_as_many_queries_for_ten_as_for_one(
+    program, talk, make_fact, django_assert_max_num_queries
+):
+    chat = talk("I like tea.")[0].conversation
+    program("GET", "facts")
+    for number in range(10):
+        make_fact(f"User likes tea {number}", source_conversation=chat, last_seen_conversation=chat)
+    with django_assert_max_num_queries(6):
+        assert program("GET", "facts").json()["total"] == 10

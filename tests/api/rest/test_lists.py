@@ -1,4 +1,4 @@
-"""Lists cost the same number of queries however long they are, and tell each thing once."""
+"""Lists take the same number of queries at any length, and return each item once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from chat.actions.facts import add_fact
-from chat.actions.topics import assign
+from chat.actions.topics import assign_topic
 from chat.models import App, AppMemory, Conversation, Message
 
 pytestmark = pytest.mark.django_db
@@ -15,14 +15,15 @@ MORE = "abcdefgh"
 
 
 def fill(owner, talk, number: int) -> Message:
-    """Add one of everything that is listed."""
+    """Add one object of every listed kind."""
     name = MORE[number]
     asked, _reply = talk(f"Message {name}")
     add_fact(owner, f"I use the editor {name}macs.")
     App.objects.create(owner=owner, slug=f"app-{name}", name=f"App {name}")
     first = App.objects.filter(owner=owner).first()
+    assert first is not None
     AppMemory.objects.create(owner=owner, app=first, content=name, source_conversation=asked.conversation)
-    assign(asked, None, "")
+    assign_topic(asked, None, "")
     return asked
 
 
@@ -43,7 +44,7 @@ def fill(owner, talk, number: int) -> Message:
         "apps/general/memories",
     ],
 )
-def test_a_longer_list_asks_the_database_no_more(program, owner, talk, path):
+def test_a_longer_list_needs_no_more_queries(program, owner, talk, path):
     asked = fill(owner, talk, 0)
     here = path.format(asked.conversation_id)
     program("GET", here)
@@ -59,7 +60,7 @@ def test_a_longer_list_asks_the_database_no_more(program, owner, talk, path):
     assert len(many) == len(few), [query["sql"][:200] for query in many.captured_queries]
 
 
-def test_what_is_made_says_where_it_is_read(program):
+def test_a_created_object_names_its_url(program):
     for path, body in (
         ("facts", {"text": "I bake rye."}),
         ("conversations", {}),
@@ -78,10 +79,10 @@ def test_what_is_made_says_where_it_is_read(program):
         ("search?q=Message&kind=conversation&kind=fact", "conversations/{id}"),
     ],
 )
-def test_whoever_deletes_what_a_page_tells_and_goes_on_is_told_all_there_is(program, owner, talk, path, gone):
+def test_deleting_the_items_of_each_page_skips_none(program, owner, talk, path, gone):
     for number in range(len(MORE) - 1):
         fill(owner, talk, number)
-    finish_all()
+    finish_all_replies()
     address, told = f"{path}&limit=2", []
     while address:
         page = program("GET", address).json()
@@ -93,13 +94,13 @@ def test_whoever_deletes_what_a_page_tells_and_goes_on_is_told_all_there_is(prog
     assert program("GET", path).json()["total"] == 0
 
 
-def test_what_is_new_or_gone_meanwhile_hides_nothing_that_was_there(program, owner, talk):
+def test_items_added_or_deleted_in_the_meantime_hide_no_other_item(program, owner, talk):
     for number in range(6):
         fill(owner, talk, number)
     there = {one["id"] for one in program("GET", "conversations").json()["items"]}
     page = program("GET", "conversations?limit=2").json()
     told = {one["id"] for one in page["items"]}
-    # One that was not told goes, and there is a new one.
+    # Delete an item that was not returned yet, and add a new one.
     last = program("GET", "conversations?limit=1&offset=5").json()["items"][0]["id"]
     Conversation.objects.filter(pk=last).delete()
     fill(owner, talk, 7)
@@ -110,12 +111,12 @@ def test_what_is_new_or_gone_meanwhile_hides_nothing_that_was_there(program, own
 
 
 @pytest.mark.parametrize("of", ["", "-1", "many", "9" * 400, "²", "3"])
-def test_a_place_that_no_answer_named_is_no_error(program, owner, talk, of):
+def test_an_invalid_cursor_is_no_error(program, owner, talk, of):
     fill(owner, talk, 0)
     answer = program("GET", f"conversations?offset=1&of={of}")
     assert (answer.status_code, answer.json()["total"]) == (200, 1)
 
 
-def finish_all() -> None:
-    """End the replies that are being written: nobody waits for them when a conversation goes."""
+def finish_all_replies() -> None:
+    """Complete the unfinished replies, so that conversations can be deleted."""
     Message.objects.filter(state="streaming").update(state="complete")

@@ -1,4 +1,4 @@
-"""Every operation with its owner, another user, a stranger, a revoked token and another site's page."""
+"""Every REST operation as its owner, as another user, with no token or a revoked one, from another site."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.test import Client
 from chat.actions import apps
 from chat.api.rest.api import api
 from chat.models import Entity
-from tests.doors.owned import Things, state
+from tests.doors.owned_objects import OwnedObjects, database_state
 
 from .conftest import Program
 
@@ -29,6 +29,7 @@ OF_AN_OBJECT: list[Case] = [
     ("POST", "conversations/{conversation}/messages", {"content": "Hello"}),
     ("GET", "conversations/{conversation}/messages/recent", None),
     ("GET", "conversations/{conversation}/topics", None),
+    ("GET", "conversations/{conversation}/extractions", None),
     ("GET", "messages/{message}", None),
     ("PATCH", "messages/{message}", {"flagged": True}),
     ("POST", "messages/{reply}/stop", None),
@@ -39,7 +40,7 @@ OF_AN_OBJECT: list[Case] = [
     ("DELETE", "facts/{fact}", None),
     ("GET", "facts/{fact}/history", None),
     ("POST", "facts/{fact}/restore", {"event": "{event}"}),
-    ("POST", "facts/{put_away}/bring-back", None),
+    ("POST", "facts/{archived_fact}/bring-back", None),
     ("GET", "topics/{topic}", None),
     ("PATCH", "topics/{topic}", {"importance": 0.25}),
     ("GET", "entities/{entity}", None),
@@ -49,16 +50,16 @@ OF_AN_OBJECT: list[Case] = [
     ("POST", "apps/{app}/bring-back", None),
     ("GET", "apps/{app}/memories", None),
     ("DELETE", "apps/{app}/memories", None),
-    ("GET", "apps/{app}/memories/{told}", None),
-    ("PATCH", "apps/{app}/memories/{told}", {"content": "Something else"}),
-    ("DELETE", "apps/{app}/memories/{told}", None),
+    ("GET", "apps/{app}/memories/{app_memory}", None),
+    ("PATCH", "apps/{app}/memories/{app_memory}", {"content": "Something else"}),
+    ("DELETE", "apps/{app}/memories/{app_memory}", None),
     ("GET", "deletions/{deletion}", None),
     ("POST", "deletions/{deletion}/undo", None),
-    # An object that a body or a question names.
+    # Objects named in a body or a query.
     ("POST", "conversations", {"app": "{app}"}),
     ("GET", "conversations?app={app}", None),
 ]
-# Operations that show or make only what belongs to whoever asks.
+# Operations that read or create only data of the user.
 OF_WHOEVER_ASKS: list[Case] = [
     ("GET", "conversations", None),
     ("POST", "conversations/prune", {"days": 1}),
@@ -75,8 +76,9 @@ OF_WHOEVER_ASKS: list[Case] = [
     ("PATCH", "settings", {"theme": "dark"}),
     ("GET", "export", None),
     ("GET", "search?q=owner", None),
+    ("POST", "extract", {"text": "I bake rye."}),
 ]
-# Takes a file, which these cases do not send: held to the same in `test_porting`.
+# Takes a file, which these cases do not send; `test_porting` covers it.
 OF_A_FILE = {("POST", "import")}
 every_operation = pytest.mark.parametrize(("method", "path", "body"), OF_AN_OBJECT + OF_WHOEVER_ASKS)
 
@@ -88,20 +90,20 @@ def mode(request, things, settings) -> None:
 
 @pytest.fixture
 def things(server_mode, owner, scripted) -> dict[str, str]:
-    """The keys of what the owner owns, one of each kind."""
-    made = Things.of(owner, "of the owner")
-    apps.create(owner, "Another room")
+    """The ids of the owner's objects, one of each kind."""
+    made = OwnedObjects.of(owner, "of the owner")
+    apps.create_app(owner, "Another app")
     return {
         "conversation": str(made.conversation.pk),
         "message": str(made.asked.pk),
         "reply": str(made.reply.pk),
         "fact": str(made.fact.pk),
-        "put_away": str(made.put_away.pk),
+        "archived_fact": str(made.archived_fact.pk),
         "event": str(made.fact.events.first().pk),
         "topic": str(made.topic.pk),
         "entity": str(_entity_of(owner).pk),
         "app": str(made.app.slug),
-        "told": str(made.told.pk),
+        "app_memory": str(made.app_memory.pk),
         "deletion": str(made.deletion.pk),
     }
 
@@ -123,55 +125,55 @@ def ask(program: Program, case: Case, things: dict[str, str], **headers: str) ->
 
 @pytest.mark.django_db(transaction=True)
 @every_operation
-def test_the_owner_is_let_in(things, program, method, path, body):
+def test_the_owner_may_use_every_operation(things, program, method, path, body):
     answer = ask(program, (method, path, body), things)
     assert answer.status_code in (200, 201, 202), answer.getvalue()
 
 
 @pytest.mark.django_db
-def test_for_another_user_it_is_not_there_and_nothing_changes(mode, things, theirs):
-    before = state()
+def test_another_user_does_not_find_the_object_and_nothing_changes(mode, things, theirs):
+    before = database_state()
     for case in OF_AN_OBJECT:
-        refused(ask(theirs, case, things), 404, case)
-    assert state() == before
+        assert_refused(ask(theirs, case, things), 404, case)
+    assert database_state() == before
 
 
 @pytest.mark.django_db
-def test_a_stranger_and_a_revoked_token_are_refused(mode, things, stranger, revoked):
-    before = state()
+def test_requests_without_a_valid_token_are_refused(mode, things, stranger, revoked):
+    before = database_state()
     for case in OF_AN_OBJECT + OF_WHOEVER_ASKS:
-        refused(ask(stranger, case, things), 401, case)
-        refused(ask(revoked, case, things), 401, case)
-    assert state() == before
+        assert_refused(ask(stranger, case, things), 401, case)
+        assert_refused(ask(revoked, case, things), 401, case)
+    assert database_state() == before
 
 
 @pytest.mark.django_db
-def test_another_sites_page_is_refused_with_the_owners_cookies_too(mode, things, owner):
-    before = state()
+def test_a_page_of_another_site_is_refused_also_with_cookies(mode, things, owner):
+    before = database_state()
     page = Program(origin="http://evil.example")
     page.client.force_login(owner)
     page.client.get("/")
     page.headers["x-csrftoken"] = page.client.cookies["csrftoken"].value
     for case in OF_AN_OBJECT + OF_WHOEVER_ASKS:
-        refused(ask(page, case, things), 403, case)
-    assert state() == before
+        assert_refused(ask(page, case, things), 403, case)
+    assert database_state() == before
 
 
-def refused(answer: Any, status: int, case: Case) -> None:
+def assert_refused(answer: Any, status: int, case: Case) -> None:
     assert answer.status_code == status, case
     assert "of the owner" not in answer.getvalue().decode(), case
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("case", [case for case in OF_WHOEVER_ASKS if case[0] == "GET"], ids=lambda c: c[1])
-def test_lists_hold_only_what_belongs_to_whoever_asks(things, owner, theirs, case):
+def test_lists_contain_only_data_of_the_user(things, owner, theirs, case):
     answer = ask(theirs, case, things)
     assert answer.status_code == 200
     assert "of the owner" not in answer.getvalue().decode()
 
 
 @pytest.mark.django_db
-def test_what_a_token_makes_is_its_owners(things, other, theirs):
+def test_a_new_object_belongs_to_the_owner_of_the_token(things, other, theirs):
     theirs("POST", "facts", {"text": "I am somebody else."})
     assert [f["text"] for f in theirs("GET", "facts").json()["items"]] == ["I am somebody else."]
     assert get_user_model().objects.count() == 2
@@ -179,32 +181,35 @@ def test_what_a_token_makes_is_its_owners(things, other, theirs):
 
 def test_every_operation_is_in_one_of_the_tables():
     tested = {
-        (method, path.split("?")[0].replace("put_away", "fact")) for method, path, _ in OF_AN_OBJECT
+        (method, path.split("?")[0].replace("archived_fact", "fact")) for method, path, _ in OF_AN_OBJECT
     } | {(method, path.split("?")[0]) for method, path, _ in OF_WHOEVER_ASKS}
     tested |= OF_A_FILE
-    names = {"told": "memory", "reply": "message"}
-    tested = {(m, "/".join(_placed(part, names) for part in p.split("/"))) for m, p in tested}
+    names = {"app_memory": "memory", "reply": "message"}
+    tested = {(m, "/".join(_normalised_segment(part, names) for part in p.split("/"))) for m, p in tested}
     described = {
-        (method.upper(), "/".join(_placed(part, {}) for part in path.removeprefix("/api/").split("/")))
-        for path, methods in api.described()["paths"].items()
+        (
+            method.upper(),
+            "/".join(_normalised_segment(part, {}) for part in path.removeprefix("/api/").split("/")),
+        )
+        for path, methods in api.openapi_document()["paths"].items()
         for method in methods
     }
     assert tested == described
 
 
-def _placed(part: str, names: dict[str, str]) -> str:
-    """Return a part of an address with the name of what it holds, as the document and the tables call it."""
+def _normalised_segment(part: str, names: dict[str, str]) -> str:
+    """Return a path segment; a parameter gets the name that document and tables share."""
     if not part.startswith("{"):
         return part
     name = part[1:-1].removesuffix("_id")
     return "{" + names.get(name, name) + "}"
 
 
-def test_the_door_has_no_operation_without_a_guard():
-    for methods in api.described()["paths"].values():
+def test_every_operation_requires_authentication():
+    for methods in api.openapi_document()["paths"].values():
         assert all(operation["security"] == [{"OwnerAuth": []}] for operation in methods.values())
 
 
 @pytest.mark.django_db
-def test_a_page_of_ours_reads_nothing_without_its_token(owner):
+def test_our_page_cannot_read_without_its_csrf_token(owner):
     assert Client(headers={"origin": "http://testserver"}).get("/api/facts").status_code == 403

@@ -1,4 +1,4 @@
-"""The reference page: everything in the document, without a script or a server of somebody else's."""
+"""The API reference page shows everything in the OpenAPI document, without scripts and external files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def html(ours, owner) -> str:
     return ours.get("/api/docs").content.decode()
 
 
-def test_every_operation_is_on_it(html):
-    for path, methods in api.described()["paths"].items():
+def test_every_operation_is_on_the_page(html):
+    for path, methods in api.openapi_document()["paths"].items():
         assert f"<code>{path}</code>" in html
         assert all(f'id="{told["operationId"]}"' in html for told in methods.values())
 
 
-def test_every_kind_of_problem_is_where_its_type_leads(html, program):
+def test_every_kind_of_problem_is_at_the_anchor_of_its_type(html, program):
     for kind in KINDS:
         assert f'id="problem-{kind}"' in html
     told = program("GET", "facts/nothing").json()["type"]
@@ -32,17 +32,17 @@ def test_every_kind_of_problem_is_where_its_type_leads(html, program):
     assert f'id="{told.partition("#")[2]}"' in html
 
 
-def test_it_needs_nothing_from_anywhere_else_and_says_its_version(html):
+def test_the_page_loads_nothing_external_and_shows_its_version(html):
     assert not re.search(r'(src|href)="(https?:)?//', html)
     assert VERSION in html
 
 
-def test_what_is_between_backticks_is_code_and_the_rest_is_text():
+def test_text_between_backticks_is_code_and_the_rest_is_escaped():
     document = {
         "components": {"schemas": {"Thing": {"properties": {}, "description": "Has `a<b` and <i>."}}},
         "paths": {},
     }
-    [shape] = Reference(document).shapes()
+    [shape] = Reference(document).list_objects()
     assert shape.note == "Has <code>a&lt;b</code> and &lt;i&gt;."
 
 
@@ -60,12 +60,12 @@ def test_what_is_between_backticks_is_code_and_the_rest_is_text():
         ({}, "anything"),
     ],
 )
-def test_types_are_told_in_words(schema, words):
+def test_types_are_described_in_words(schema, words):
     schemas = {"Thing": {"properties": {}}, "Colour": {"enum": ["red", "blue"]}, "Page_Thing_": {}}
-    assert Reference({"components": {"schemas": schemas}}).type_of(schema) == words
+    assert Reference({"components": {"schemas": schemas}}).describe_type(schema) == words
 
 
-def test_a_server_shows_it_to_whoever_is_logged_in(server_mode, client, ours, other, logged_in):
+def test_on_a_server_the_page_needs_a_login(server_mode, client, ours, other, logged_in):
     assert client.get("/api/docs").status_code == 302
     assert logged_in(other).get("/api/docs").status_code == 200
     assert logged_in(other).get("/api/").url == "/api/docs"

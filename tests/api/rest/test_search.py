@@ -1,4 +1,4 @@
-"""GET /api/search: what is found, page by page, and who may ask."""
+"""GET /api/search: results, kinds, pages and access."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def said(talk, make_fact):
-    """A chat called "My boat" in which a boat is spoken of, and a fact about it."""
+def chat_and_fact(talk, make_fact):
+    """A chat called "My boat" with a reply about a boat, and a fact about it."""
     asked, reply = talk("My boat")
     finish_reply(reply, "A <b>boat</b> needs wind.", "complete")
     return asked.conversation, make_fact("User owns a boat")
 
 
-def test_all_kinds_with_their_snippets(program, said):
-    chat, _ = said
+def test_every_kind_of_result_has_a_snippet(program, chat_and_fact):
+    chat, _ = chat_and_fact
     answer = program("GET", "search?q=boat%20wind&kind=message")
     assert answer.status_code == 200
     [hit] = answer.json()["items"]
@@ -37,8 +37,8 @@ def test_all_kinds_with_their_snippets(program, said):
     assert {hit["kind"] for hit in everything["items"]} == {"conversation", "fact", "message"}
 
 
-def test_by_kind(program, said):
-    _, fact = said
+def test_results_can_be_filtered_by_kind(program, chat_and_fact):
+    _, fact = chat_and_fact
     [hit] = program("GET", "search?q=boat&kind=fact").json()["items"]
     assert (hit["id"], hit["conversation"], hit["title"]) == (str(fact.pk), None, None)
     both = program("GET", "search?q=boat&kind=fact&kind=conversation").json()["items"]
@@ -46,7 +46,7 @@ def test_by_kind(program, said):
     assert program("GET", "search?q=boat&kind=song").status_code == 422
 
 
-def test_pages_lead_to_each_other(program, said):
+def test_pages_link_to_the_next_one(program, chat_and_fact):
     seen, address = [], "search?q=boat&limit=1&kind=message&kind=conversation"
     while address:
         found = program("GET", address).json()
@@ -56,16 +56,16 @@ def test_pages_lead_to_each_other(program, said):
 
 
 @pytest.mark.parametrize("asked", ["%22", "NEAR(", "%00x", "*", "a%20OR%20NOT", "%27%29%3B--"])
-def test_nothing_that_is_asked_is_an_error(program, said, asked):
+def test_no_query_is_an_error(program, chat_and_fact, asked):
     assert program("GET", f"search?q={asked}").status_code == 200
 
 
-def test_without_words_it_says_what_is_missing(program, owner):
+def test_an_empty_query_is_refused(program, owner):
     assert program("GET", "search").status_code == 422
     assert program("GET", "search?q=").status_code == 422
 
 
-def test_who_may_ask(program, theirs, stranger, revoked, said):
+def test_search_returns_only_own_data_and_needs_a_token(program, theirs, stranger, revoked, chat_and_fact):
     assert theirs("GET", "search?q=boat").json()["items"] == []
     assert stranger("GET", "search?q=boat").status_code == 401
     assert revoked("GET", "search?q=boat").status_code == 401

@@ -1,4 +1,4 @@
-"""Providers of pretended servers."""
+"""Providers connected to fake servers."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 
 from chat.llm.remote import provider as remote_provider
-from chat.llm.remote.address import parse
+from chat.llm.remote.address import parse_address
 from chat.llm.remote.provider import RemoteProvider
-from chat.llm.remote.wire import Patience
+from chat.llm.remote.transport import Timeouts
 
-from .pretend import Pretender
+from .fake_server import FakeServer
 
 
 @pytest.fixture
 def connected(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., RemoteProvider]]:
-    """Returns a maker of providers for pretended servers, closed at the end; they try again at once."""
+    """Return a function that connects a provider to a fake server; retries have no pause."""
     monkeypatch.setattr(remote_provider, "_PAUSES", (0.0, 0.0))
     made = []
 
-    def connect(server: Pretender, **patience: Any) -> RemoteProvider:
-        provider = RemoteProvider(parse(server.url), patience=Patience(**patience))
+    def connect(server: FakeServer, **patience: Any) -> RemoteProvider:
+        provider = RemoteProvider(parse_address(server.url), timeouts=Timeouts(**patience))
         provider.connect()
         made.append(provider)
         return provider

@@ -1,4 +1,4 @@
-"""Streams as servers really send them: signs of life, halves of characters, errors in many shapes, no end."""
+"""Unusual streams of real servers: keep-alives, split characters, errors of many shapes, missing ends."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import threading
 
 import pytest
 
-from chat.llm.remote import troubles
-from chat.llm.types import ModelNotReady, ProviderError
+from chat.errors import ModelNotReady, ProviderError
+from chat.llm.types import GenerationOptions
 
-from .pretend import ASK, MODELS, after_the_probe, pretending, words
+from .fake_server import MODELS, STORY_TURNS, only_when_streamed, run_fake_server, stream_pieces
 
 LAST = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
 
 
 @pytest.fixture
 def reply(connected):
-    """Returns what a provider makes of a stream: its text, and how it ended."""
+    """Return a function that streams these events and returns the text and the finished stream."""
 
     def read(*events, **patience):
-        endpoint = after_the_probe(lambda body: iter(events))
-        with pretending(v1__models=MODELS, v1__chat__completions=endpoint) as server:
+        endpoint = only_when_streamed(lambda body: iter(events))
+        with run_fake_server(v1__models=MODELS, v1__chat__completions=endpoint) as server:
             provider = connected(server, **patience)
-            stream = provider.stream(ASK, slot="s", max_tokens=50)
+            stream = provider.stream(STORY_TURNS, GenerationOptions.for_reply("s", max_tokens=50))
             return "".join(stream), stream
 
     return read
@@ -50,57 +50,57 @@ def piece(content):
     ],
     ids=range(12),
 )
-def test_what_tells_nothing_of_the_reply_does_not_end_it(reply, between):
+def test_events_without_reply_text_do_not_end_the_stream(reply, between):
     text, stream = reply(between, piece("Once "), between, piece("upon"), LAST, between)
     assert (text, stream.finish) == ("Once upon", "stop")
     assert stream.usage.prompt_tokens > 0
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["lf", "crlf", "cr"])
-def test_lines_may_end_in_any_way_and_be_cut_anywhere(reply, end):
+def test_line_endings_of_any_kind_and_chunks_of_any_size_are_accepted(reply, end):
     raw = 'data: {"choices":[{"delta":{"content":"日é😀\u2028"}}]}\n\n'.encode().replace(b"\n", end)
     text, _stream = reply(*(bytes([byte]) for byte in raw), LAST)
     assert text == "日é😀\u2028"
 
 
-def test_halves_of_a_character_become_one_and_what_no_database_keeps_is_left_out(reply):
+def test_split_surrogates_are_joined_and_unstorable_characters_removed(reply):
     text, _stream = reply(piece("a\ud83d"), piece("\ude00b\0c"), piece("\ud83d"), LAST)
     assert text == "a😀bc"
     assert reply(piece("\ude00a"), LAST)[0] == "\ufffda"
 
 
-def test_a_reply_in_parts_is_its_text_without_its_thoughts(reply):
+def test_content_parts_are_joined_without_reasoning(reply):
     thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
     text, _stream = reply(piece([thought]), piece([{"type": "text", "text": "Oslo"}]), LAST)
     assert text == "Oslo"
 
 
-def test_a_model_that_only_thought_gave_no_reply_also_where_the_probe_saw_no_thinking(reply):
+def test_a_reply_with_only_reasoning_is_an_error(reply):
     thought = {"choices": [{"delta": {"reasoning_content": "Hm"}}]}
-    with pytest.raises(ProviderError, match="room for thinking"):
+    with pytest.raises(ProviderError, match="on thinking"):
         reply(thought, {"choices": [{"delta": {}, "finish_reason": "length"}]})
 
 
-def test_once_it_has_ended_nobody_waits_for_the_line_to_close(connected):
+def test_after_the_last_chunk_the_connection_is_not_waited_for(connected):
     held = threading.Event()
 
     def slow(body):
-        yield from (*words("Once"), LAST)
+        yield from (*stream_pieces("Once"), LAST)
         held.wait(10)
 
-    with pretending(v1__models=MODELS, v1__chat__completions=after_the_probe(slow)) as server:
+    with run_fake_server(v1__models=MODELS, v1__chat__completions=only_when_streamed(slow)) as server:
         provider = connected(server, cost=0.1)
-        assert "".join(provider.stream(ASK, slot="s")) == "Once"
-        assert not provider.trouble.is_set()
+        assert "".join(provider.stream(STORY_TURNS, GenerationOptions.for_reply("s"))) == "Once"
+        assert not provider.needs_reconnect.is_set()
         held.set()
 
 
-def test_a_server_that_does_not_stream_is_read_whole(connected):
+def test_a_response_that_is_not_streamed_is_read_as_a_whole(connected):
     whole = {"choices": [{"message": {"content": "Once upon"}, "finish_reason": "length"}]}
     as_json = {"content-type": "application/json"}
-    endpoint = after_the_probe(lambda body: (200, whole, as_json))
-    with pretending(v1__models=MODELS, v1__chat__completions=endpoint) as server:
-        stream = connected(server).stream(ASK, slot="s")
+    endpoint = only_when_streamed(lambda body: (200, whole, as_json))
+    with run_fake_server(v1__models=MODELS, v1__chat__completions=endpoint) as server:
+        stream = connected(server).stream(STORY_TURNS, GenerationOptions.for_reply("s"))
         assert ("".join(stream), stream.finish) == ("Once upon", "length")
 
 
@@ -115,14 +115,14 @@ def test_a_server_that_does_not_stream_is_read_whole(connected):
     ],
     ids=["object", "text", "vllm", "named", "garbage"],
 )
-def test_an_error_in_any_shape_is_told_and_never_taken_for_the_end(reply, error):
+def test_an_error_of_any_shape_raises(reply, error):
     with pytest.raises(ProviderError):
         reply(piece("Once "), error, LAST)
 
 
-def test_an_error_that_comes_first_is_told_as_what_it_is(reply):
+def test_an_error_as_the_first_event_keeps_its_meaning(reply):
     with pytest.raises(ModelNotReady) as busy:
         reply({"error": {"message": "slow down", "code": 429}})
-    assert str(busy.value) == troubles.BUSY
+    assert busy.value.code == "server-busy"
     with pytest.raises(ProviderError, match="does not accept the key"):
         reply({"error": {"message": "who?", "code": 401}})

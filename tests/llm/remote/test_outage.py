@@ -1,39 +1,38 @@
-"""A real server that is switched off in the middle, and on again."""
+"""A real server is killed during a reply and restarted."""
 
 from __future__ import annotations
 
 import pytest
 
+from chat.errors import ModelNotReady, ProviderError
 from chat.llm.registry import Registry
-from chat.llm.remote import troubles
-from chat.llm.remote.address import parse
+from chat.llm.remote.address import parse_address
 from chat.llm.remote.provider import RemoteProvider
-from chat.llm.state import ModelState
-from chat.llm.types import ModelNotReady, ProviderError, Turn
-from tests.waiting import until
+from chat.llm.types import GenerationOptions, ModelState, Turn
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.model
 ASK = [Turn("system", "You tell stories."), Turn("user", "Tell a long story of a fox.")]
 
 
-def test_switched_off_it_is_away_and_switched_on_it_answers_again(served, remote):
+def test_a_killed_server_is_reported_and_used_again_after_its_restart(served, remote):
     registry = Registry()
-    registry.connect(RemoteProvider(parse(served.url)))
+    registry.connect(RemoteProvider(parse_address(served.url)))
     try:
         assert registry.wait_ready(30)
-        pieces = iter(registry.provider().stream(ASK, slot="story", max_tokens=700))
+        pieces = iter(registry.provider().stream(ASK, GenerationOptions.for_reply("story", max_tokens=700)))
         assert next(pieces)
         served.kill()
         with pytest.raises(ProviderError) as problem:
             list(pieces)
-        assert str(problem.value) == troubles.BROKEN_OFF
+        assert problem.value.code == "server-connection-lost"
         with pytest.raises(ModelNotReady, match="Your message is saved"):
-            list(registry.provider().stream(ASK, slot="story", max_tokens=8))
-        until(lambda: registry.status().state is ModelState.AWAY)
+            list(registry.provider().stream(ASK, GenerationOptions.for_reply("story", max_tokens=8)))
+        wait_until(lambda: registry.status().state is ModelState.AWAY)
         served.start()
-        registry.nudge()
-        until(lambda: registry.status().state is ModelState.READY)
-        assert registry.provider().complete(ASK, slot="story", max_tokens=4).text
+        registry.retry_connection()
+        wait_until(lambda: registry.status().state is ModelState.READY)
+        assert registry.provider().complete(ASK, GenerationOptions(slot="story", max_tokens=4)).text
     finally:
         registry.close()
         if served.process is None:

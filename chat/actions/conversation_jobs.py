@@ -1,0 +1,86 @@
+"""Schedules the jobs of a conversation: extraction, its end when idle, removal of temporary ones."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from chat.models import Conversation, MemoryMode, Message
+
+from . import jobs
+from .owners import settings_of
+
+# This many unread messages are extracted at once, without waiting for a pause.
+BACKLOG = 5
+
+
+def _enqueue_extraction(conversation_id: Any, pause: timedelta, priority: int = jobs.USUAL) -> None:
+    jobs.enqueue(
+        "extract",
+        {"conversation": str(conversation_id)},
+        key=f"extract:{conversation_id}",
+        run_after=timezone.now() + pause,
+        priority=priority,
+    )
+
+
+def flush_extraction(conversation_id: Any, *, urgent: bool = False, patient: bool = True) -> int:
+    """Queue the extraction of all unread messages without waiting for a pause; returns how many.
+
+    `urgent` runs it before other conversations'. Unless `patient`, a conversation whose row is locked is
+    skipped.
+    """
+    with transaction.atomic():
+        held = Conversation.objects.select_for_update(skip_locked=not patient)
+        conversation = held.filter(pk=conversation_id).first()
+        if conversation is None:
+            return 0
+        waiting = list(Message.objects.not_extracted(conversation).values_list("seq", flat=True))
+        if conversation.memory_mode != MemoryMode.ON or not waiting:
+            return 0
+        Conversation.objects.filter(pk=conversation_id).update(flushed_through=waiting[-1])
+        _enqueue_extraction(conversation_id, timedelta(), jobs.URGENT if urgent else jobs.USUAL)
+    return len(waiting)
+
+
+def queue_extraction(conversation: Conversation) -> None:
+    """Queue the extraction of a conversation's unread messages; in the caller's transaction.
+
+    It is due after the pause that the owner chose; at once while `BACKLOG` messages are unread, or when
+    it was requested at once before.
+    """
+    backlog = Message.objects.backlog(conversation.owner)
+    if backlog.count() >= BACKLOG:
+        for key in backlog.order_by().values_list("conversation", flat=True).distinct():
+            # A conversation that another transaction is writing to is skipped: waiting for its lock could
+            # deadlock.
+            flush_extraction(key, patient=key == conversation.pk)
+        return
+    fresh = Conversation.objects.only("flushed_through", "extracted_through", "imported_through").get(
+        pk=conversation.pk
+    )
+    pause = 0 if fresh.has_flushed_messages else settings_of(conversation.owner_id).look_after
+    _enqueue_extraction(fresh.pk, timedelta(seconds=pause))
+
+
+# A conversation ends after this long without a new message.
+IDLE_END = timedelta(minutes=10)
+
+
+def schedule_idle_end(conversation_id: Any) -> None:
+    """Queue the end of a conversation `IDLE_END` from now; later messages postpone it."""
+    jobs.enqueue(
+        "end_idle",
+        {"conversation": str(conversation_id)},
+        key=f"end_idle:{conversation_id}",
+        run_after=timezone.now() + IDLE_END,
+    )
+
+
+def schedule_discard(conversation_id: Any, when: datetime) -> None:
+    """Schedule the deletion of a temporary conversation; replaces an earlier schedule."""
+    key = str(conversation_id)
+    jobs.enqueue("discard", {"conversations": [key]}, key=f"discard:{key}", run_after=when)

@@ -1,0 +1,277 @@
+"""Stores what memory extracted from a message, and queues unread messages that have no active job."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.db.models.functions import Greatest
+from django.utils import timezone
+from numpy.typing import NDArray
+
+from chat.memory import confidence, memory_requests
+from chat.memory.consolidate import Action, Decision, Opinion, decide_action
+from chat.memory.extract import DUPLICATE, Extraction, FactCandidate, RefusedFact
+from chat.memory.kinds import KINDS
+from chat.memory.subjects import extract_subject
+from chat.models import (
+    Conversation,
+    ExtractionRun,
+    Fact,
+    FactEventKind,
+    Job,
+    MemoryMode,
+    Message,
+    Origin,
+    Role,
+)
+from chat.models.conversation import ConversationQuerySet
+from chat.models.message import LEARNABLE
+from chat.topics.contents import load_contents
+
+from . import archive, events, graph, jobs
+from .deletions import Undecided, is_extraction_allowed
+from .fact_events import record_event
+from .facts import reinforce_fact
+from .owners import lock_memory
+from .supersession import supersede
+from .tombstones import RelearningGuard
+
+logger = logging.getLogger(__name__)
+# How often a failed job is restarted, each time with all its attempts and half an hour apart: an engine or a
+# server may be unavailable for that long.
+ROUNDS = 3
+
+
+def record_extraction(
+    message: Message,
+    extraction: Extraction,
+    vectors: Sequence[NDArray[np.float32] | None],
+    embedder_name: str,
+    seconds: float,
+    *,
+    opinions: Sequence[Opinion | None] = (),
+    endings: Sequence[Opinion] = (),
+) -> ExtractionRun | None:
+    """Store the facts extracted from a message, with history and run, and move the watermark past it.
+
+    `vectors` holds one float32 vector of shape (dimensions,) per candidate, or None where there is no
+    embedding. `opinions` holds the model's opinion per candidate, or is empty. `endings` are facts that a
+    sentence ended without stating another. `seconds` is how long the extraction took.
+
+    One short transaction without a model call: a process killed at any moment repeats the extraction and
+    stores nothing twice. Returns None when the message was extracted before, or its conversation was
+    deleted meanwhile. Raises Undecided while a clear-all requested after the message can still be undone.
+    """
+    with transaction.atomic():
+        lock_memory(message.conversation.owner_id)
+        rows = Conversation.objects.select_for_update().not_deleted().filter(pk=message.conversation_id)
+        conversation = rows.first()
+        if conversation is None or conversation.extraction_through >= message.seq:
+            return None
+        if not is_extraction_allowed(conversation.owner, message.created_at):
+            extraction = Extraction(refused=[RefusedFact("", "memory-cleared-since")])
+            vectors, opinions, endings = [], (), ()
+        recorder = _ExtractionRecorder(message, extraction, embedder_name, seconds)
+        opinion_of_each = opinions or [None] * len(extraction.candidates)
+        for candidate, vector, opinion in zip(extraction.candidates, vectors, opinion_of_each, strict=True):
+            recorder.add_candidate(candidate, vector, opinion)
+        for ending in endings:
+            recorder.end_fact(ending)
+        recorder.finish()
+        conversation.extracted_through = message.seq
+        conversation.save(update_fields=["extracted_through"])
+    return recorder.run
+
+
+def has_explicit_request(conversation: Conversation) -> bool:
+    """Return whether an unread message asks memory to remember, forget or correct something."""
+    unread = load_contents(Message.objects.not_extracted(conversation))
+    return any(memory_requests.must_be_obeyed_at_once(message.content) for message in unread)
+
+
+class _ExtractionRecorder:
+    """Stores one extraction in one transaction, and tracks the live facts while they change."""
+
+    def __init__(self, message: Message, extraction: Extraction, embedder_name: str, seconds: float) -> None:
+        self.message, self.embedder_name = message, embedder_name
+        self.owner = message.conversation.owner
+        self.guard = RelearningGuard(message)
+        self.refused = [self.guard.redact_refusal(refusal) for refusal in extraction.refused]
+        self.live = list(Fact.objects.for_owner(self.owner).live())
+        self.known = {fact.pk for fact in self.live}
+        self.mentioned: set[UUID] = set()
+        self.run = ExtractionRun(
+            message=message,
+            read=extraction.usage is not None,
+            error=extraction.error[:300],
+            seconds=seconds,
+        )
+
+    def add_candidate(
+        self, candidate: FactCandidate, vector: NDArray[np.float32] | None, opinion: Opinion | None
+    ) -> None:
+        """Apply one candidate: reinforce, end or add a fact, or refuse the candidate."""
+        if reason := self.guard.find_objection(candidate, vector, self.embedder_name):
+            self.refused.append(RefusedFact("", reason))
+            return
+        decision = decide_action(candidate, vector, self.live, self.embedder_name, opinion)
+        target = decision.target
+        if target is not None and decision.action is Action.REINFORCE:
+            self._reinforce(target, candidate, decision.reason)
+        elif target is not None and decision.action is Action.END:
+            self._archive_ended(target, decision.reason)
+        else:
+            self._add(candidate, vector, decision)
+
+    def end_fact(self, ending: Opinion) -> None:
+        """End a fact, unless a candidate of the same message has replaced it meanwhile."""
+        ended = ending.to_decision([fact for fact in self.live if fact.pk in self.known])
+        if ended is not None and ended.target is not None:
+            self._archive_ended(ended.target, ended.reason)
+
+    def finish(self) -> None:
+        """Save the run, evict facts above the cap and notify the pages."""
+        self.run.refused = [{"text": r.text, "reason": r.reason} for r in self.refused]
+        self.run.save()
+        if self.run.stored:
+            added = [fact.pk for fact in self.live if fact.pk not in self.known]
+            archive.evict_facts(self.owner, timezone.now(), keep=added)
+        if self.run.stored or self.run.ended:
+            events.send_on_commit(self.owner.pk, "facts")
+            _notify_reply(self.message)
+
+    def _add(self, candidate: FactCandidate, vector: NDArray[np.float32] | None, decision: Decision) -> None:
+        if decision.text and decision.target is not None:
+            candidate, vector = _merge(candidate, decision.target, decision.text), None
+            jobs.enqueue("reindex", {}, key="reindex")
+        fact = _new_fact(candidate, vector, self.embedder_name, self.message)
+        record_event(fact, FactEventKind.ADD, "memory", reason=decision.reason, source=self.message)
+        graph.sync_fact(fact)
+        self.live.append(fact)
+        self.mentioned.add(fact.pk)
+        self.run.stored += 1
+        if decision.target is not None:
+            self.live.remove(decision.target)
+            supersede(decision.target, fact, "memory", decision.reason, source=self.message)
+
+    def _reinforce(self, fact: Fact, candidate: FactCandidate, reason: str) -> None:
+        # A message counts as one mention of a fact, even if it states it twice ("My wife is Ximena, we're
+        # married").
+        if fact.pk in self.mentioned:
+            self.refused.append(self.guard.redact_refusal(RefusedFact(candidate.text, DUPLICATE)))
+            return
+        reinforce_fact(fact, "memory", reason, source=self.message)
+        self.mentioned.add(fact.pk)
+        self.run.reinforced += 1
+
+    def _archive_ended(self, fact: Fact, reason: str) -> None:
+        self.live.remove(fact)
+        archive.archive_ended_fact(fact, reason, self.message)
+        self.run.ended += 1
+
+
+def _merge(candidate: FactCandidate, fact: Fact, text: str) -> FactCandidate:
+    """Return the candidate with a text that says what the stored fact says as well, and with both quotes."""
+    return replace(
+        candidate,
+        text=text,
+        kind=fact.kind,
+        category=KINDS[fact.kind].category,
+        subject=extract_subject(fact.kind, text),
+        quote=" … ".join(filter(None, (fact.quote, candidate.quote)))[:300],
+    )
+
+
+def _new_fact(
+    candidate: FactCandidate, vector: NDArray[np.float32] | None, embedder_name: str, message: Message
+) -> Fact:
+    now: Any = timezone.now()
+    origin = Origin.TOLD if candidate.explicit else Origin.EXTRACTED
+    return Fact.objects.create(
+        owner=message.conversation.owner,
+        text=candidate.text[:300],
+        category=candidate.category,
+        kind=candidate.kind,
+        subject=candidate.subject,
+        confidence=confidence.get_initial_confidence(origin),
+        first_seen=now,
+        last_seen=now,
+        last_used=now,
+        origin=origin,
+        quote=candidate.quote,
+        language=candidate.language,
+        source_conversation=message.conversation,
+        last_seen_conversation=message.conversation,
+        source_message=message,
+        embedding=None if vector is None else vector.astype(np.float32).tobytes(),
+        embedder="" if vector is None else embedder_name,
+    )
+
+
+def _notify_reply(message: Message) -> None:
+    reply = (
+        Message.objects.filter(conversation=message.conversation)
+        .current_branch()
+        .filter(seq__gt=message.seq)
+        .first()
+    )
+    if reply is not None:
+        events.send_on_commit(message.conversation.owner_id, "message", id=str(reply.pk))
+
+
+def queue_unread_messages(now: datetime) -> int:
+    """Queue every unread message that has no active job; returns how many conversations have one.
+
+    A message whose job has failed `ROUNDS` times is skipped, with a failed run, so that it does not block
+    the messages after it for ever.
+    """
+    keys = {f"extract:{pk}": pk for pk in _find_unread().values_list("pk", flat=True)}
+    rows = {job.dedupe_key: job for job in Job.objects.filter(dedupe_key__in=keys)}
+    count = 0
+    for key, conversation in keys.items():
+        job = rows.get(key)
+        if job is None:
+            jobs.enqueue("extract", {"conversation": str(conversation)}, key=key)
+        elif job.failed_at is not None:
+            _restart(job, now)
+        count += job is None or job.failed_at is not None
+    return count
+
+
+def _find_unread() -> ConversationQuerySet:
+    user_messages = Message.objects.filter(
+        LEARNABLE, conversation=OuterRef("pk"), role=Role.USER, replaced_by=None
+    )
+    through = Greatest(OuterRef("extracted_through"), OuterRef("imported_through"))
+    waiting = Exists(user_messages.filter(seq__gt=through))
+    return Conversation.objects.not_deleted().filter(waiting, memory_mode=MemoryMode.ON)
+
+
+def _restart(job: Job, now: datetime) -> None:
+    rounds = job.payload.get("rounds", 1)
+    if rounds >= ROUNDS:
+        try:
+            _skip_message(job)
+        except Undecided:
+            return
+        rounds = 0
+    jobs.restart_failed(job, job.payload | {"rounds": rounds + 1}, now)
+
+
+def _skip_message(job: Job) -> None:
+    conversation = Conversation.objects.get(pk=job.payload["conversation"])
+    message = Message.objects.not_extracted(conversation).select_related("conversation__owner").first()
+    if message is not None:
+        logger.error(
+            "extraction from a message failed for good; skipping it",
+            extra={"conversation": str(conversation.pk)},
+        )
+        record_extraction(message, Extraction(error="extraction-given-up"), [], "", 0.0)

@@ -1,0 +1,73 @@
+"""Asks the model for the facts in a text of an owner, and stores nothing but the cost of the call."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from django.utils import timezone
+
+from chat.errors import PromptTooLong
+from chat.llm.registry import registry
+from chat.llm.time_limit import limit_time
+from chat.llm.types import Lane, StopFlag
+from chat.memory import extractor
+from chat.memory.extract import Extraction, extract_facts
+from chat.models import User
+
+from . import graph
+from .owners import redacts_secrets, time_zone_of
+from .usage import AccountedProvider, account_calls
+
+# A cold model reads the prompt of extraction for up to 50 seconds on two cores, and a text makes up to eight
+# calls. Programs wait as long for a reply.
+MAX_SECONDS = 120.0
+
+
+def extract_from_text(owner: User, text: str, question: str = "") -> Extraction:
+    """Return the facts that the model finds in a text of the owner, as it would in a message; stores nothing.
+
+    `question` is what the assistant had asked before. Blocks up to `MAX_SECONDS`, so call it outside any
+    transaction. Raises ModelTooSlow after that time, ModelNotReady where there is no model, and other
+    ProviderErrors. Answers that cannot be parsed and texts that do not fit into the window set `error`.
+    """
+    today = timezone.localtime(timezone.now(), time_zone_of(owner.pk)).date()
+    # A program waits for the answer, so the calls precede background work; replies still precede them.
+    with account_calls(registry.provider(), owner.pk) as provider, limit_time(MAX_SECONDS) as stop:
+        return ask_extractor(
+            provider, owner, text, question=question, today=today, lane=Lane.INTERACTIVE, stop=stop
+        )
+
+
+def ask_extractor(
+    provider: AccountedProvider,
+    owner: User,
+    text: str,
+    *,
+    question: str,
+    today: date,
+    lane: Lane,
+    playing: bool = False,
+    stop: StopFlag | None = None,
+) -> Extraction:
+    """Return what the model finds in a text of the owner, with the owner's settings; stores nothing.
+
+    The arguments are those of `extract_facts`. A text that never fits into the window sets `error`. Raises
+    the other ProviderErrors.
+    """
+    try:
+        found = extract_facts(
+            provider,
+            text,
+            question=question,
+            today=today,
+            playing=playing,
+            lane=lane,
+            redacting=redacts_secrets(owner.pk),
+            own_names=graph.list_own_names(owner),
+            stop=stop,
+        )
+    except PromptTooLong as reason:
+        return Extraction(error=reason.reason.encode())
+    if found.error:
+        provider.mark_failed(extractor.SLOT)
+    return found

@@ -1,0 +1,116 @@
+"""The owner's live facts as prompts need them: a few columns instead of model instances, with relevance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from uuid import UUID
+
+from chat.llm.embedder import Embedder
+from chat.memory import relevance
+from chat.memory.formatting import to_one_line
+from chat.memory.prototypes import Prototypes
+from chat.memory.query_intent import QueryIntent, analyse_message
+from chat.memory.relevance import NO_VECTOR_MATCH, VectorMatch
+from chat.models import AppMemory, Deletion, DeletionState, Fact, User
+
+
+@dataclass(frozen=True, slots=True)
+class FactSnapshot:
+    """The columns of a live fact that prompts need."""
+
+    id: UUID
+    text: str
+    category: str
+    kind: str
+    pinned: bool
+    confidence: float
+    last_used: datetime
+    last_seen: datetime
+    version: int
+    source_message_id: UUID | None
+
+
+_COLUMNS = tuple(FactSnapshot.__dataclass_fields__)
+
+
+def list_live_facts(owner: User) -> list[FactSnapshot]:
+    """Return the owner's live facts; one query over an index."""
+    return [FactSnapshot(*row) for row in Fact.objects.for_owner(owner).live().values_list(*_COLUMNS)]
+
+
+@dataclass(frozen=True, slots=True)
+class RelevantFacts:
+    """The live facts, what a message asks for, and the relevance of each fact to the message, by fact id."""
+
+    facts: list[FactSnapshot]
+    ask: QueryIntent
+    relevance: dict[UUID, float]
+
+
+def rank_live_facts(owner: User, message: str, embedder: Embedder | None) -> RelevantFacts:
+    """Return the owner's live facts with their relevance to a message.
+
+    One query, with the vectors only where they help: not for greetings, and not for languages other than
+    English. Then the message is embedded (about 9 ms), so call it outside any transaction.
+    """
+    ask = analyse_message(message)
+    if ask.greeting:
+        return RelevantFacts(list_live_facts(owner), ask, {})
+    if embedder is None or not ask.english:
+        facts = list_live_facts(owner)
+        return RelevantFacts(facts, ask, compute_relevance(facts, ask, {}, ""))
+    facts, vectors = list_live_facts_with_vectors(owner, embedder)
+    ask, sights = _compare_vectors(embedder, message, ask, vectors)
+    return RelevantFacts(facts, ask, compute_relevance(facts, ask, sights, embedder.name))
+
+
+def list_live_facts_with_vectors(
+    owner: User, embedder: Embedder
+) -> tuple[list[FactSnapshot], dict[UUID, bytes]]:
+    """Return the owner's live facts, and the vectors (float32 bytes) that this embedder made; one query."""
+    facts, vectors = [], {}
+    rows = Fact.objects.for_owner(owner).live().values_list(*_COLUMNS, "embedder", "embedding")
+    for *columns, name, embedding in rows:
+        facts.append(FactSnapshot(*columns))
+        if embedding and name == embedder.name:
+            vectors[facts[-1].id] = bytes(embedding)
+    return facts, vectors
+
+
+def compute_relevance(
+    facts: list[FactSnapshot], ask: QueryIntent, sights: dict[UUID, VectorMatch], embedder: str
+) -> dict[UUID, float]:
+    """Return the relevance of each fact to a message; `sights` are the comparisons of vectors, by fact id."""
+    return {
+        f.id: relevance.compute_relevance(ask, f, sights.get(f.id, NO_VECTOR_MATCH), embedder) for f in facts
+    }
+
+
+@lru_cache(maxsize=2)
+def load_prototypes(embedder: Embedder) -> Prototypes:
+    """Return the vectors of the example sentences; the first call takes about 300 ms."""
+    return Prototypes.embed(embedder.embed)
+
+
+def _compare_vectors(
+    embedder: Embedder, message: str, ask: QueryIntent, vectors: dict[UUID, bytes]
+) -> tuple[QueryIntent, dict[UUID, VectorMatch]]:
+    try:
+        examples = load_prototypes(embedder)
+        vector = embedder.embed([message])[0]
+    except OSError:
+        # The weights were deleted after the embedder was set up: go on without vectors.
+        return ask, {}
+    ask = replace(ask, domains=ask.domains | examples.classify_message(vector))
+    return ask, relevance.compute_vector_matches(vector, vectors, examples if ask.domains else None)
+
+
+def list_pending_deletion_lines(owner: User) -> set[str]:
+    """Return each text, as one line, of the facts and app memories that are being deleted."""
+    if not Deletion.objects.for_owner(owner).pending().exists():
+        return set()
+    facts = Fact.objects.for_owner(owner).filter(deletion__state=DeletionState.PENDING)
+    remembered = AppMemory.objects.for_owner(owner).filter(deletion__state=DeletionState.PENDING)
+    return {to_one_line(text) for text in (*facts.all_texts(), *remembered.values_list("content", flat=True))}

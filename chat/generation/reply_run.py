@@ -1,0 +1,281 @@
+"""Writes one reply, in a thread of its own that is independent of any socket or request.
+
+The run waits for the model, builds the prompt, publishes the text as it comes, saves checkpoints, and leaves
+the row in a final state whatever happens.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from django.db import DatabaseError, close_old_connections
+
+from chat.actions import messages, prompts, topics
+from chat.actions.usage import record_call
+from chat.context.prompt import Prompt, build_prompt
+from chat.errors import ModelNotReady, ProviderError
+from chat.llm.registry import registry
+from chat.llm.types import Finish, GenerationOptions, Lane, ModelState, Provider, StopFlag, Stream, Usage
+from chat.memory.query_intent import analyse_message
+from chat.models import Conversation, Message, MessageState, Role
+from chat.topics.match import Vector, is_too_short
+from memoryapp.base import logs
+
+from .hub import hub
+from .markdown import BlockStream
+from .options import DEFAULT_OPTIONS, ReplyOptions, StopTextFilter
+
+logger = logging.getLogger(__name__)
+
+# Text is sent at most this often. The default model takes about 36 ms a token, so each token is sent at once.
+COALESCE_SECONDS = 0.03
+# The text so far is saved at most this often.
+CHECKPOINT_SECONDS = 1.0
+# How long a reply waits for a model that is loading, and for a server that is away.
+_LOADING_SECONDS, _REACHING_SECONDS = 600.0, 4.0
+_STOPPED = "stopped-by-user"
+_ABANDONED = "stopped-by-client"
+_FAILED = "reply-failed"
+
+# Attempts to save the end of a reply while the database is locked; each pause is twice as long as the last.
+_SAVE_ATTEMPTS, _PAUSE_SECONDS = 4, 0.25
+
+# How a reply ended: its row, text, state, and the encoded reason why it is incomplete ("" for a complete
+# one).
+ReplyEnd = tuple[Message, str, MessageState, str]
+
+
+def save_reply_end(end: ReplyEnd) -> bool:
+    """Save the end of a reply; False when the database failed, for instance because it was locked."""
+    row, text, state, failure = end
+    try:
+        messages.finish_reply(row, text, state, failure)
+    except DatabaseError:
+        logger.warning("the end of the reply could not be saved", extra={"reply": str(row.pk)}, exc_info=True)
+        return False
+    return True
+
+
+@dataclass
+class ReplyRun:
+    """A reply that is being written; `state`, `failure`, `usage` and `finish` are final once `is_over` is
+    set.
+
+    `lock` guards the text. Times are readings of the monotonic clock in seconds.
+    """
+
+    reply: str
+    conversation: str
+    options: ReplyOptions = DEFAULT_OPTIONS
+    # Called in the run's thread at the end, with the end if it could not be saved.
+    on_end: Callable[[ReplyRun, ReplyEnd | None], None] = lambda run, unsaved: None
+    state: MessageState = MessageState.STREAMING
+    failure: str = ""
+    usage: Usage = field(default_factory=Usage)
+    finish: Finish = "stop"
+    is_over: bool = False
+    stop: StopFlag = field(default_factory=StopFlag)
+    # The reply failed because no model was ready.
+    model_missing: bool = False
+    # It was stopped because no program follows it any more.
+    abandoned: bool = False
+    # It was stopped because the process ends, not by a user.
+    process_ends: bool = False
+    thread: threading.Thread | None = None
+    stream: BlockStream = field(default_factory=BlockStream)
+    unsent: str = ""
+    last_sent_monotonic: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    flush_timer: threading.Timer | None = None
+    last_saved_monotonic: float = field(default_factory=time.monotonic)
+    # Programs that follow the reply, and how many have stopped following; used in the event loop only.
+    followers: int = 0
+    departures: int = 0
+
+    def main(self) -> None:
+        """Write the reply; whatever happens, its row ends in a final state. The target of the thread."""
+        with logs.log_context(conversation=self.conversation, reply=self.reply):
+            self._main()
+
+    def _main(self) -> None:
+        row: Message | None = None
+        state, failure = MessageState.FAILED, _FAILED
+        try:
+            close_old_connections()
+            row = Message.objects.select_related("conversation__app", "conversation__owner").get(
+                pk=self.reply
+            )
+            state, failure = self._write(row)
+        except ProviderError as error:
+            self.model_missing, failure = isinstance(error, ModelNotReady), error.reason.encode()
+        except Exception:  # whatever the bug, the reply must not stay in the state "streaming"
+            logger.exception("the reply failed")
+        finally:
+            logger.info("the reply ended: %s", state)
+            self.state, self.failure = state, failure
+            self._finish(row, state, failure)
+
+    def text(self) -> str:
+        """Return the text so far; callable from any thread."""
+        with self.lock:
+            return self.stream.text + self.unsent
+
+    def _finish(self, row: Message | None, state: MessageState, failure: str) -> None:
+        unsaved: ReplyEnd | None = None
+        try:
+            if row is not None and not self._save_end(end := (row, self.text(), state, failure)):
+                unsaved = end
+        finally:
+            self.on_end(self, unsaved)
+            hub.end_reply(self.conversation, self.reply)
+            close_old_connections()
+
+    def _save_end(self, end: ReplyEnd) -> bool:
+        for attempt in range(_SAVE_ATTEMPTS):
+            if attempt:
+                time.sleep(_PAUSE_SECONDS * 2**attempt)
+            if save_reply_end(end):
+                return True
+        return False
+
+    def _write(self, row: Message) -> tuple[MessageState, str]:
+        self._await_model()
+        if self.stop.is_set():
+            return MessageState.STOPPED, self._stop_reason()
+        # Holds the provider open: another model may be chosen while this one writes.
+        with registry.hold_provider() as provider:
+            return self._write_with(provider, row)
+
+    def _write_with(self, provider: Provider, row: Message) -> tuple[MessageState, str]:
+        asked = (
+            Message.objects.filter(conversation=row.conversation, role=Role.USER, seq__lt=row.seq)
+            .current_branch()
+            .last()
+        )
+        if asked is None:
+            raise ProviderError("no-message-to-answer")
+        assign_topic(asked)
+        # Read again: it may have changed while the run waited for the model.
+        conversation = Conversation.objects.select_related("app", "owner").get(pk=row.conversation_id)
+        prompt = build_prompt(conversation, asked, provider)
+        prompts.record_prompt(conversation, asked, row, prompt, provider.context_window)
+        stream = self._stream(provider, prompt)
+        self.usage, pieces = stream.usage, StopTextFilter(stream, self.options.stop)
+        outcome = "failed"
+        try:
+            for piece in pieces:
+                self._add_piece(piece)
+            if pieces.stop_found:
+                # The rest is not wanted, so the model stops.
+                self.stop.set()
+            outcome = self.finish = "stop" if pieces.stop_found else stream.finish
+        finally:
+            self._flush()
+            self._record_usage(row, stream.usage, outcome)
+            spent = prompt.tokens + stream.usage.completion_tokens
+            prompts.queue_preparation(row.conversation_id, spent, provider.context_window)
+        if self.finish == "cancelled":
+            return MessageState.STOPPED, self._stop_reason()
+        return MessageState.COMPLETE, ""
+
+    def _stop_reason(self) -> str:
+        if self.process_ends or not self.stop.is_set():
+            return messages.PROCESS_CLOSED
+        return _ABANDONED if self.abandoned else _STOPPED
+
+    def _await_model(self) -> None:
+        """Wait while the model loads or its server is away, up to the limits above, unless the reply is
+        stopped.
+        """
+        # Connect to an unreachable server at once instead of at the next scheduled attempt.
+        away = registry.status().state is ModelState.AWAY
+        registry.retry_connection()
+        deadline = time.monotonic() + (_REACHING_SECONDS if away else _LOADING_SECONDS)
+        waits = {ModelState.LOADING, ModelState.AWAY} if away else {ModelState.LOADING}
+        while time.monotonic() < deadline and not self.stop.is_set():
+            if registry.wait_ready(0.2) or registry.status().state not in waits:
+                break
+            if away:
+                self.stop.wait(0.1)
+
+    def _stream(self, provider: Provider, prompt: Prompt) -> Stream:
+        asked = self.options
+        max_tokens = min(prompt.max_tokens, asked.max_tokens or prompt.max_tokens)
+        options = GenerationOptions.for_reply(self.conversation, max_tokens=max_tokens, stop=self.stop)
+        if asked.temperature is not None:
+            options = replace(options, temperature=asked.temperature)
+        return provider.stream(prompt.turns, options)
+
+    def _add_piece(self, piece: str) -> None:
+        now = time.monotonic()
+        with self.lock:
+            self.unsent += piece
+            wait = self.last_sent_monotonic + COALESCE_SECONDS - now
+            if wait > 0 and self.flush_timer is None:
+                # Send the text even if the model writes nothing for a while after this.
+                self.flush_timer = threading.Timer(wait, self._flush)
+                self.flush_timer.start()
+        if wait <= 0:
+            self._flush()
+        if now - self.last_saved_monotonic >= CHECKPOINT_SECONDS:
+            self._checkpoint()
+            self.last_saved_monotonic = now
+
+    def _checkpoint(self) -> None:
+        try:
+            messages.save_checkpoint(self.reply, self.text())
+        except DatabaseError:
+            # The next checkpoint may succeed, and the end is saved in any case.
+            logger.warning("a checkpoint of the reply could not be saved", exc_info=True)
+
+    def _flush(self) -> None:
+        with self.lock:
+            if self.flush_timer is not None:
+                self.flush_timer.cancel()
+                self.flush_timer = None
+            if not self.unsent:
+                return
+            first = self.stream.feed(self.unsent)
+            self.unsent = ""
+            self.last_sent_monotonic = time.monotonic()
+            if first is not None:
+                hub.publish_blocks(self.conversation, first, self.stream.blocks[first:])
+
+    def _record_usage(self, row: Message, usage: Usage, outcome: str) -> None:
+        prompts.record_reply_cost(row, usage)
+        record_call(row.conversation.owner_id, "reply", Lane.CHAT, usage, outcome)
+
+
+def assign_topic(message: Message) -> None:
+    """Assign a user's message to its topic. Errors are logged and not raised: the reply matters more.
+
+    Embeds the message (about 9 ms): call it outside any transaction.
+    """
+    try:
+        vector, embedder = embed_message(message.content)
+        topics.assign_topic(message, vector, embedder)
+    except Exception:
+        logger.exception(
+            "the message could not be assigned to a topic",
+            extra={"conversation": str(message.conversation_id)},
+        )
+
+
+def embed_message(text: str) -> tuple[Vector | None, str]:
+    """Return a message's vector (float32, 384 numbers) and the embedder's name.
+
+    (None, "") without a vector.
+    """
+    embedder = registry.embedder()
+    # The embedder understands English only, and a short message stays in the current topic anyway.
+    if embedder is None or is_too_short(text) or not analyse_message(text).english:
+        return None, ""
+    try:
+        return embedder.embed([text])[0], embedder.name
+    except OSError:
+        # The weights were deleted after the embedder was set up.
+        return None, ""

@@ -1,0 +1,279 @@
+"""Extracts facts from messages: the model reads a message, its candidates are compared with known facts, and
+actions store the result. Also classifies and embeds facts that were added by hand.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from functools import partial
+from typing import Any
+
+import numpy as np
+from django.utils import timezone
+from numpy.typing import NDArray
+
+from chat.actions import deletions, events, extraction, fact_bulk, facts, graph
+from chat.actions.owners import time_zone_of
+from chat.actions.text_extraction import ask_extractor
+from chat.actions.usage import AccountedProvider, account_calls
+from chat.errors import Refused
+from chat.generation import run as generation
+from chat.llm.registry import registry
+from chat.llm.types import Lane
+from chat.memory import judge, meant_facts, memory_requests, roleplay, speech_acts
+from chat.memory.classify import classify_fact
+from chat.memory.consolidate import Action, Opinion
+from chat.memory.extract import Extraction, RefusedFact
+from chat.memory.judge import Verdict, judge_candidate, judge_ending
+from chat.memory.kinds import KINDS
+from chat.models import Conversation, Fact, MemoryMode, Message, Role
+from chat.topics.contents import is_content_lost, load_contents
+
+from . import schedule
+from .registry import Postpone, handles, wait_for_energy
+
+# A role-play without an end is assumed to be over after this many user messages.
+_PLAY_MESSAGES = 20
+
+
+_DENIED = "the user said that it is wrong"
+
+
+@dataclass(slots=True)
+class _Opinions:
+    """The model's judgements on the candidates and on the sentences that end facts."""
+
+    candidates: list[Verdict] = field(default_factory=list)
+    endings: list[Verdict] = field(default_factory=list)
+
+    @property
+    def failure(self) -> str:
+        """The first failure among the judgements, "" where there is none."""
+        return next((v.failure for v in (*self.candidates, *self.endings) if v.failure), "")
+
+
+def extract_message(message: Message) -> None:
+    """Extract facts from one message and store them. Raises ModelNotReady and Unfinished."""
+    started = time.monotonic()
+    owner = message.conversation.owner
+    if is_content_lost(message):
+        _store_result(message, Extraction(error="extraction-given-up"), [], "", _Opinions(), 0.0)
+        return
+    if deletions.find_clear_after(owner, message.created_at) is not None:
+        # The owner deleted all memories after this message was written, so nothing may be extracted from it.
+        _store_result(message, Extraction(), [], "", _Opinions(), 0.0)
+        return
+    earlier = _load_earlier_messages(message)
+    if earlier and memory_requests.keeps_out_next_message(earlier[-1]):
+        kept_out = Extraction(refused=[RefusedFact("", speech_acts.KEPT_OUT)])
+        _store_result(message, kept_out, [], "", _Opinions(), 0.0)
+        return
+    # What the user asks of memory does not wait behind background work.
+    lane = Lane.INTERACTIVE if memory_requests.must_be_obeyed_at_once(message.content) else Lane.BACKGROUND
+    embedder = registry.embedder()
+    name = embedder.name if embedder else ""
+    with account_calls(registry.provider(), owner.pk) as provider:
+        # A message that will never fit is stored with its error, so that later messages are extracted.
+        found = ask_extractor(
+            provider,
+            owner,
+            message.content,
+            question=_load_question(message),
+            today=_local_date(message),
+            # An earlier message began a role-play that no later one has ended.
+            playing=roleplay.is_roleplay_active(earlier),
+            lane=lane,
+        )
+        vectors: list[Any] = [None] * len(found.candidates)
+        if embedder is not None and found.candidates:
+            vectors = list(embedder.embed([c.text for c in found.candidates]))
+        is_needed = found.candidates or found.endings or found.to_forget or found.denials
+        live = list(Fact.objects.for_owner(owner).live()) if is_needed else []
+        opinions = _judge(provider, found, vectors, live, name, lane)
+        _forget_on_request(provider, message, found.to_forget, live)
+        _end_denied_facts(found, live, vectors, opinions)
+    _store_result(message, found, vectors, name, opinions, time.monotonic() - started)
+
+
+def _judge(
+    provider: AccountedProvider,
+    found: Extraction,
+    vectors: Sequence[NDArray[np.float32] | None],
+    live: Sequence[Fact],
+    embedder: str,
+    lane: Lane,
+) -> _Opinions:
+    opinions = _Opinions()
+    if not live:
+        return opinions
+    for candidate, vector in zip(found.candidates, vectors, strict=True):
+        opinions.candidates.append(judge_candidate(provider, candidate, vector, live, embedder, lane=lane))
+    for sentence in found.endings:
+        opinions.endings.append(judge_ending(provider, sentence, live, found.candidates, lane=lane))
+    if opinions.failure:
+        provider.mark_failed(judge.SLOT)
+    return opinions
+
+
+def _forget_on_request(
+    provider: AccountedProvider, message: Message, abouts: Sequence[str], live: Sequence[Fact]
+) -> None:
+    """Forget what the message asks to forget. A killed process does it again; then the facts are gone.
+
+    Where neither words nor meaning show which fact is meant, the model says of which kind it is; a kind with
+    one value, such as the home, names the fact.
+    """
+    embedder = registry.embedder()
+    name = embedder.name if embedder else ""
+    for about in abouts:
+        meant = meant_facts.find_facts_to_forget(
+            about, live, name, lambda text: embedder.embed([text])[0] if embedder else None
+        )
+        if not meant and live and meant_facts.names_only_a_kind(about):
+            kind, _, _ = classify_fact(provider, about)
+            meant = [fact for fact in live if fact.kind == kind and KINDS[kind].single]
+        # One of them may have been forgotten by hand meanwhile.
+        with suppress(Refused):
+            deletions.forget_facts(
+                message.conversation.owner,
+                [fact.pk for fact in meant],
+                deletions.REQUEST_UNDO_WINDOW,
+                message=message,
+            )
+
+
+def _end_denied_facts(
+    found: Extraction, live: Sequence[Fact], vectors: list[Any], opinions: _Opinions
+) -> None:
+    """Let the facts end that the message says are wrong, and remove the candidates that only deny them."""
+    denied = [
+        fact
+        for denial in found.denials
+        for fact in meant_facts.find_denied_facts(denial.sentence, live, said_wrong=denial.said_wrong)
+    ]
+    for fact in denied:
+        opinions.endings.append(Verdict(Opinion(Action.END, fact.pk, fact.version, _DENIED)))
+    for index in reversed(range(len(found.candidates))):
+        if meant_facts.restates_denied(found.candidates[index].text, denied):
+            del found.candidates[index], vectors[index]
+            del opinions.candidates[index : index + 1]
+
+
+def _store_result(
+    message: Message,
+    found: Extraction,
+    vectors: list[Any],
+    embedder: str,
+    opinions: _Opinions,
+    seconds: float,
+) -> None:
+    found.error = found.error or opinions.failure
+    try:
+        extraction.record_extraction(
+            message,
+            found,
+            vectors,
+            embedder,
+            seconds,
+            opinions=[verdict.opinion for verdict in opinions.candidates],
+            endings=[verdict.opinion for verdict in opinions.endings if verdict.opinion],
+        )
+    except deletions.Undecided as reason:
+        raise Postpone(reason.until) from reason
+
+
+def _load_question(message: Message) -> str:
+    """Return the assistant's message before this one, which gives a short answer its meaning; facts are never
+    taken from it.
+    """
+    before = (
+        Message.objects.filter(conversation=message.conversation).current_branch().filter(seq__lt=message.seq)
+    )
+    last = load_contents(before.reverse()[:1])
+    return last[0].content if last and last[0].role == Role.ASSISTANT else ""
+
+
+def _load_earlier_messages(message: Message) -> list[str]:
+    """Return the texts of the user's messages before this one, oldest first, at most _PLAY_MESSAGES."""
+    earlier = Message.objects.filter(conversation=message.conversation, role=Role.USER).current_branch()
+    newest = load_contents(earlier.filter(seq__lt=message.seq).reverse()[:_PLAY_MESSAGES])
+    return [m.content for m in newest[::-1]]
+
+
+def _local_date(message: Message) -> date:
+    """Return the local date of the user when the message was written."""
+    return timezone.localtime(message.created_at, time_zone_of(message.conversation.owner_id)).date()
+
+
+# Extraction waits this long while a reply is being written, since both need the model. The end of a reply
+# requests the extraction of its own conversation; this delay is for the others.
+_AFTER_REPLY = timedelta(seconds=5)
+
+
+@handles("extract")
+def extract_conversation(payload: dict[str, Any]) -> None:
+    """Extract each user message after the conversation's watermark, oldest first.
+
+    Raises Postpone while a reply is being written in any conversation, unless messages were flushed.
+    """
+    while True:
+        there = Conversation.objects.not_deleted().select_related("owner")
+        conversation = there.filter(pk=payload["conversation"]).first()
+        if conversation is None or conversation.memory_mode != MemoryMode.ON:
+            return
+        # A flushed conversation is extracted at once: the engine's priorities keep replies fast.
+        if generation.count_running() and not conversation.has_flushed_messages:
+            raise Postpone(timezone.now() + _AFTER_REPLY)
+        message = Message.objects.not_extracted(conversation).select_related("conversation__owner").first()
+        if message is None:
+            return
+        wait_for_energy(unless=partial(extraction.has_explicit_request, conversation))
+        # A program's session may have packed it before it was read.
+        [message] = load_contents([message])
+        extract_message(message)
+        events.send_now(conversation.owner_id, {"type": "chat", "conversation": str(conversation.pk)})
+
+
+@handles("settle")
+def settle_fact(payload: dict[str, Any]) -> None:
+    """Let the model classify a fact that was added by hand, and store its embedding."""
+    fact = Fact.objects.filter(pk=payload["fact"], version=payload["version"]).first()
+    if fact is None:
+        return
+    kind, subject = fact.kind, fact.subject
+    if facts.has_guessed_kind(fact):
+        with account_calls(registry.provider(), fact.owner_id, "classify") as provider:
+            kind, _, subject = classify_fact(provider, fact.text)
+    embedder = registry.embedder()
+    vector = embedder.embed([fact.text])[0].tobytes() if embedder else None
+    facts.store_classification(
+        fact.pk,
+        payload["version"],
+        kind=kind,
+        subject=subject,
+        vector=vector,
+        embedder=embedder.name if embedder else "",
+    )
+
+
+@handles("reindex", model=False)
+def reindex(payload: dict[str, Any]) -> None:
+    """Embed the facts and entities that have no vector, or one of another embedder."""
+    embedder = registry.embedder()
+    if embedder is None:
+        return
+    while stale := fact_bulk.find_outdated_embeddings(embedder.name):
+        fact_bulk.store_embeddings(stale, list(embedder.embed([fact.text for fact in stale])), embedder.name)
+    while entities := graph.find_entities_without_vector(embedder.name):
+        vectors = list(embedder.embed([entity.name for entity in entities]))
+        graph.store_entity_vectors(entities, vectors, embedder.name)
+
+
+@handles("sweep_looks", quick=True, again=schedule.next_sweep)
+def sweep_unread_messages(payload: dict[str, Any]) -> None:
+    """Request extraction for messages whose own job was lost or failed."""
+    extraction.queue_unread_messages(timezone.now())

@@ -1,0 +1,131 @@
+"""Threads that repeat small work until a block ends: renewing the leases of running jobs, and noticing a
+clock that was set back.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+
+from django.db import DatabaseError, close_old_connections
+from django.utils import timezone
+
+from chat.actions import clock_repair, jobs
+from chat.models import Job
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def run_periodically(name: str, seconds: float, work: Callable[[], object]) -> Iterator[None]:
+    """Call `work` every `seconds` in a daemon thread until the block ends.
+
+    A DatabaseError is logged and the work is tried again.
+    """
+    over = threading.Event()
+    thread = threading.Thread(target=_repeat, args=(over, name, seconds, work), name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(5)
+
+
+def _repeat(over: threading.Event, name: str, seconds: float, work: Callable[[], object]) -> None:
+    while not over.wait(seconds):
+        try:
+            work()
+        except DatabaseError:
+            logger.warning("%s could not do its work, and tries again", name, exc_info=True)
+        finally:
+            close_old_connections()
+
+
+# Several renewals fit into `jobs.LEASE`, so a machine that stalls for a minute loses no lease.
+RENEW_SECONDS = 60.0
+
+# Guards `_at_work`: a lease must not be renewed while its job is being finished, or the job's row would stay.
+_lock = threading.Lock()
+_at_work: dict[int, Job] = {}
+
+
+@contextmanager
+def hold_lease(job: Job) -> Iterator[None]:
+    """Register a claimed job as running until the block ends, so that its lease is renewed."""
+    with _lock:
+        _at_work[job.pk] = job
+    try:
+        yield
+    finally:
+        with _lock:
+            _at_work.pop(job.pk, None)
+
+
+def renew_leases() -> None:
+    """Extend the leases of all jobs that run in this process."""
+    with _lock:
+        for job in _at_work.values():
+            # At most four jobs: one for each thread.
+            if not jobs.renew_lease(job, timezone.now()):
+                logger.warning(
+                    "another process has taken a job over", extra={"job": job.pk, "kind": job.kind}
+                )
+
+
+def return_jobs(now: datetime) -> None:
+    """Release the jobs that still run here when the program ends, so that they start again at the next start.
+
+    A job that ends after that no longer owns its row and leaves it unchanged.
+    """
+    with _lock:
+        for job in _at_work.values():
+            jobs.postpone(job, now)
+
+
+def renew_leases_until_exit() -> AbstractContextManager[None]:
+    """Renew leases every RENEW_SECONDS in a thread until the block ends."""
+    return run_periodically("jobs-leases", RENEW_SECONDS, renew_leases)
+
+
+_CHECK_SECONDS = 30.0
+
+
+class _Clock:
+    """How far the wall clock was ahead of the monotonic clock at the last check, in seconds."""
+
+    def __init__(self) -> None:
+        self._before = _ahead()
+
+    def check(self) -> None:
+        self._before = check_clock(self._before)
+
+
+def watch_clock_until_exit() -> AbstractContextManager[None]:
+    """Check the clock every 30 seconds in a thread until the block ends."""
+    return run_periodically("jobs-clock", _CHECK_SECONDS, _Clock().check)
+
+
+def check_clock(before: float) -> float:
+    """Repair stored times when the wall clock has gone back by more than AHEAD since the last check.
+
+    `before` is the difference of wall and monotonic clock at the last check, in seconds. Returns the
+    difference now, or `before` where the database failed, so that the next check tries again.
+    """
+    now = _ahead()
+    if before - now < clock_repair.AHEAD.total_seconds():
+        return now
+    try:
+        clock_repair.repair_after_clock_change(timezone.now())
+    except DatabaseError:
+        logger.warning("what a wrong clock has written could not be put right yet", exc_info=True)
+        return before
+    return now
+
+
+def _ahead() -> float:
+    return time.time() - time.monotonic()

@@ -1,0 +1,132 @@
+"""One call of a model server: its state, the body of its request, and the dialect that the server
+understands.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from chat.errors import ServerRefused
+from chat.llm.roles import adapt_turns, build_message
+from chat.llm.template import break_control_tokens
+from chat.llm.types import Finish, GenerationOptions, StopFlag, Turn, Usage
+
+from .events import Json
+
+if TYPE_CHECKING:
+    from .capabilities import Capabilities
+    from .constrained import OutputConstraint
+
+# Parameters that a request can omit when a server rejects them.
+_OPTIONAL = ("temperature", "stream_options", "cache_prompt", "id_slot", "chat_template_kwargs")
+
+
+@dataclass(eq=False)
+class RemoteCall:
+    """One call and its state.
+
+    `background` marks a whole answer, which is attempted again after pre-emption.
+    """
+
+    turns: Sequence[Turn]
+    options: GenerationOptions
+    background: bool = False
+    constraint: OutputConstraint | None = None
+    stop: StopFlag = field(init=False)
+    usage: Usage = field(default_factory=Usage)
+    finish: Finish = "stop"
+    began_monotonic: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.stop = self.options.stop or StopFlag()
+
+    def record_piece(self) -> None:
+        """Update the usage's seconds when a piece of text arrives."""
+        self.usage.seconds = time.monotonic() - self.began_monotonic
+        if self.usage.first_token_seconds is None:
+            self.usage.first_token_seconds = self.usage.seconds
+
+
+class RemoteStream:
+    """The text of one reply; the request is sent when the iteration begins."""
+
+    def __init__(self, call: RemoteCall, pieces: Callable[[RemoteCall], Iterator[str]]) -> None:
+        self._call = call
+        self._pieces = pieces
+
+    @property
+    def usage(self) -> Usage:
+        """Return the cost of the reply so far."""
+        return self._call.usage
+
+    @property
+    def finish(self) -> Finish:
+        """Return why the reply ended."""
+        return self._call.finish
+
+    def __iter__(self) -> Iterator[str]:
+        return self._pieces(self._call)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a server's requests differ from OpenAI's protocol, learned from what the server rejects.
+
+    `omitted` are parameters that it does not accept. Newer models of OpenAI accept `max_completion_tokens`
+    only. `reasoning_tokens` are allowed beside the reply for models that write their reasoning.
+    """
+
+    omitted: frozenset[str] = frozenset()
+    uses_max_completion_tokens: bool = False
+    reasoning_tokens: int = 2048
+
+    def translate(self, body: Json) -> Json:
+        """Return the body of a request as this server accepts it."""
+        translated = {name: value for name, value in body.items() if name not in self.omitted}
+        if self.uses_max_completion_tokens and "max_tokens" in translated:
+            translated["max_completion_tokens"] = translated.pop("max_tokens")
+        return translated
+
+    def adapt_to(self, refusal: ServerRefused, body: Json) -> Dialect | None:
+        """Return the dialect without the parameter that was rejected, None where the refusal names no
+        parameter.
+        """
+        if refusal.status not in (400, 422):
+            return None
+        if "max_completion_tokens" in refusal.text and "max_tokens" in body:
+            return replace(self, uses_max_completion_tokens=True)
+        for name in _OPTIONAL:
+            if name in body and name in refusal.text:
+                return replace(self, omitted=self.omitted | {name})
+        return None
+
+
+def build_body(call: RemoteCall, found: Capabilities, slot: int | None) -> Json:
+    """Return the body of a chat request; `slot` is the llama-server slot whose cache it continues, if any."""
+    max_tokens = call.options.max_tokens + (call.constraint.extra_tokens if call.constraint else 0)
+    body: Json = {
+        "model": found.model,
+        "messages": build_messages(found, call.turns),
+        "max_tokens": max_tokens + (found.dialect.reasoning_tokens if found.writes_reasoning else 0),
+        "temperature": call.options.temperature,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    if found.kind == "llama-server":
+        body["cache_prompt"] = True
+        if slot is not None:
+            body["id_slot"] = slot
+    if call.constraint is not None:
+        body |= call.constraint.extra
+    return found.dialect.translate(body)
+
+
+def build_messages(found: Capabilities, turns: Sequence[Turn]) -> list[Json]:
+    """Return turns as messages in the roles that the server supports, with control tokens in texts broken."""
+    clean = partial(break_control_tokens, control_tokens=found.control_tokens)
+    adapted = adapt_turns(turns, found.roles)
+    return [build_message(turn, clean(turn.content), found.roles, clean) for turn in adapted]

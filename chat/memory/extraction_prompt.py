@@ -1,0 +1,229 @@
+"""The prompt and the grammar of fact extraction; all turns except the last are a cached prefix."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from chat.llm.types import Turn
+
+from .kinds import KINDS
+
+NO_FACTS = "none"
+MAX_LINES = 8
+MAX_TOKENS = 200  # enough for eight lines of one sentence each
+
+# Must not vary between calls: after a change the model has to read the whole prefix again.
+SYSTEM = "\n".join(
+    [
+        "You keep notes about one person, the user. You are shown one message that the user wrote.",
+        "For each thing the message says about the user, write one line: kind: note",
+        "One thing a line. Only what the message itself says and what will still matter in a month.",
+        "Write the notes in the language of the message. Put ? after the kind when the user is unsure.",
+        "If the message only asks, requests, chats, plays a role or talks about the world, write: none",
+        "Kinds:",
+        *(f"{kind.name} - {kind.hint}" for kind in KINDS.values()),
+    ]
+)
+
+_STRICTER = (
+    "Only lines of the form kind: note, with a kind from the list, or the single word none. Nothing else."
+)
+
+
+# How a fact begins in each language. The grammar forces these beginnings, which keeps the model in the
+# language of the message and prevents facts about the world.
+SUBJECTS = {
+    "en": ("User ", "User's "),
+    "de": ("Nutzer ", "Nutzers "),
+    "fr": ("L'utilisateur ", "L'utilisatrice "),
+    "es": ("El usuario ", "La usuaria "),
+    "it": ("L'utente ",),
+    "pt": ("O usuário ", "A usuária "),
+    "zh": ("用户",),
+}
+
+
+# How a fact about relatives begins.
+FAMILY_SUBJECTS = {
+    "en": ("User has ",),
+    "de": ("Nutzer hat ",),
+    "fr": ("L'utilisateur a ",),
+    "es": ("El usuario tiene ",),
+    "it": ("L'utente ha ",),
+    "pt": ("O usuário tem ",),
+    "zh": ("用户有", "用户的"),
+}
+
+
+@cache
+def build_grammar(language: str = "en", *, silent: bool = True, family: bool = False) -> str:
+    """Return the GBNF grammar of the answer: up to eight lines of `kind?: sentence`.
+
+    With `silent` the answer may be `none` instead. With `family` all lines are about the user's relatives.
+    """
+    kinds = '"family"' if family else " | ".join(f'"{name}"' for name in KINDS)
+    beginnings = FAMILY_SUBJECTS if family else SUBJECTS
+    subjects = " | ".join(f'"{subject}"' for subject in beginnings.get(language, beginnings["en"]))
+    none = f'"{NO_FACTS}" | ' if silent else ""
+    return "\n".join(
+        [
+            f'root ::= {none}line ("\\n" line){{0,{MAX_LINES - 1}}}',
+            'line ::= kind "?"? ": " subject text',
+            f"kind ::= {kinds}",
+            f"subject ::= {subjects}",
+            "text ::= [^ \\n\\r] [^\\n\\r]{0,109}",
+        ]
+    )
+
+
+def build_prompt(message: str, question: str = "", *, strict: bool = False) -> list[Turn]:
+    """Return the prompt for one masked segment; `question` is the assistant's question before it."""
+    prefix = [Turn("system", SYSTEM)]
+    for said, notes in EXAMPLES:
+        prefix += [Turn("user", said), Turn("assistant", notes)]
+    return [*prefix, Turn("user", format_message(message, question) + (f"\n({_STRICTER})" if strict else ""))]
+
+
+def format_message(message: str, question: str = "") -> str:
+    """Return a message as the prompt contains it, after the question that it answers."""
+    return f"(asked: {question})\n{message}" if question else message
+
+
+def _example(message: str, *lines: str) -> tuple[str, str]:
+    return message, "\n".join(lines) or NO_FACTS
+
+
+# Worked examples, all invented. No two share a profession or a place, so that the model learns the form and
+# not the words; none is taken from the evaluation cases.
+EXAMPLES: tuple[tuple[str, str], ...] = (
+    _example(
+        "Hello, I'm Tendai, a tram driver in Harare, and I've got three kids.",
+        "name: User's name is Tendai",
+        "job: User is a tram driver",
+        "home: User lives in Harare",
+        "family: User has three kids",
+    ),
+    _example(
+        "I'm coeliac so nothing with gluten for me, and I can't stand loud restaurants.",
+        "health: User is coeliac",
+        "diet: User eats nothing with gluten",
+        "dislikes: User can't stand loud restaurants",
+    ),
+    _example(
+        "Ich bin Schreiner in Graz und baue gerade eine Treppe für ein altes Bauernhaus.",
+        "job: Nutzer ist Schreiner",
+        "home: Nutzer lebt in Graz",
+        "building: Nutzer baut eine Treppe für ein altes Bauernhaus",
+    ),
+    _example(
+        "Duz mich bitte und lass die Floskeln weg.",
+        "reply_style: Nutzer möchte geduzt werden",
+        "reply_style: Nutzer möchte Antworten ohne Floskeln",
+    ),
+    _example("ok let's do the second one"),
+    _example(
+        "My brother Emeka runs a garage in Lagos and I do his books on Sundays.",
+        "family: User's brother Emeka runs a garage in Lagos",
+        "habit: User does the books of a garage on Sundays",
+    ),
+    _example(
+        "My neighbour Petra is a violinist and speaks Dutch, I play the drums.",
+        "likes: User plays the drums",
+    ),
+    _example(
+        "Never use emojis, answer in full sentences and give distances in miles.",
+        "reply_style: User wants no emojis",
+        "reply_style: User wants answers in full sentences",
+        "units: User wants distances in miles",
+    ),
+    _example(
+        "Moi c'est Noémie, j'apprends la poterie depuis mars "
+        "et le samedi je vends mes bols au marché de Nantes.",
+        "name: L'utilisatrice s'appelle Noémie",
+        "learning: L'utilisatrice apprend la poterie depuis mars",
+        "habit: L'utilisatrice vend ses bols au marché de Nantes le samedi",
+    ),
+    _example("The printer says error 61 again and I bought paper yesterday."),
+    _example(
+        "The thesis is due on 3 May, I'm writing it about coral reefs at the University of Cape Town.",
+        "deadline: User's thesis is due on 3 May",
+        "building: User is writing a thesis about coral reefs",
+        "job: User studies at the University of Cape Town",
+    ),
+    _example(
+        "I gave up smoking and now I swim every morning.",
+        "habit: User gave up smoking",
+        "habit: User swims every morning",
+    ),
+    _example(
+        "Soy Ximena, tengo 27 años y vivo en Rosario con mi perro Tango.",
+        "name: La usuaria se llama Ximena",
+        "age: La usuaria tiene 27 años",
+        "home: La usuaria vive en Rosario",
+        "pet: La usuaria tiene un perro llamado Tango",
+    ),
+    _example("It rained all weekend, the match was cancelled and we ate pizza."),
+    _example(
+        "(asked: And which city are you based in?)\nTallinn, since 2018.",
+        "home: User lives in Tallinn since 2018",
+    ),
+    _example(
+        "(asked: Sounds good. In what material, and when must it open?)\nBrick, and it must open by Easter.",
+        "tools: User works with brick",
+        "deadline: User's work must open by Easter",
+    ),
+    _example(
+        "Lavoro in un vivaio vicino a Bari, sono vegano e odio il traffico.",
+        "employer: L'utente lavora in un vivaio vicino a Bari",
+        "diet: L'utente è vegano",
+        "dislikes: L'utente odia il traffico",
+    ),
+    _example(
+        "I left the bank, these days I restore clocks with a lathe and files.",
+        "job: User restores clocks",
+        "tools: User works with a lathe and files",
+    ),
+    _example(
+        "(asked: What is hard about it, and do you take any medicine?)\nInsulin twice a day.",
+        "health: User takes insulin twice a day",
+    ),
+    _example(
+        "Estou treinando para a maratona de Recife e meu marido é bombeiro.",
+        "goal: O usuário está treinando para a maratona de Recife",
+        "family: O usuário tem um marido bombeiro",
+    ),
+    _example("ugh this week is endless, I'm a zombie"),
+    _example(
+        "I moved from Lima to Quito in spring to start at the Observatory.",
+        "home: User lives in Quito",
+        "employer: User works at the Observatory",
+        "event: User moved from Lima to Quito in spring",
+    ),
+    _example(
+        "我叫林涛，在成都开面馆，最近在学吉他。",
+        "name: 用户叫林涛",
+        "home: 用户住在成都",
+        "job: 用户开面馆",
+        "learning: 用户在学吉他",
+    ),
+    _example(
+        "Note that I graduate on 9 July and that I'm the eldest of five.",
+        "event: User graduates on 9 July",
+        "family: User is the eldest of five",
+    ),
+    _example(
+        "I get migraines, so please use small paragraphs.",
+        "health: User gets migraines",
+        "reply_style: User wants small paragraphs",
+    ),
+    _example(
+        "I'm making Lantern, a card game, with Inkscape.",
+        "building: User is making Lantern, a card game",
+        "tools: User uses Inkscape",
+    ),
+    _example(
+        "Just turned 52 and my parrot Coco sang for me!",
+        "age: User is 52 years old",
+        "pet: User has a parrot called Coco",
+    ),
+)

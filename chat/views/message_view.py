@@ -1,0 +1,201 @@
+"""View models of messages; what a page of messages needs is loaded in a fixed number of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils.safestring import SafeString, mark_safe
+
+from chat.context.assembly import importance_of
+from chat.context.exchanges import parse_tool_calls
+from chat.context.importance import IMPORTANT
+from chat.error_messages import describe
+from chat.generation.hub import hub
+from chat.generation.markdown import render_blocks_cached
+from chat.llm.types import ToolCall
+from chat.models import Deletion, DeletionState, Fact, FactEvent, Message, MessageState, PromptReport, Role
+from chat.topics.contents import load_contents
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenFacts:
+    """A deletion that a message asked for; `texts` of its facts while it can be undone, then none."""
+
+    deletion: UUID
+    texts: list[str]
+
+
+@dataclass(slots=True)
+class MessageView:
+    """One message as its template shows it; `blocks` and `html` are sanitised HTML."""
+
+    id: Any
+    seq: int
+    # `seq` of the previous message. Messages that a page has between the two were replaced.
+    after: int
+    role: str
+    state: str
+    text: str
+    blocks: list[str]
+    failure: str
+    flagged: bool
+    # Flagged, or important by its score.
+    important: bool
+    name: str
+    calls: Sequence[ToolCall]
+    # True at the last message that /clear hides from the model.
+    cleared: bool
+    created_at: datetime
+    used_count: int
+    # Facts that extraction added, and facts that it ended, from the message that this reply answers.
+    learned: list[Fact]
+    ended: list[Fact]
+    # What that message asked to forget.
+    forgotten: list[ForgottenFacts]
+    compacted: bool
+    summarised: bool
+    shortened: bool
+    has_report: bool
+    # Percent of the window that is in use after this reply.
+    share: int | None
+
+    @property
+    def html(self) -> SafeString:
+        """Return the message as HTML, with each block in its own element."""
+        return mark_safe("".join(f'<div class="block">{block}</div>' for block in self.blocks))  # noqa: S308
+
+
+def build_message_views(rows: Iterable[Message]) -> list[MessageView]:
+    """Return the views of messages of one conversation; the number of queries does not grow with them."""
+    messages = load_contents(rows)
+    if not messages:
+        return []
+    reports = {r.reply_id: r for r in PromptReport.objects.filter(reply__in=[m.pk for m in messages])}
+    questions = _find_questions(messages)
+    learned: dict[Any, list[Fact]] = {}
+    question_ids = [m.pk for m in questions.values()]
+    for fact in Fact.objects.live().filter(source_message__in=question_ids).order_by("first_seen"):
+        learned.setdefault(fact.source_message_id, []).append(fact)
+    forgotten = _find_forgotten(question_ids)
+    ended: dict[Any, list[Fact]] = {}
+    for event in FactEvent.objects.ending_facts(question_ids):
+        ended.setdefault(event.source_message_id, []).append(event.fact)
+    previous = [_find_previous_seq(messages[0]), *(m.seq for m in messages)]
+    cleared = _find_cleared_seq(messages[0])
+    live_ids = set(
+        Fact.objects.live()
+        .filter(pk__in={i for r in reports.values() for i in r.facts})
+        .values_list("pk", flat=True)
+    )
+    return [
+        _build_message_view(
+            m,
+            reports.get(m.pk),
+            live_ids,
+            learned.get(questions[m.pk].pk, []) if m.pk in questions else [],
+            ended.get(questions[m.pk].pk, []) if m.pk in questions else [],
+            forgotten.get(questions[m.pk].pk, []) if m.pk in questions else [],
+            after=after,
+            cleared=m.seq == cleared,
+        )
+        for m, after in zip(messages, previous, strict=False)
+    ]
+
+
+def _find_forgotten(question_ids: list[Any]) -> dict[Any, list[ForgottenFacts]]:
+    """Return what the messages asked to forget, by message; without texts once it is deleted for good."""
+    found: dict[Any, list[ForgottenFacts]] = {}
+    made = Deletion.objects.filter(message__in=question_ids).exclude(state=DeletionState.UNDONE)
+    for deletion in made.order_by("pressed_at").prefetch_related("facts"):
+        is_pending = deletion.state == DeletionState.PENDING
+        texts = [fact.text for fact in deletion.facts.all() if fact.superseded_at is None]
+        found.setdefault(deletion.message_id, []).append(
+            ForgottenFacts(deletion.pk, texts if is_pending else [])
+        )
+    return found
+
+
+def _find_previous_seq(message: Message) -> int:
+    earlier = Message.objects.filter(
+        conversation=message.conversation_id, seq__lt=message.seq
+    ).current_branch()
+    return earlier.reverse().values_list("seq", flat=True).first() or 0
+
+
+def _find_cleared_seq(message: Message) -> int | None:
+    """Return the `seq` of the last message that /clear hides from the model; None where it hides none."""
+    through = message.conversation.cleared_through
+    if not through:
+        return None
+    hidden = Message.objects.filter(conversation=message.conversation_id, seq__lte=through).current_branch()
+    return hidden.reverse().values_list("seq", flat=True).first()
+
+
+def _find_questions(messages: list[Message]) -> dict[Any, Message]:
+    """Return for each reply, by its id, the user message that it answers."""
+    result: dict[Any, Message] = {}
+    last: Message | None = None
+    if messages[0].role == Role.ASSISTANT:
+        earlier = Message.objects.filter(conversation=messages[0].conversation_id, seq__lt=messages[0].seq)
+        last = earlier.filter(role=Role.USER).order_by("-seq").first()
+    for message in messages:
+        if message.role == Role.USER:
+            last = message
+        elif last is not None and message.role == Role.ASSISTANT:
+            result[message.pk] = last
+    return result
+
+
+def compute_window_share(report: PromptReport | None) -> int | None:
+    """Return the percentage of the window in use after a reply; None without a usable report."""
+    if report is None or not report.window:
+        return None
+    return min(100, round(100 * (report.prompt_tokens + report.completion_tokens) / report.window))
+
+
+def _build_message_view(
+    message: Message,
+    report: PromptReport | None,
+    live_ids: set[Any],
+    learned: list[Fact],
+    ended: list[Fact],
+    forgotten: list[ForgottenFacts],
+    *,
+    after: int,
+    cleared: bool,
+) -> MessageView:
+    snapshot = hub.snapshot(str(message.conversation_id)) if message.state == MessageState.STREAMING else None
+    is_writing = snapshot is not None and snapshot["reply"] == str(message.pk)
+    blocks = (
+        snapshot["blocks"] if snapshot is not None and is_writing else render_blocks_cached(message.content)
+    )
+    return MessageView(
+        id=message.pk,
+        seq=message.seq,
+        after=after,
+        role=message.role,
+        state=message.state,
+        text=message.content,
+        blocks=blocks,
+        failure=describe(message.failure),
+        flagged=message.flagged,
+        important=importance_of(message) >= IMPORTANT,
+        name=message.name,
+        calls=parse_tool_calls(message),
+        cleared=cleared,
+        created_at=message.created_at,
+        used_count=sum(1 for i in report.facts if UUID(i) in live_ids) if report else 0,
+        learned=learned if message.state != MessageState.STREAMING else [],
+        ended=ended if message.state != MessageState.STREAMING else [],
+        forgotten=forgotten if message.state != MessageState.STREAMING else [],
+        # Only the reply whose prompt was compacted, not each reply after it.
+        compacted=bool(report and report.stage and (report.cut_messages or report.summarised)),
+        summarised=bool(report and report.summarised),
+        shortened=bool(report and report.shortened),
+        has_report=report is not None and bool(report.window),
+        share=compute_window_share(report),
+    )

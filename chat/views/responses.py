@@ -1,0 +1,83 @@
+"""Parts of responses that several views use: errors, toasts, events for the page, and file downloads."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib import messages as notices
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import content_disposition_header
+from django_htmx.http import trigger_client_event
+
+from chat.access import HtmxHttpRequest
+from chat.error_messages import describe
+from chat.errors import AppError, status_of
+from chat.models import Message
+
+# Chunks are this large because each costs a switch to the database thread.
+_CHUNK_BYTES = 64 * 1024
+
+
+def respond_with_error(request: HtmxHttpRequest, problem: AppError, back: str) -> HttpResponse:
+    """Respond with the sentence of an error: to htmx as a toast, to a plain form on the page at `back`."""
+    sentence, status = describe(problem), status_of(problem)
+    if not request.htmx:
+        notices.error(request, sentence)
+        return redirect(back)
+    return add_toast(
+        HttpResponse(sentence, status=status, content_type="text/plain; charset=utf-8"), sentence
+    )
+
+
+def build_message_url(message: Message) -> str:
+    """Return the address that shows a message in its conversation."""
+    return f"{reverse('conversation', args=[message.conversation_id])}?m={message.pk}#m-{message.pk}"
+
+
+def add_toast(response: HttpResponse, sentence: str, undo: str = "") -> HttpResponse:
+    """Add a toast to a response; `undo` is the address that its Undo button posts to."""
+    return trigger_client_event(response, "toast", {"text": sentence} | ({"undo": undo} if undo else {}))
+
+
+def announce_memory_change(response: HttpResponse, **events: Any) -> HttpResponse:
+    """Trigger `memory-changed` in the page, and further events by name with their detail."""
+    for name, detail in {"memory-changed": {}, **events}.items():
+        trigger_client_event(response, name, detail)
+    return response
+
+
+def stream_download(
+    request: HttpRequest, content: Iterator[bytes], name: str, content_type: str
+) -> StreamingHttpResponse:
+    """Stream bytes as a file download; memory holds one chunk at a time."""
+    chunks = _join_chunks(content)
+    # Under ASGI Django reads a synchronous iterator to its end before it sends the first byte.
+    stream = _iterate_in_database_thread(chunks) if isinstance(request, ASGIRequest) else chunks
+    disposition = content_disposition_header(as_attachment=True, filename=name) or "attachment"
+    return StreamingHttpResponse(
+        stream, content_type=content_type, headers={"Content-Disposition": disposition}
+    )
+
+
+def _join_chunks(content: Iterator[bytes]) -> Iterator[bytes]:
+    """Join small pieces to chunks of at least `_CHUNK_BYTES`."""
+    held = bytearray()
+    for piece in content:
+        held += piece
+        if len(held) >= _CHUNK_BYTES:
+            yield bytes(held)
+            held.clear()
+    if held:
+        yield bytes(held)
+
+
+async def _iterate_in_database_thread(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the chunks; each is made in the thread that may use the database."""
+    step = sync_to_async(lambda: next(chunks, None))
+    while (chunk := await step()) is not None:
+        yield chunk

@@ -1,0 +1,94 @@
+"""Actions of a user on a page, and locators of its parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page
+
+from chat.llm.types import Turn
+
+MAYA_MESSAGE = (
+    "Hi, I'm Maya, a React developer in Copenhagen. "
+    "I'm building a local-first chat app and I prefer short answers."
+)
+MAYA_FACTS = {
+    "Maya": "name: User's name is Maya",
+    "React": "job: User is a React developer",
+    "Copenhagen": "home: User lives in Copenhagen",
+    "local-first": "building: User is building a local-first chat app",
+    "short answers": "reply_style: User prefers short answers",
+}
+
+
+def scripted_extractor(notes: dict[str, str] = MAYA_FACTS) -> Callable[[Sequence[Turn]], str]:
+    """Return a function that answers an extraction prompt with the facts whose keyword is in the text."""
+
+    def read(turns: Sequence[Turn]) -> str:
+        said = turns[-1].content
+        return "\n".join(note for word, note in notes.items() if word in said) or "none"
+
+    return read
+
+
+def send_message(page: Page, text: str) -> None:
+    """Type a message and send it with Enter."""
+    page.get_by_role("textbox", name="Message", exact=True).fill(text)
+    page.keyboard.press("Enter")
+
+
+def last_reply(page: Page, state: str = "complete") -> Locator:
+    """Return the last reply whose `data-state` is `state`."""
+    return page.locator(f"[data-role=assistant][data-state={state}]").last
+
+
+def memory_pill(page: Page, count: int) -> Locator:
+    """Return the link in the header that shows this count of memories."""
+    return page.get_by_role("link", name=re.compile(rf"^{count} memor"))
+
+
+def open_panel(page: Page) -> Locator:
+    """Open the memory panel with its keyboard shortcut and return it."""
+    page.keyboard.press("Control+Shift+M")
+    sheet = page.get_by_role("dialog", name="Memory")
+    sheet.get_by_role("textbox", name="Remember something").wait_for()
+    return sheet
+
+
+def fact_card(place: Page | Locator, text: str) -> Locator:
+    """Return the card of the fact with this text."""
+    return place.locator("article.card").filter(has_text=text)
+
+
+def each_width(page: Page) -> Iterator[int]:
+    """Show the page on a desktop and on a phone; yields the width in CSS pixels."""
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        yield width
+
+
+def accessibility_violations(page: Page) -> list[tuple[str, list[str]]]:
+    """Return axe's serious and critical violations: of its contrast rules in the dark theme, then of all its
+    rules in the light theme, which remains.
+    """
+    page.emulate_media(color_scheme="dark")
+    in_the_dark = _run_axe(page, runOnly={"type": "rule", "values": ["color-contrast"]})
+    page.emulate_media(color_scheme="light")
+    return in_the_dark + _run_axe(page)
+
+
+def _run_axe(page: Page, **options: Any) -> list[tuple[str, list[str]]]:
+    """Return axe's serious and critical violations, after all short animations have ended."""
+    page.wait_for_function(
+        "() => document.getAnimations().every("
+        "a => a.playState !== 'running' || a.effect.getComputedTiming().endTime > 1000)"
+    )
+    found = Axe().run(page, options={"resultTypes": ["violations"]} | options).response["violations"]
+    return [
+        (v["id"], [n["html"][:90] for n in v["nodes"]])
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ]

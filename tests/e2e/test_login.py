@@ -1,0 +1,23 @@
+"""Logging in and out in server mode."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_visitor_without_login_gets_the_requested_page_after_the_login(open_page, live, server_mode, other):
+    other.set_password("a-long-enough-one")
+    other.save()
+    page = open_page("/memory/")
+    page.get_by_label("Name").fill(other.username)
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).to_contain_text("The name or the password is wrong.")
+    page.get_by_label("Password").fill("a-long-enough-one")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Memory", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("button", name="Log in")).to_be_visible()
