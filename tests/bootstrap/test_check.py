@@ -28,8 +28,10 @@ class TestPlan:
         assert all({"--numprocesses=logical", "--dist=loadfile"} <= set(run) for run in runs)
 
     def test_the_tests_of_a_file_stay_together_and_so_do_all_files_with_a_model(
-        self, request: pytest.FixtureRequest
+        self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        # A test process of pytest-xdist has no list of test processes, which a scheduler needs.
+        monkeypatch.setattr(request.config.option, "tx", ["popen"])
         scheduler = ModelFilesTogether(request.config)
         names = ["tests/bootstrap/test_check.py::test_one", "tests/llm/test_llama.py::test_two[a@b]"]
         assert [scheduler._split_scope(name) for name in names] == ["tests/bootstrap/test_check.py", "model"]
