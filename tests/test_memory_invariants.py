@@ -19,8 +19,8 @@ from chat.actions import archive, decay, deletions, extraction, fact_history, fa
 from chat.errors import Refused, TooLateToUndo
 from chat.jobs.runner import run_due
 from chat.memory import evict
+from chat.memory.candidates import Extraction, FactCandidate, RefusedFact
 from chat.memory.consolidate import Action, Opinion
-from chat.memory.extract import Extraction, FactCandidate, RefusedFact
 from chat.memory.kinds import KINDS
 from chat.memory.text_similarity import normalize_text
 from chat.models import (

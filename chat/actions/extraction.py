@@ -17,8 +17,8 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from chat.memory import confidence, memory_requests
+from chat.memory.candidates import DUPLICATE, Extraction, FactCandidate, RefusedFact
 from chat.memory.consolidate import Action, Decision, Opinion, decide_action
-from chat.memory.extract import DUPLICATE, Extraction, FactCandidate, RefusedFact
 from chat.memory.kinds import KINDS
 from chat.memory.subjects import extract_subject
 from chat.models import (

@@ -11,7 +11,8 @@ from chat.llm.registry import registry
 from chat.llm.time_limit import limit_time
 from chat.llm.types import Lane, StopFlag
 from chat.memory import extractor
-from chat.memory.extract import Extraction, extract_facts
+from chat.memory.candidates import Extraction
+from chat.memory.extract import extract_facts
 from chat.models import User
 
 from . import graph

@@ -10,8 +10,8 @@ import numpy as np
 from django.utils.crypto import salted_hmac
 from numpy.typing import NDArray
 
+from chat.memory.candidates import FactCandidate, RefusedFact
 from chat.memory.consolidate import find_repeated_fact
-from chat.memory.extract import FactCandidate, RefusedFact
 from chat.memory.text_similarity import normalize_text
 from chat.models import AppMemory, DeletionState, Fact, Message, Tombstone, User
 

@@ -25,9 +25,9 @@ from chat.generation import run as generation
 from chat.llm.registry import registry
 from chat.llm.types import Lane
 from chat.memory import judge, meant_facts, memory_requests, roleplay, speech_acts
+from chat.memory.candidates import Extraction, RefusedFact
 from chat.memory.classify import classify_fact
 from chat.memory.consolidate import Action, Opinion
-from chat.memory.extract import Extraction, RefusedFact
 from chat.memory.judge import Verdict, judge_candidate, judge_ending
 from chat.memory.kinds import KINDS
 from chat.models import Conversation, Fact, MemoryMode, Message, Role

@@ -12,7 +12,8 @@ import psutil
 
 from chat.errors import ModelNotReady, PromptTooLong, ProviderError, Unfinished
 
-from .engine import Engine, EngineRequest
+from .engine import Engine
+from .engine_request import EngineRequest
 from .fixed_prompt_store import FixedPromptStore
 from .native import LIBRARY_VERSION, Native
 from .state_cache import StateCache

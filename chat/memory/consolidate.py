@@ -15,8 +15,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from chat.memory.candidates import FactCandidate
 from chat.memory.change_markers import extract_topic_stems, states_change, states_ending
-from chat.memory.extract import FactCandidate
 from chat.memory.kinds import KINDS
 from chat.memory.text_similarity import (
     compute_cosine,

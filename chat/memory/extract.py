@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from types import MappingProxyType
 
-from chat.llm.types import Lane, Provider, StopFlag, Usage
+from chat.llm.types import Lane, Provider, StopFlag
 from chat.memory import attribution, clauses, memory_requests, speech_acts
+from chat.memory.candidates import (
+    DUPLICATE,
+    Denial,
+    Extraction,
+    FactCandidate,
+    RefusedFact,
+    is_duplicate,
+)
 from chat.memory.change_markers import states_ending
 from chat.memory.dates import resolve_relative_dates
 from chat.memory.extractor import ExtractorAnswer, ProposedFact, Segment, add_usage, propose_facts
 from chat.memory.ground import NO_QUOTE, NOT_SAID, check_grounding, find_quote
 from chat.memory.kind_rules import FALLBACK_KIND, match_first_rule, settle_kind
-from chat.memory.kinds import KINDS, CategoryName
+from chat.memory.kinds import KINDS
 from chat.memory.language import detect_language
 from chat.memory.mask import is_worth_extracting, mask_foreign_text
 from chat.memory.memory_requests import RequestKind, is_negated_by_words
@@ -32,9 +39,9 @@ from chat.memory.normalize import (
     rewrite_indirect_allergy,
     split_second_verb,
 )
+from chat.memory.requested_facts import add_requested_facts
 from chat.memory.secrets import contains_secret, redact_secrets
 from chat.memory.subjects import extract_subject
-from chat.memory.text_similarity import extract_content_stems, is_restatement, normalize_text
 
 OVER = "is-over"
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
@@ -45,56 +52,8 @@ _ABOUT_MESSAGE = re.compile(
 )
 # Kinds of which only present facts are stored; a former job or home is stored as an event.
 _PRESENT_KINDS = frozenset({"habit", "likes", "dislikes", "tools", "building", "learning", "diet"})
-DUPLICATE = "is-duplicate"
 # The words of such a sentence are not recorded, not even as refused.
 _UNRECORDED = frozenset({speech_acts.KEPT_OUT, speech_acts.FORGETTING})
-
-
-@dataclass(frozen=True, slots=True)
-class FactCandidate:
-    """A fact that may be stored; `quote` is the user's sentence that supports it."""
-
-    text: str
-    kind: str
-    category: CategoryName
-    subject: str
-    hedged: bool
-    quote: str
-    language: str = ""
-    # The user explicitly asked to remember it.
-    explicit: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedFact:
-    """A proposed fact that is not stored, and the encoded reason (see `chat.errors.Reason`)."""
-
-    text: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Denial:
-    """A negated sentence; `said_wrong` if the user said right before it that something is wrong."""
-
-    sentence: str
-    said_wrong: bool
-
-
-@dataclass(slots=True)
-class Extraction:
-    """The result of the extraction from one message; `usage` is None if the model was not called."""
-
-    candidates: list[FactCandidate] = field(default_factory=list)
-    refused: list[RefusedFact] = field(default_factory=list)
-    # Sentences that say that something is over; the fact that they end, if stored, is from an earlier
-    # message.
-    endings: list[str] = field(default_factory=list)
-    # What the user asks to forget, in their own words.
-    to_forget: list[str] = field(default_factory=list)
-    denials: list[Denial] = field(default_factory=list)
-    error: str = ""
-    usage: Usage | None = None
 
 
 def extract_facts(
@@ -151,7 +110,7 @@ def extract_facts(
             segment = Segment(text, question, language, today, lane, redacting, own_names, requested)
             _extract_segment(provider, segment, stop, result)
             question = ""
-    _add_explicit_requests(judged, language, today, redacting, result)
+    add_requested_facts(judged, language, today, redacting, result)
     return result
 
 
@@ -168,7 +127,7 @@ def _extract_segment(provider: Provider, segment: Segment, stop: StopFlag | None
             # The model repeated a worked example instead of reading the segment: ask with stricter words.
             _check_answer(propose_facts(provider, segment, stop, again=True), segment, found)
     for candidate in found.candidates:
-        if _is_duplicate(candidate.text, candidate.kind, result.candidates):
+        if is_duplicate(candidate.text, candidate.kind, result.candidates):
             found.refused.append(RefusedFact(candidate.text, DUPLICATE))
         else:
             result.candidates.append(candidate)
@@ -220,7 +179,7 @@ def _check_sentence(proposal: ProposedFact, text: str, segment: Segment, result:
         # A former value must not replace the present one: "User used to live in Oslo" is no `home`.
         kind = FALLBACK_KIND
     reason = _find_refusal_reason(proposal, original, segment)
-    if not reason and _is_duplicate(text, kind, result.candidates):
+    if not reason and is_duplicate(text, kind, result.candidates):
         reason = DUPLICATE
     if reason:
         result.refused.append(RefusedFact(text, reason))
@@ -250,58 +209,6 @@ def _restate_about_own_thing(text: str, segment: Segment) -> tuple[str, str] | N
     if sentence is None or not name or name in text.casefold():
         return None
     return normalize_sentence(sentence.text.strip(" .。!！"), sentence.text), segment.own_names[name]
-
-
-def _add_explicit_requests(
-    judged: list[clauses.JudgedSentence], language: str, today: date, redacting: bool, result: Extraction
-) -> None:
-    """Add explicit requests in the user's own words, where no candidate was extracted from the sentence."""
-    if result.error:
-        return
-    for sentence in judged:
-        wanted = _extract_wanted_text(sentence)
-        is_extracted = any(
-            sentence.text.startswith(c.quote) or c.quote in sentence.text for c in result.candidates
-        )
-        if (
-            not wanted
-            or is_extracted
-            or sentence.reason not in ("", speech_acts.OTHERS, speech_acts.REQUEST, speech_acts.WORLD)
-        ):
-            continue
-        text, kind = memory_requests.build_requested_fact(wanted)
-        if (
-            (redacting and contains_secret(text))
-            or speech_acts.is_hedged(text)
-            or not extract_content_stems(text)
-        ):
-            continue
-        result.refused = [r for r in result.refused if r.text != sentence.text[:300]]
-        result.candidates.append(
-            FactCandidate(
-                text=resolve_relative_dates(text, today)[:300],
-                kind=kind,
-                category=KINDS[kind].category,
-                subject=extract_subject(kind, text),
-                hedged=False,
-                quote=sentence.text[:300],
-                language=language,
-                explicit=True,
-            )
-        )
-
-
-def _extract_wanted_text(sentence: clauses.JudgedSentence) -> str:
-    request = sentence.request or memory_requests.find_request(sentence.text)
-    return request.about if request is not None and request.kind is RequestKind.REMEMBER else ""
-
-
-def _is_duplicate(text: str, kind: str, candidates: list[FactCandidate]) -> bool:
-    """Return whether one of the candidates states the fact already; a message counts as one mention."""
-    return any(
-        normalize_text(c.text) == normalize_text(text) or (c.kind == kind and is_restatement(text, c.text))
-        for c in candidates
-    )
 
 
 def _find_refusal_reason(proposal: ProposedFact, text: str, segment: Segment) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from chat.errors import FormatNotKept
 from chat.llm.types import GenerationOptions, Lane, Provider, StopFlag
+from chat.memory.candidates import FactCandidate
 from chat.memory.change_markers import extract_topic_stems, states_addition, states_change, states_ending
 from chat.memory.consolidate import (
     Action,
@@ -23,7 +24,6 @@ from chat.memory.consolidate import (
     differs_only_in_numbers,
 )
 from chat.memory.consolidation_prompt import build_prompt
-from chat.memory.extract import FactCandidate
 from chat.memory.kind_rules import match_first_rule
 from chat.memory.merge import MAX_MERGED, is_merged, loses_words
 from chat.memory.normalize import normalize_sentence

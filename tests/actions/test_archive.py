@@ -10,7 +10,7 @@ from django.utils import timezone
 from chat.actions import archive, deletions, extraction
 from chat.actions.facts import add_fact, pin_fact
 from chat.errors import Refused
-from chat.memory.extract import Extraction, FactCandidate
+from chat.memory.candidates import Extraction, FactCandidate
 from chat.models import Fact, FactEvent, Tombstone
 
 pytestmark = pytest.mark.django_db

@@ -16,7 +16,7 @@ from chat.errors import Refused
 from chat.jobs import extract
 from chat.jobs.registry import Postpone
 from chat.jobs.runner import run_due
-from chat.memory.extract import Extraction, FactCandidate, RefusedFact
+from chat.memory.candidates import Extraction, FactCandidate, RefusedFact
 from chat.models import Conversation, Deletion, Entity, ExtractionRun, Fact, FactEvent, Message
 
 pytestmark = pytest.mark.django_db

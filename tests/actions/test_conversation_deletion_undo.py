@@ -16,7 +16,7 @@ from chat.errors import Refused, TooLateToUndo
 from chat.generation import run as generation
 from chat.generation.hub import hub
 from chat.jobs.runner import run_due
-from chat.memory.extract import Extraction, FactCandidate
+from chat.memory.candidates import Extraction, FactCandidate
 from chat.models import Conversation, Deletion, Fact, Job, Message, MessageState, Tombstone
 from tests.waiting import wait_until
 

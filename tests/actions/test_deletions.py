@@ -12,7 +12,7 @@ from chat.actions.facts import add_fact, edit_fact
 from chat.context.prompt import build_prompt
 from chat.errors import Refused, TooLateToUndo
 from chat.jobs.runner import run_due
-from chat.memory.extract import Extraction, FactCandidate, RefusedFact
+from chat.memory.candidates import Extraction, FactCandidate, RefusedFact
 from chat.models import (
     Conversation,
     Deletion,

@@ -6,7 +6,7 @@ import pytest
 
 from chat.actions import extraction as extraction_module
 from chat.error_messages import describe
-from chat.memory.extract import Extraction, FactCandidate, RefusedFact
+from chat.memory.candidates import Extraction, FactCandidate, RefusedFact
 from chat.models import Conversation, ExtractionRun, Fact, FactEvent
 
 pytestmark = pytest.mark.django_db

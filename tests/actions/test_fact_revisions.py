@@ -8,7 +8,7 @@ from chat.actions import archive, deletions, extraction
 from chat.actions.fact_history import list_history, restore_fact
 from chat.actions.facts import add_fact, edit_fact, pin_fact
 from chat.errors import PendingDeletion, Refused
-from chat.memory.extract import Extraction, FactCandidate
+from chat.memory.candidates import Extraction, FactCandidate
 from chat.models import Fact, FactEvent, Job
 
 pytestmark = pytest.mark.django_db

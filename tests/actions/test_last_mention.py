@@ -13,7 +13,7 @@ from django.utils import timezone
 from chat.actions import archive, deletions
 from chat.actions.extraction import record_extraction
 from chat.actions.facts import add_fact, edit_fact
-from chat.memory.extract import Extraction, FactCandidate
+from chat.memory.candidates import Extraction, FactCandidate
 from chat.models import Conversation, Fact, Origin
 
 pytestmark = pytest.mark.django_db

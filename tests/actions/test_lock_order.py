@@ -30,7 +30,7 @@ from chat.actions import (
 from chat.actions.facts import add_fact
 from chat.context.prompt import build_prompt
 from chat.llm.scripted import ScriptedProvider
-from chat.memory.extract import Extraction
+from chat.memory.candidates import Extraction
 from chat.models import App, Conversation, Message, PromptReport
 
 pytestmark = pytest.mark.django_db

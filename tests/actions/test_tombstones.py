@@ -6,7 +6,7 @@ import pytest
 
 from chat.actions import deletions, extraction, tombstones
 from chat.actions.facts import add_fact, edit_fact
-from chat.memory.extract import Extraction, FactCandidate, RefusedFact
+from chat.memory.candidates import Extraction, FactCandidate, RefusedFact
 from chat.models import ExtractionRun, Fact, Tombstone
 
 pytestmark = pytest.mark.django_db

@@ -35,8 +35,8 @@ from chat.context.prompt import build_prompt  # noqa: E402
 from chat.llm.llama import LlamaProvider  # noqa: E402
 from chat.llm.registry import registry  # noqa: E402
 from chat.llm.types import Completion  # noqa: E402
+from chat.memory.candidates import Extraction, FactCandidate  # noqa: E402
 from chat.memory.consolidate import decide_action  # noqa: E402
-from chat.memory.extract import Extraction, FactCandidate  # noqa: E402
 from chat.memory.judge import judge_candidate  # noqa: E402
 from chat.memory.query_intent import clear_text_caches  # noqa: E402
 from chat.memory.relevance import compute_vector_matches  # noqa: E402

@@ -12,7 +12,7 @@ from chat.actions import extraction as extraction_module
 from chat.actions.messages import finish_reply
 from chat.llm.registry import registry
 from chat.llm.types import ModelState, ModelStatus
-from chat.memory.extract import Extraction, FactCandidate, RefusedFact
+from chat.memory.candidates import Extraction, FactCandidate, RefusedFact
 from chat.models import Conversation, ExtractionRun, Job
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,8 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 
-from chat.llm.engine import Engine, EngineRequest
+from chat.llm.engine import Engine
+from chat.llm.engine_request import EngineRequest
 from chat.llm.state_cache import DiskCache, SavedState, StateCache
 from chat.llm.types import GenerationOptions, StopFlag
 from tests.waiting import wait_until

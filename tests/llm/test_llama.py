@@ -272,7 +272,7 @@ def test_characters_of_several_tokens_are_complete(llama):
 
 
 def _request(llama, grammar):
-    from chat.llm.engine import EngineRequest
+    from chat.llm.engine_request import EngineRequest
 
     tokens = llama._loaded()[1].tokens([Turn("user", "Greet me.")])
     return EngineRequest(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chat.errors import ModelNotReady, TemplateMissing
-from chat.llm.engine import Engine, EngineRequest
+from chat.llm.engine import Engine
+from chat.llm.engine_request import EngineRequest
 from chat.llm.state_cache import StateCache
 from chat.llm.template import ChatTemplate
 from chat.llm.types import GenerationOptions, Turn

@@ -6,7 +6,8 @@ from collections import deque
 from datetime import date
 
 from chat.llm.scripted import ScriptedProvider
-from chat.memory.extract import Extraction, extract_facts
+from chat.memory.candidates import Extraction
+from chat.memory.extract import extract_facts
 
 TODAY = date(2026, 3, 14)
 

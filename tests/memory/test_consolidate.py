@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from chat.memory.candidates import FactCandidate
 from chat.memory.consolidate import Action, Opinion, decide_action
-from chat.memory.extract import FactCandidate
 from chat.memory.kind_rules import guess_kind
 from chat.memory.kinds import KINDS
 from chat.memory.subjects import extract_subject

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from chat.llm.embedder import DIMENSIONS, Embedder
+from chat.memory.candidates import FactCandidate
 from chat.memory.consolidate import Action, decide_action
-from chat.memory.extract import FactCandidate
 from chat.memory.kinds import KINDS
 from chat.memory.text_similarity import compute_cosine
 from chat.models import Fact

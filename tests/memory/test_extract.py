@@ -9,7 +9,8 @@ from chat.errors import ProviderError, Reason, Unfinished
 from chat.llm.scripted import ScriptedProvider
 from chat.llm.types import Completion, GenerationOptions, Lane, StopFlag, Turn
 from chat.memory import extraction_prompt, speech_acts
-from chat.memory.extract import DUPLICATE, extract_facts, extract_last_question
+from chat.memory.candidates import DUPLICATE
+from chat.memory.extract import extract_facts, extract_last_question
 from chat.memory.extractor import UNREADABLE, parse_answer
 
 from .scripted_extraction import TODAY, extract_with_answers

@@ -7,8 +7,8 @@ import pytest
 from chat.errors import Unfinished
 from chat.llm.scripted import ScriptedProvider
 from chat.llm.types import StopFlag
+from chat.memory.candidates import FactCandidate
 from chat.memory.consolidate import Action
-from chat.memory.extract import FactCandidate
 from chat.memory.judge import UNDECIDED, judge_candidate, judge_ending
 from chat.memory.kind_rules import guess_kind
 from chat.memory.kinds import KINDS

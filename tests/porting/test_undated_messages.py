@@ -15,7 +15,7 @@ from chat.actions import deletions
 from chat.actions.facts import add_fact
 from chat.actions.importing.tombstone_filter import is_barred
 from chat.actions.tombstones import RelearningGuard
-from chat.memory.extract import FactCandidate
+from chat.memory.candidates import FactCandidate
 from chat.models import Conversation, Deletion, Fact, Message, Tombstone
 from chat.porting.common import ParsedMessage, fill_in_dates
 

@@ -22,7 +22,7 @@ import regex
 from chat.errors import GrammarError
 from chat.llm.types import Finish, Turn
 
-from .capabilities import Capabilities, ConstraintSupport, json_schema_format
+from .capabilities import Capabilities, ConstraintSupport
 from .events import Json
 
 STRICTER = (
@@ -74,6 +74,23 @@ class OutputConstraint:
             if candidate and matches(candidate):
                 return candidate
         return None
+
+
+def json_schema_format(kind: Json) -> Json:
+    """Return the `response_format` for an object with one property `answer` of this schema."""
+    return {
+        "type": "json_schema",
+        "json_schema": {
+            "name": "answer",
+            "strict": True,
+            "schema": {
+                "type": "object",
+                "properties": {"answer": kind},
+                "required": ["answer"],
+                "additionalProperties": False,
+            },
+        },
+    }
 
 
 def build_constraint(found: Capabilities, grammar: str) -> OutputConstraint:

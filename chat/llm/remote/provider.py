@@ -28,7 +28,7 @@ from chat.llm.roles import uses_optional_roles
 from chat.llm.types import Completion, GenerationOptions, Lane, Turn
 
 from .address import Address
-from .capabilities import Capabilities, probe
+from .capabilities import Capabilities
 from .constrained import add_format_reminder, build_constraint
 from .counting import RemoteTokenCounter
 from .events import (
@@ -43,6 +43,7 @@ from .events import (
 )
 from .requests import RemoteCall, RemoteStream, build_body, build_messages
 from .scheduling import CallQueue, QueueTicket, SlotPool
+from .server_probe import probe
 from .transport import Timeouts, Transport
 
 logger = logging.getLogger(__name__)

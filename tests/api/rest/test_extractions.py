@@ -16,7 +16,7 @@ from chat.actions.extraction import record_extraction
 from chat.errors import ConnectionLost, ProviderError
 from chat.llm.registry import registry
 from chat.llm.types import Lane, ModelState, ModelStatus
-from chat.memory.extract import Extraction, FactCandidate, RefusedFact
+from chat.memory.candidates import Extraction, FactCandidate, RefusedFact
 from chat.memory.kinds import KINDS, get_extraction_type
 from chat.models import Conversation, ExtractionRun, Fact, FactEvent, Message, UsageRecord
 from tests.doors.owned_objects import database_state
