@@ -63,6 +63,7 @@ urlpatterns = [
     path("memory/batch/", facts.edit_batch, name="fact_batch"),
     path("memory/clear/", deletions.clear_memory, name="memory_clear"),
     path("memory/archive/", deletions.archive_list, name="memory_archive"),
+    path("memory/heard-once/", deletions.heard_once_list, name="memory_heard_once"),
     path("memory/undo/<uuid:pk>/", deletions.undo_deletion, name="deletion_undo"),
     path("memory/app/<uuid:pk>/", apps.app_memory, name="app_memory"),
     path("memory/app/<uuid:pk>/edit/", apps.edit_app_memory, name="app_memory_edit"),

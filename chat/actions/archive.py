@@ -1,4 +1,7 @@
-"""The archive of facts that ended, were evicted or decayed; the owner can restore them for 30 days."""
+"""The archive of facts that ended, were evicted or decayed, or were heard once.
+
+The owner can restore them for 30 days.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +90,7 @@ def restore_archived_fact(fact: Fact) -> Fact:
             raise Refused("fact-not-archived")
         before = snapshot(archived)
         archived.archived_at, archived.superseded_at, archived.idle_days = None, None, 0
+        archived.heard_once = False
         # With the old date, the next eviction would archive it again.
         archived.last_seen = archived.last_used = now
         archived.confidence = max(archived.confidence, confidence.get_initial_confidence(archived.origin))

@@ -98,7 +98,15 @@ FACT = (
         "quote",
     ),
     *("language", "source_conversation", "source_message", "supersedes", "first_seen", "last_seen"),
-    *("last_seen_conversation", "last_used", "idle_days", "superseded_at", "archived_at", "version"),
+    *(
+        "last_seen_conversation",
+        "last_used",
+        "idle_days",
+        "superseded_at",
+        "archived_at",
+        "heard_once",
+        "version",
+    ),
 )
 EVENT = ("id", "kind", "before", "after", "actor", "reason", "source_message", "created_at")
 ENTITY = ("id", "name", "type", "created_at")

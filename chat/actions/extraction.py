@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from chat.memory import confidence, memory_requests
 from chat.memory.candidates import DUPLICATE, Extraction, FactCandidate, RefusedFact
-from chat.memory.consolidate import Action, Decision, Opinion, decide_action
+from chat.memory.consolidate import Action, Decision, Opinion, decide_action, find_repeated_fact
 from chat.memory.kinds import KINDS
 from chat.memory.subjects import extract_subject
 from chat.models import (
@@ -36,7 +36,7 @@ from chat.models.conversation import ConversationQuerySet
 from chat.models.message import LEARNABLE
 from chat.topics.contents import load_contents
 
-from . import archive, events, graph, jobs
+from . import archive, events, graph, heard_once, jobs
 from .deletions import Undecided, is_extraction_allowed
 from .fact_events import record_event
 from .facts import reinforce_fact
@@ -106,6 +106,7 @@ class _ExtractionRecorder:
         self.guard = RelearningGuard(message)
         self.refused = [self.guard.redact_refusal(refusal) for refusal in extraction.refused]
         self.live = list(Fact.objects.for_owner(self.owner).live())
+        self.heard_once = list(Fact.objects.for_owner(self.owner).heard_once())
         self.known = {fact.pk for fact in self.live}
         self.mentioned: set[UUID] = set()
         self.run = ExtractionRun(
@@ -118,7 +119,7 @@ class _ExtractionRecorder:
     def add_candidate(
         self, candidate: FactCandidate, vector: NDArray[np.float32] | None, opinion: Opinion | None
     ) -> None:
-        """Apply one candidate: reinforce, end or add a fact, or refuse the candidate."""
+        """Apply one candidate: reinforce, end, confirm or add a fact, or refuse the candidate."""
         if reason := self.guard.find_objection(candidate, vector, self.embedder_name):
             self.refused.append(RefusedFact("", reason))
             return
@@ -128,6 +129,8 @@ class _ExtractionRecorder:
             self._reinforce(target, candidate, decision.reason)
         elif target is not None and decision.action is Action.END:
             self._archive_ended(target, decision.reason)
+        elif target is None and (heard := self._find_heard_once(candidate, vector)) is not None:
+            self._confirm(heard, candidate)
         else:
             self._add(candidate, vector, decision)
 
@@ -153,6 +156,11 @@ class _ExtractionRecorder:
             candidate, vector = _merge(candidate, decision.target, decision.text), None
             jobs.enqueue("reindex", {}, key="reindex")
         fact = _new_fact(candidate, vector, self.embedder_name, self.message)
+        if candidate.doubtful and decision.target is None:
+            heard_once.keep_heard_once(fact, self.message)
+            self.heard_once.append(fact)
+            self.mentioned.add(fact.pk)
+            return
         record_event(fact, FactEventKind.ADD, "memory", reason=decision.reason, source=self.message)
         graph.sync_fact(fact)
         self.live.append(fact)
@@ -162,15 +170,31 @@ class _ExtractionRecorder:
             self.live.remove(decision.target)
             supersede(decision.target, fact, "memory", decision.reason, source=self.message)
 
+    def _find_heard_once(self, candidate: FactCandidate, vector: NDArray[np.float32] | None) -> Fact | None:
+        """Return the fact that was heard once and that the candidate repeats."""
+        return find_repeated_fact(candidate, vector, self.heard_once, self.embedder_name)
+
+    def _confirm(self, fact: Fact, candidate: FactCandidate) -> None:
+        if fact.pk in self.mentioned:
+            self._refuse_duplicate(candidate)
+            return
+        self.heard_once.remove(fact)
+        self.live.append(heard_once.confirm_heard_fact(fact, self.message))
+        self.mentioned.add(fact.pk)
+        self.run.stored += 1
+
     def _reinforce(self, fact: Fact, candidate: FactCandidate, reason: str) -> None:
         # A message counts as one mention of a fact, even if it states it twice ("My wife is Ximena, we're
         # married").
         if fact.pk in self.mentioned:
-            self.refused.append(self.guard.redact_refusal(RefusedFact(candidate.text, DUPLICATE)))
+            self._refuse_duplicate(candidate)
             return
         reinforce_fact(fact, "memory", reason, source=self.message)
         self.mentioned.add(fact.pk)
         self.run.reinforced += 1
+
+    def _refuse_duplicate(self, candidate: FactCandidate) -> None:
+        self.refused.append(self.guard.redact_refusal(RefusedFact(candidate.text, DUPLICATE)))
 
     def _archive_ended(self, fact: Fact, reason: str) -> None:
         self.live.remove(fact)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
+import numpy as np
 from django.utils import timezone
+from numpy.typing import NDArray
 
 from chat.errors import PromptTooLong
 from chat.llm.registry import registry
 from chat.llm.time_limit import limit_time
 from chat.llm.types import Lane, StopFlag
 from chat.memory import extractor
-from chat.memory.candidates import Extraction
+from chat.memory.candidates import Extraction, RefusedFact
+from chat.memory.durability import Durability, judge_durability
 from chat.memory.extract import extract_facts
+from chat.memory.ground import FOR_NOW
 from chat.models import User
 
 from . import graph
@@ -34,9 +39,11 @@ def extract_from_text(owner: User, text: str, question: str = "") -> Extraction:
     today = timezone.localtime(timezone.now(), time_zone_of(owner.pk)).date()
     # A program waits for the answer, so the calls precede background work; replies still precede them.
     with account_calls(registry.provider(), owner.pk) as provider, limit_time(MAX_SECONDS) as stop:
-        return ask_extractor(
+        found = ask_extractor(
             provider, owner, text, question=question, today=today, lane=Lane.INTERACTIVE, stop=stop
         )
+    embed_lasting_candidates(found)
+    return found
 
 
 def ask_extractor(
@@ -72,3 +79,27 @@ def ask_extractor(
     if found.error:
         provider.mark_failed(extractor.SLOT)
     return found
+
+
+def embed_lasting_candidates(found: Extraction) -> list[NDArray[np.float32] | None]:
+    """Refuse the candidates that will not matter in a month, mark the doubtful ones, and return the vectors
+    of the others: float32 of shape (dimensions,), None without an embedder.
+
+    What the user asked to remember is never refused or doubtful.
+    """
+    embedder = registry.embedder()
+    if embedder is None or not found.candidates:
+        return [None] * len(found.candidates)
+    given = found.candidates
+    both = embedder.embed([c.text for c in given] + [c.quote for c in given])
+    vectors: list[NDArray[np.float32] | None] = []
+    found.candidates = []
+    for candidate, text, quote in zip(given, both, both[len(given) :], strict=False):
+        durability = judge_durability(text, quote, embedder.name)
+        if durability is Durability.PASSING and not candidate.explicit:
+            found.refused.append(RefusedFact(candidate.text, FOR_NOW))
+            continue
+        doubtful = durability is Durability.DOUBTFUL and not candidate.explicit
+        found.candidates.append(replace(candidate, doubtful=doubtful))
+        vectors.append(text)
+    return vectors

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from chat.actions import deletions, events, extraction, fact_bulk, facts, graph
 from chat.actions.owners import time_zone_of
-from chat.actions.text_extraction import ask_extractor
+from chat.actions.text_extraction import ask_extractor, embed_lasting_candidates
 from chat.actions.usage import AccountedProvider, account_calls
 from chat.errors import Refused
 from chat.generation import run as generation
@@ -88,9 +88,7 @@ def extract_message(message: Message) -> None:
             playing=roleplay.is_roleplay_active(earlier),
             lane=lane,
         )
-        vectors: list[Any] = [None] * len(found.candidates)
-        if embedder is not None and found.candidates:
-            vectors = list(embedder.embed([c.text for c in found.candidates]))
+        vectors: list[Any] = embed_lasting_candidates(found)
         is_needed = found.candidates or found.endings or found.to_forget or found.denials
         live = list(Fact.objects.for_owner(owner).live()) if is_needed else []
         opinions = _judge(provider, found, vectors, live, name, lane)

@@ -24,6 +24,8 @@ class FactCandidate:
     language: str = ""
     # The user explicitly asked to remember it.
     explicit: bool = False
+    # It may not matter in a month, so it needs a second mention (see `chat.memory.durability`).
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,13 @@ class FactQuerySet(OwnedQuerySet["Fact"]):
         """Return the facts that were evicted or expired and can be restored, the most recently archived
         first.
         """
+        return self._not_live().filter(heard_once=False)
+
+    def heard_once(self) -> FactQuerySet:
+        """Return the facts that wait in the archive for a second mention."""
+        return self._not_live().filter(heard_once=True)
+
+    def _not_live(self) -> FactQuerySet:
         return self.filter(archived_at__isnull=False, deletion__isnull=True).order_by("-archived_at")
 
     def with_conversations(self) -> FactQuerySet:
@@ -107,6 +114,8 @@ class Fact(OwnedModel):
     superseded_at = models.DateTimeField(null=True, blank=True)
     # Set when the fact was evicted or expired; it can be restored for 30 days.
     archived_at = models.DateTimeField(null=True, blank=True)
+    # The fact may not be worth keeping, so it waits in the archive until it is mentioned again.
+    heard_once = models.BooleanField(default=False)
     # Days on which the owner wrote a message and the fact was neither used nor mentioned. Decay counts these
     # days.
     idle_days = models.PositiveIntegerField(default=0)
@@ -169,13 +178,14 @@ class FactEventQuerySet(OwnedQuerySet["FactEvent"]):
 
     def found_in(self, messages: Collection[Any]) -> FactEventQuerySet:
         """Return the events of the facts that memory found in these messages, new and known ones, the oldest
-        first; none of facts that are being deleted.
+        first; none of facts that are being deleted or were heard only once.
         """
         return self.filter(
             kind__in=(FactEventKind.ADD, FactEventKind.REINFORCE, FactEventKind.UPDATE),
             actor="memory",
             source_message__in=messages,
             fact__deletion__isnull=True,
+            fact__heard_once=False,
         ).order_by("created_at", "pk")
 
 

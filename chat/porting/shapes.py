@@ -226,6 +226,7 @@ class ImportedFact(FileShape):
     idle_days: Whole = 0
     superseded_at: Moment | None = None
     archived_at: Moment | None = None
+    heard_once: bool = False
     version: Annotated[int, Field(ge=1, le=LARGEST)] = 1
     history: list[ImportedFactEvent] = []
 

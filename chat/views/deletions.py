@@ -165,6 +165,14 @@ def archive_list(request: HtmxHttpRequest) -> HttpResponse:
     return render(request, "memory/_archive.html", {"archived": list_archived_facts(request.user)})
 
 
+@require_GET
+def heard_once_list(request: HtmxHttpRequest) -> HttpResponse:
+    """Show the facts of the panel that were heard once."""
+    if not request.htmx:
+        return redirect("memory")
+    return render(request, "memory/_heard_once.html", {"heard_once": list_heard_once(request.user)})
+
+
 @require_POST
 def unarchive_fact(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Move a fact from the archive back to the list."""
@@ -173,7 +181,7 @@ def unarchive_fact(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
         returned = archive.restore_archived_fact(found)
     except Refused as problem:
         return respond_with_error(request, problem, reverse("memory"))
-    return _respond_restored(request, returned, _("Brought back."))
+    return _respond_restored(request, returned, _("Kept.") if found.heard_once else _("Brought back."))
 
 
 def list_archived_facts(owner: User) -> list[ArchivedFact]:
@@ -181,6 +189,12 @@ def list_archived_facts(owner: User) -> list[ArchivedFact]:
     since = timezone.now() - archive.ARCHIVE_RETENTION
     rows = Fact.objects.for_owner(owner).archived().filter(archived_at__gt=since)
     return [ArchivedFact(fact, _describe_archiving(fact)) for fact in rows.prefetch_related("events")]
+
+
+def list_heard_once(owner: User) -> list[Fact]:
+    """Return the facts that wait for a second mention, the last heard first."""
+    since = timezone.now() - archive.ARCHIVE_RETENTION
+    return list(Fact.objects.for_owner(owner).heard_once().filter(archived_at__gt=since))
 
 
 def _describe_archiving(fact: Fact) -> str:

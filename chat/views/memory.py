@@ -25,7 +25,7 @@ from chat.memory.graph_answers import answer_question, load_edges
 from chat.memory.graph_picture import EntityNetwork
 from chat.models import Conversation, ExtractionRun, Fact, Job, MemoryMode, Message, User
 
-from .deletions import list_archived_facts
+from .deletions import list_archived_facts, list_heard_once
 from .memory_cards import load_panel_context
 
 EXAMPLE_QUESTIONS = (
@@ -53,6 +53,7 @@ def render_panel(request: HtmxHttpRequest, status: int = 200, **more: Any) -> Ht
         **load_panel_context(request),
         "health": health,
         "archived": list_archived_facts(request.user),
+        "heard_once": list_heard_once(request.user),
         **more,
     }
     template = "memory/panel.html#panel" if request.htmx else "memory/panel.html"

@@ -56,6 +56,7 @@ class FactRows:
             "text": self._redact(given.text),
             "quote": self._redact(given.quote),
             "pinned": given.pinned and is_live(given) and given.id not in plan.unpinned | plan.archived,
+            "heard_once": given.heard_once and given.archived_at is not None,
             "source_conversation_id": sources.find_conversation(given.source_conversation),
             "source_message_id": sources.find_message(given.source_message),
             "last_seen_conversation_id": sources.find_conversation(_get_last_conversation(given)),

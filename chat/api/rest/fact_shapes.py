@@ -86,6 +86,14 @@ def fact_etag(fact: Fact) -> str:
     )
 
 
+def _get_state(fact: Fact) -> str:
+    if fact.superseded_at:
+        return "superseded"
+    if fact.archived_at:
+        return "heard_once" if fact.heard_once else "archived"
+    return "live"
+
+
 def build_fact(fact: Fact) -> FactOut:
     """Return a fact as clients see it; its conversations must be loaded: a deleted one is not named."""
     source, last = fact.source_conversation, fact.last_seen_conversation
@@ -96,7 +104,7 @@ def build_fact(fact: Fact) -> FactOut:
         category=Category(fact.category),
         kind=fact.kind,
         subject=fact.subject,
-        state="superseded" if fact.superseded_at else "archived" if fact.archived_at else "live",
+        state=_get_state(fact),
         pinned=fact.pinned,
         confidence=fact.confidence,
         mention_count=fact.mention_count,

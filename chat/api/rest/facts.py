@@ -59,7 +59,7 @@ def list_facts(
     ] = "",
     category: Category | None = None,
     pinned: bool | None = None,
-    state: Literal["live", "archived"] = "live",
+    state: Literal["live", "archived", "heard_once"] = "live",
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> Page[FactOut]:
@@ -68,7 +68,9 @@ def list_facts(
     if meant:
         one = finding.find_best_match(request.auth, meant)
         facts_of_owner = facts_of_owner.filter(pk=one.pk) if one else facts_of_owner.none()
-    rows = facts_of_owner.archived() if state == "archived" else facts_of_owner.live().in_panel_order()
+    rows = facts_of_owner.live().in_panel_order()
+    if state != "live":
+        rows = facts_of_owner.archived() if state == "archived" else facts_of_owner.heard_once()
     if category is not None:
         rows = rows.filter(category=category)
     if pinned is not None:

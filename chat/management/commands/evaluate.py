@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from django.core.management.base import BaseCommand, CommandError
 
 from chat.actions import provider
 from chat.llm.registry import registry
+from chat.llm.weights.progress import format_duration
 from chat.management import evaluation
 from chat.management.engine_lock import lock_engine
 from chat.management.evaluation.cases import KINDS, Case
 from chat.management.evaluation.scoring import Score
 from chat.text import format_as_one_line, strip_terminal_controls
+from memoryapp.base.env import cache_dir
 
 _LOADING_SECONDS = 600.0
 _FAULTS = ("missed", "extra", "traps", "wrong_category", "missing", "not_lost", "unwanted", "errors")
@@ -35,7 +38,15 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("kind", choices=KINDS)
         parser.add_argument("file", type=Path, help="JSON Lines, one case a line")
-        parser.add_argument("--model", metavar="NAME", help="a model of the catalogue instead of the default")
+        parser.add_argument(
+            "--model",
+            metavar="NAME",
+            help="a model of the catalogue, or of the server",
+        )
+        parser.add_argument(
+            "--provider", metavar="URL", help="a model server instead of this machine (its key: PROVIDER_KEY)"
+        )
+        parser.add_argument("--limit", metavar="N", type=int, help="run only the first N cases")
         parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -43,11 +54,13 @@ class Command(BaseCommand):
             cases = evaluation.load_cases(options["kind"], options["file"])
         except evaluation.CaseError as problem:
             raise CommandError(strip_terminal_controls(str(problem))) from problem
-        if options["model"]:
-            os.environ["MODEL"] = options["model"]
+        if options["limit"] is not None and options["limit"] < 1:
+            raise CommandError("--limit takes a number from 1.")
+        cases = cases[: options["limit"]]
+        _choose_model(options["model"], options["provider"])
         lock = lock_engine(settings.DATA_DIR, "evaluate")
         try:
-            _load_model(local=bool(options["model"]))
+            _load_model(local=bool(options["model"]) and not options["provider"])
             with evaluation.throwaway_database():
                 scores = self._run(cases, quiet=options["json"])
         finally:
@@ -62,8 +75,11 @@ class Command(BaseCommand):
 
     def _run(self, cases: list[Case], *, quiet: bool) -> list[Score]:
         pipeline = evaluation.Pipeline(registry)
-        scores = []
+        scores: list[Score] = []
+        began = time.monotonic()
         for case in cases:
+            if scores:
+                self.stderr.write(_describe_progress(len(scores), len(cases), time.monotonic() - began))
             score = evaluation.score_case(case, pipeline.run(case))
             scores.append(score)
             if not quiet:
@@ -75,9 +91,23 @@ class Command(BaseCommand):
         return scores
 
 
+def _choose_model(model: str | None, url: str | None) -> None:
+    """Choose the model by the environment variables of the start, which have precedence over the settings."""
+    if url:
+        os.environ |= {"PROVIDER_URL": url, "PROVIDER_MODEL": model or ""}
+    elif model:
+        os.environ["MODEL"] = model
+
+
+def _describe_progress(done: int, count: int, seconds: float) -> str:
+    """Return how many cases are done, and how long the others will take if they take as long on average."""
+    left = seconds / done * (count - done)
+    return f"{done} of {count}, about {format_duration(left)} left"
+
+
 def _load_model(*, local: bool) -> None:
     if local:
-        registry.load(window=settings.WINDOW)
+        registry.load(window=settings.WINDOW, fixed_prompts_folder=cache_dir() / "prompts")
     else:
         provider.load_chosen_model()
     if not registry.wait_ready(_LOADING_SECONDS):

@@ -1,0 +1,99 @@
+"""A doubtful fact waits in the archive until it is mentioned a second time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from chat.actions import archive, deletions, extraction
+from chat.memory.candidates import Extraction, FactCandidate
+from chat.models import ExtractionRun, Fact, FactEvent
+
+pytestmark = pytest.mark.django_db
+
+DOUBTFUL = FactCandidate(
+    "User goes to the lake",
+    "habit",
+    "preference",
+    "",
+    hedged=False,
+    quote="We go to the lake.",
+    doubtful=True,
+)
+SURE = replace(DOUBTFUL, doubtful=False)
+
+
+def record(message, *candidates: FactCandidate) -> ExtractionRun:
+    run = extraction.record_extraction(
+        message, Extraction(list(candidates)), [None] * len(candidates), "", 0.1
+    )
+    assert run is not None
+    return run
+
+
+@pytest.fixture
+def heard(talk) -> Fact:
+    """A fact that was heard once."""
+    record(talk("We go to the lake.")[0], DOUBTFUL)
+    return Fact.objects.get()
+
+
+def test_a_doubtful_fact_is_not_live_and_not_counted_as_learned(talk):
+    run = record(talk("We go to the lake.")[0], DOUBTFUL)
+    assert run.stored == 0
+    assert not Fact.objects.live().exists()
+    assert not Fact.objects.archived().exists()
+    assert Fact.objects.heard_once().get().text == "User goes to the lake"
+    assert not FactEvent.objects.found_in([run.message_id]).exists()
+
+
+@pytest.mark.parametrize("again", [DOUBTFUL, SURE])
+def test_a_second_mention_makes_it_live(heard, talk, again):
+    message = talk("Off to the lake again, as we always do.")[0]
+    run = record(message, again)
+    fact = Fact.objects.live().get()
+    assert (fact.pk, fact.heard_once, fact.mention_count, run.stored) == (heard.pk, False, 2, 1)
+    assert [e.kind for e in FactEvent.objects.found_in([message.pk])] == ["reinforce"]
+
+
+def test_a_second_statement_in_the_same_message_is_no_second_mention(talk):
+    record(talk("We go to the lake. To the lake!")[0], DOUBTFUL, DOUBTFUL)
+    assert not Fact.objects.live().exists()
+    assert Fact.objects.heard_once().count() == 1
+
+
+def test_a_doubtful_candidate_reinforces_a_live_fact(talk, owner):
+    record(talk("We go to the lake.")[0], SURE)
+    run = record(talk("We go to the lake.")[0], DOUBTFUL)
+    assert (run.reinforced, Fact.objects.live().get().mention_count) == (1, 2)
+
+
+def test_a_doubtful_candidate_still_replaces_the_value_that_it_changes(talk):
+    home = FactCandidate("User lives in Oslo", "home", "identity", "", hedged=False, quote="I live in Oslo.")
+    record(talk("I live in Oslo.")[0], home)
+    record(talk("I live in Bergen.")[0], replace(home, text="User lives in Bergen", doubtful=True))
+    assert [fact.text for fact in Fact.objects.live()] == ["User lives in Bergen"]
+
+
+def test_the_owner_can_keep_it(heard):
+    kept = archive.restore_archived_fact(heard)
+    assert kept.heard_once is False
+    assert Fact.objects.live().get() == heard
+
+
+def test_it_is_deleted_after_thirty_days(heard, owner):
+    later = timezone.now() + timedelta(days=30, minutes=1)
+    assert archive.purge_archive(owner, later) == 1
+    assert not Fact.objects.exists()
+
+
+def test_it_is_not_learned_again_from_older_messages_after_it_was_forgotten(heard, owner, talk):
+    older = talk("As I said, we go to the lake.")[0]
+    deletion = deletions.forget_facts(owner, [heard.pk])
+    assert not Fact.objects.heard_once().exists()
+    deletions.finish_deletion(deletion.pk, deletion.expires_at + timedelta(minutes=1))
+    record(older, SURE)
+    assert not Fact.objects.exists()
