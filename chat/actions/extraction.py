@@ -23,6 +23,7 @@ from chat.memory.kinds import KINDS
 from chat.memory.subjects import extract_subject
 from chat.models import (
     Conversation,
+    Durability,
     ExtractionRun,
     Fact,
     FactEventKind,
@@ -156,7 +157,7 @@ class _ExtractionRecorder:
             candidate, vector = _merge(candidate, decision.target, decision.text), None
             jobs.enqueue("reindex", {}, key="reindex")
         fact = _new_fact(candidate, vector, self.embedder_name, self.message)
-        if candidate.doubtful and decision.target is None:
+        if candidate.durability is Durability.DOUBTFUL and decision.target is None:
             heard_once.keep_heard_once(fact, self.message)
             self.heard_once.append(fact)
             self.mentioned.add(fact.pk)
@@ -231,6 +232,7 @@ def _new_fact(
         last_used=now,
         origin=origin,
         quote=candidate.quote,
+        durability="" if vector is None else candidate.durability,
         language=candidate.language,
         source_conversation=message.conversation,
         last_seen_conversation=message.conversation,

@@ -15,10 +15,10 @@ from chat.llm.time_limit import limit_time
 from chat.llm.types import Lane, StopFlag
 from chat.memory import extractor
 from chat.memory.candidates import Extraction, RefusedFact
-from chat.memory.durability import Durability, judge_durability
+from chat.memory.durability import judge_durability
 from chat.memory.extract import extract_facts
 from chat.memory.ground import FOR_NOW
-from chat.models import User
+from chat.models import Durability, User
 
 from . import graph
 from .owners import redacts_secrets, time_zone_of
@@ -96,10 +96,11 @@ def embed_lasting_candidates(found: Extraction) -> list[NDArray[np.float32] | No
     found.candidates = []
     for candidate, text, quote in zip(given, both, both[len(given) :], strict=False):
         durability = judge_durability(text, quote, embedder.name)
-        if durability is Durability.PASSING and not candidate.explicit:
+        if candidate.explicit:
+            durability = Durability.LASTING
+        if durability is Durability.PASSING:
             found.refused.append(RefusedFact(candidate.text, FOR_NOW))
-            continue
-        doubtful = durability is Durability.DOUBTFUL and not candidate.explicit
-        found.candidates.append(replace(candidate, doubtful=doubtful))
-        vectors.append(text)
+        else:
+            found.candidates.append(replace(candidate, durability=durability))
+            vectors.append(text)
     return vectors

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from chat.llm.types import Usage
 from chat.memory.kinds import CategoryName
 from chat.memory.text_similarity import is_restatement, normalize_text
+from chat.models import Durability
 
 DUPLICATE = "is-duplicate"
 
@@ -24,8 +25,7 @@ class FactCandidate:
     language: str = ""
     # The user explicitly asked to remember it.
     explicit: bool = False
-    # It may not matter in a month, so it needs a second mention (see `chat.memory.durability`).
-    doubtful: bool = False
+    durability: Durability = Durability.LASTING
 
 
 @dataclass(frozen=True, slots=True)

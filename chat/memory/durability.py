@@ -8,22 +8,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-_FOLDER = Path(__file__).parent / "durability_weights"
+from chat.models import Durability
 
-
-class Durability(StrEnum):
-    """How long a candidate will matter."""
-
-    LASTING = "lasting"  # it is stored
-    DOUBTFUL = "doubtful"  # it needs a second mention
-    PASSING = "passing"  # it is not stored
+FOLDER = Path(__file__).parent / "durability_weights"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +42,7 @@ class Classifier:
 def load_classifier(embedder: str) -> Classifier | None:
     """Return the classifier for an embedder, None where it was not trained for it."""
     try:
-        stored = json.loads((_FOLDER / f"{embedder}.json").read_text(encoding="utf-8"))
+        stored = json.loads((FOLDER / f"{embedder}.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     return Classifier(

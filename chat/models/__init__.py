@@ -9,7 +9,7 @@ from .app import App, Strategy
 from .app_memory import COMPACTIONS, MAX_CONTENT, AppMemory, AppMemoryEvent, AppMemoryEventKind
 from .conversation import Conversation, MemoryMode, TitledBy
 from .deletion import Deletion, DeletionState, Tombstone
-from .fact import Category, ExtractionRun, Fact, FactEvent, FactEventKind, Origin
+from .fact import Category, Durability, ExtractionRun, Fact, FactEvent, FactEventKind, Origin
 from .graph import Entity, EntityType, Relationship
 from .idempotency import IdempotentRequest
 from .job import Energy, Job, UsageRecord
@@ -30,6 +30,7 @@ __all__ = [
     "Conversation",
     "Deletion",
     "DeletionState",
+    "Durability",
     "Energy",
     "Entity",
     "EntityType",

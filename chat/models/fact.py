@@ -33,6 +33,14 @@ class Origin(models.TextChoices):
     HIGHLIGHT = "highlight", _("highlighted in a message")
 
 
+class Durability(models.TextChoices):
+    """How long a fact will matter."""
+
+    LASTING = "lasting", _("lasting")
+    DOUBTFUL = "doubtful", _("doubtful")
+    PASSING = "passing", _("passing")
+
+
 class FactQuerySet(OwnedQuerySet["Fact"]):
     """Queries on facts."""
 
@@ -114,7 +122,9 @@ class Fact(OwnedModel):
     superseded_at = models.DateTimeField(null=True, blank=True)
     # Set when the fact was evicted or expired; it can be restored for 30 days.
     archived_at = models.DateTimeField(null=True, blank=True)
-    # The fact may not be worth keeping, so it waits in the archive until it is mentioned again.
+    # Whether memory expects that the fact will matter in a month; empty where it did not judge.
+    durability = models.CharField(max_length=10, choices=Durability, blank=True)
+    # A doubtful fact waits in the archive until it is mentioned again.
     heard_once = models.BooleanField(default=False)
     # Days on which the owner wrote a message and the fact was neither used nor mentioned. Decay counts these
     # days.

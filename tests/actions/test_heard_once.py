@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from chat.actions import archive, deletions, extraction
 from chat.memory.candidates import Extraction, FactCandidate
-from chat.models import ExtractionRun, Fact, FactEvent
+from chat.models import Durability, ExtractionRun, Fact, FactEvent
 
 pytestmark = pytest.mark.django_db
 
@@ -21,9 +21,9 @@ DOUBTFUL = FactCandidate(
     "",
     hedged=False,
     quote="We go to the lake.",
-    doubtful=True,
+    durability=Durability.DOUBTFUL,
 )
-SURE = replace(DOUBTFUL, doubtful=False)
+SURE = replace(DOUBTFUL, durability=Durability.LASTING)
 
 
 def record(message, *candidates: FactCandidate) -> ExtractionRun:
@@ -74,7 +74,8 @@ def test_a_doubtful_candidate_reinforces_a_live_fact(talk, owner):
 def test_a_doubtful_candidate_still_replaces_the_value_that_it_changes(talk):
     home = FactCandidate("User lives in Oslo", "home", "identity", "", hedged=False, quote="I live in Oslo.")
     record(talk("I live in Oslo.")[0], home)
-    record(talk("I live in Bergen.")[0], replace(home, text="User lives in Bergen", doubtful=True))
+    doubtful = replace(home, text="User lives in Bergen", durability=Durability.DOUBTFUL)
+    record(talk("I live in Bergen.")[0], doubtful)
     assert [fact.text for fact in Fact.objects.live()] == ["User lives in Bergen"]
 
 

@@ -157,6 +157,7 @@ OWN_DATA_URLS = {
     "memory_health",
     "memory_graph",
     "memory_archive",
+    "memory_heard_once",
     "memory_clear",
 }
 OWN_DATA_URLS |= {
@@ -182,6 +183,7 @@ URLS_WITHOUT_CONTENT = {
     "memory_health",
     "memory_graph",
     "memory_archive",
+    "memory_heard_once",
     "memory_clear",
 }
 URLS_WITHOUT_CONTENT |= {"statistics", "energy_gauge", "export", "import_upload"}

@@ -43,7 +43,7 @@ NOT_EXPORTED = {
     Topic: {"conversation", "embedding", "embedder", "restored_through"},
     Message: {"conversation", "archive", "imported"},
     PromptReport: {"reply"},
-    Fact: {"owner", "embedding", "embedder", "deletion"},
+    Fact: {"owner", "embedding", "embedder", "durability", "deletion"},
     FactEvent: {"fact"},
     Entity: {"owner", "key", "embedding", "embedder"},
     Relationship: {"owner"},
