@@ -57,6 +57,14 @@ _TEMPORARY = re.compile(
     r"^User (?:had|ate|drank|cooked|made|skipped) .*\bfor (?:breakfast|brunch|lunch|dinner|supper)\b",
     re.I,
 )
+# A fact whose object is the user or the assistant: "User wants to meet the user". "The user interface" is
+# another thing.
+_ABOUT_THEMSELVES = re.compile(
+    r".\b(?:(?:the|den|dem|der|el|la|al|lo|il|o|a|ao|à) |l['’]|à l['’])"
+    r"(?:user|assistant|chatbot|nutzer|assistenten?|utilisateur|utilisatrice|usuari[oa]|usuári[oa]|asistente|"
+    r"utente|assistente)(?=$|[.,;!?]| (?:again|soon|today|better|in|on|and|to|about)\b)|.(?:用户|助手)(?=$|[。，])",
+    re.I,
+)
 # A fact that ends before its object: "User's partner isn't".
 _UNFINISHED = re.compile(r"\b(?:isn't|aren't|doesn't|don't|is|are|does|has|do|and|or|with|of)$", re.I)
 # German and French negate after the verb.
@@ -84,7 +92,7 @@ def check_grounding(
         return EMPTY
     if _TEMPORARY.search(fact):
         return FOR_NOW
-    if _UNRESOLVED_PRONOUN.search(fact) or _UNFINISHED.search(fact):
+    if _UNRESOLVED_PRONOUN.search(fact) or _UNFINISHED.search(fact) or _ABOUT_THEMSELVES.search(fact):
         return VAGUE
     if _is_home_only_part_of_journey(fact, message):
         return NOT_SAID

@@ -152,6 +152,18 @@ class Fact(OwnedModel):
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def may_not_matter(self) -> bool:
+        """Whether the owner is asked if the fact is worth keeping: memory learned it from one mention, and
+        does not expect that it will matter.
+        """
+        return (
+            self.durability in (Durability.DOUBTFUL, Durability.PASSING)
+            and self.origin == Origin.EXTRACTED
+            and self.mention_count == 1
+            and not self.pinned
+        )
+
 
 class FactEventKind(models.TextChoices):
     """What can happen to a fact."""

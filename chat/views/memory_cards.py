@@ -28,7 +28,9 @@ from chat.models import (
 )
 
 APPS_TAB = "apps"
-TABS = ("all", *Category.values, "pinned", APPS_TAB)
+# Facts that may not be worth keeping.
+PASSING_TAB = "passing"
+TABS = ("all", *Category.values, "pinned", PASSING_TAB, APPS_TAB)
 # Histories that stay open when the list is rendered again. Each costs queries of its own.
 _MAX_OPEN_HISTORIES = 10
 
@@ -159,6 +161,8 @@ def _matches_filter(fact: Fact, tab: str, query: str) -> bool:
 
 
 def _is_on_tab(fact: Fact, tab: str) -> bool:
+    if tab == PASSING_TAB:
+        return fact.may_not_matter
     return tab == "all" or fact.category == tab or (tab == "pinned" and fact.pinned)
 
 
