@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import date
 
-from django.utils import timezone
-
 from chat.errors import PromptTooLong
 from chat.llm.registry import registry
 from chat.llm.time_limit import limit_time
@@ -16,7 +14,7 @@ from chat.memory.extract import extract_facts
 from chat.models import User
 
 from . import graph
-from .owners import redacts_secrets, time_zone_of
+from .owners import local_day_of, redacts_secrets
 from .usage import AccountedProvider, account_calls
 
 # A cold model reads the prompt of extraction for up to 50 seconds on two cores, and a text makes up to eight
@@ -31,7 +29,7 @@ def extract_from_text(owner: User, text: str, question: str = "") -> Extraction:
     transaction. Raises ModelTooSlow after that time, ModelNotReady where there is no model, and other
     ProviderErrors. Answers that cannot be parsed and texts that do not fit into the window set `error`.
     """
-    today = timezone.localtime(timezone.now(), time_zone_of(owner.pk)).date()
+    today = local_day_of(owner.pk)
     # A program waits for the answer, so the calls precede background work; replies still precede them.
     with account_calls(registry.provider(), owner.pk) as provider, limit_time(MAX_SECONDS) as stop:
         return ask_extractor(
@@ -45,7 +43,7 @@ def ask_extractor(
     text: str,
     *,
     question: str,
-    today: date,
+    today: date | None,
     lane: Lane,
     playing: bool = False,
     stop: StopFlag | None = None,

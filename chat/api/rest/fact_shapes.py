@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 from uuid import UUID
 
@@ -33,6 +33,9 @@ class FactOut(Schema):
     first_seen: datetime
     last_seen: datetime
     last_used: datetime
+    holds_from: date | None = Field(description="The day from which the fact holds, where it says so.")
+    holds_until: date | None = Field(description="The day after which the fact is over and archived.")
+    said_on: date | None = Field(description="The day on which its age or duration was said.")
     conversation: UUID | None = Field(description="The conversation of the first mention.")
     message: UUID | None = Field(description="The message of the first mention.")
     last_seen_conversation: UUID | None = Field(description="The conversation of the last mention.")
@@ -106,6 +109,9 @@ def build_fact(fact: Fact) -> FactOut:
         first_seen=fact.first_seen,
         last_seen=fact.last_seen,
         last_used=fact.last_used,
+        holds_from=fact.holds_from,
+        holds_until=fact.holds_until,
+        said_on=fact.said_on,
         conversation=fact.source_conversation_id if has_source else None,
         message=fact.source_message_id if has_source else None,
         last_seen_conversation=last.pk if last is not None and last.deletion_id is None else None,
