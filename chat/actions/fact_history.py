@@ -39,7 +39,7 @@ def list_history(fact: Fact) -> list[FactEvent]:
 
 
 def restore_fact(fact: Fact, event: FactEvent) -> Fact:
-    """Restore the text, category, kind, subject and dates that a fact, or one it superseded, had after an event.
+    """Restore the text, category, kind, subject and dates that a fact of the chain had after an event.
 
     A superseded fact becomes live again and supersedes its successor where only one of them can hold; an
     archived one leaves the archive. Returns the restored fact. Raises PendingDeletion for a fact being
