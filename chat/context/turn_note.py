@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from chat.actions.owners import local_day_of
 from chat.memory import rank
 from chat.memory.formatting import format_correction, to_one_line
 from chat.memory.kinds import KINDS
@@ -121,10 +122,10 @@ def find_corrections(
     facts: Sequence[FactSnapshot],
     lines: Sequence[str],
     sources: Collection[Any],
-    today: date,
+    now: datetime,
 ) -> list[Correction]:
     """Return corrections of those `lines` of the prompt that were edited or superseded elsewhere, or that
-    held until a day before `today`.
+    are past at the moment `now`.
 
     No state is stored: a correction in the prompt is itself one of `lines`, so it is given once, and again
     after its message was replaced or trimmed. A fact that the user's own words in this prompt superseded
@@ -134,7 +135,7 @@ def find_corrections(
     stale = [line for line in lines if line not in live]
     if not stale:
         return []
-    past = _find_facts_by_wording(conversation)
+    past, today = _find_facts_by_wording(conversation), local_day_of(conversation.owner_id, now)
     found = []
     for line in stale:
         fact = past.get(line)

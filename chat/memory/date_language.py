@@ -19,6 +19,7 @@ from django.utils import dates, translation
 from .language import detect_language
 
 _FOLDER = Path(__file__).parent / "languages"
+_CODES = frozenset(path.stem for path in _FOLDER.glob("*.toml"))
 _ENGLISH = "en"
 UNITS = ("day", "week", "month", "year")
 # A calendar date in figures, in any language.
@@ -82,8 +83,9 @@ class DateLanguage:
 
 
 def find_date_language(text: str) -> DateLanguage:
-    """Return the language of a text, English where that is unknown."""
-    return load_date_language(detect_language(text) or _ENGLISH)
+    """Return the language of a text, English where that is unknown or has no file."""
+    code = detect_language(text)
+    return load_date_language(code if code in _CODES else _ENGLISH)
 
 
 @cache

@@ -20,6 +20,8 @@ UNDATED = "is-undated"
 _DAY = timedelta(days=1)
 # Kinds in which a number after "is" is an age: "User's son is 3".
 _KINDS_WITH_AGE = frozenset({"age", "family", "pet"})
+# Characters at the beginning and at the end of a message.
+_PART_READ = 1000
 # Longer spans than this are no week and no weekend.
 _SPANS = {"week": timedelta(days=6), "weekend": timedelta(days=1)}
 
@@ -96,7 +98,12 @@ def tell_with_date(text: str, said_on: date | None) -> str:
 
 
 def mentions_time(message: str) -> bool:
-    """Return whether a message has a date that depends on the day, or asks about time: "How old am I?"."""
+    """Return whether a message has a date that depends on the day, or asks about time: "How old am I?".
+
+    Of a long message only the beginning and the end are read, which bounds the time.
+    """
+    if len(message) > 2 * _PART_READ:
+        message = f"{message[:_PART_READ]}\n{message[-_PART_READ:]}"
     language = find_date_language(message)
     return bool(language.questions.search(message)) or has_relative_date(message)
 
@@ -106,7 +113,7 @@ def _depends_on_day(text: str, kind: str) -> bool:
     if has_relative_date(text) or _find_ages(text, kind, language):
         return True
     spans = _find_spans(text, language, date.min, KINDS[kind].is_plan)
-    return KINDS[kind].passes and any(not span.has_year for span in spans)
+    return any(not span.has_year and (KINDS[kind].passes or span.bound) for span in spans)
 
 
 def _find_ages(text: str, kind: str, language: DateLanguage) -> bool:
@@ -124,7 +131,10 @@ class _Span:
 
 
 def _find_spans(text: str, language: DateLanguage, today: date, is_plan: bool) -> Iterator[_Span]:
-    """Yield the dates in a text. A date without a year is the nearest one, that of a plan the next one."""
+    """Yield the dates in a text.
+
+    A date without a year is the nearest one, but the next one in a plan and after "until".
+    """
     seen: list[tuple[int, int]] = []
     for pattern in (*language.absolute, language.year_alone):
         for match in pattern.finditer(text):
@@ -136,7 +146,7 @@ def _find_spans(text: str, language: DateLanguage, today: date, is_plan: bool) -
             bound = _find_bound(text[:begin], language)
             if pattern is language.year_alone and not bound:
                 continue
-            if first := _find_first_day(match, language, today, is_plan):
+            if first := _find_first_day(match, language, today, is_plan or bound == "until"):
                 last = first + _SPANS[form] if form in _SPANS else _find_last_day(first, form)
                 yield _Span(first, last, bound, bool(match.groupdict().get("year")))
 
@@ -159,7 +169,7 @@ def _find_bound(before: str, language: DateLanguage) -> str:
     return "since" if language.since.search(before) else ""
 
 
-def _find_first_day(match: re.Match[str], language: DateLanguage, today: date, is_plan: bool) -> date | None:
+def _find_first_day(match: re.Match[str], language: DateLanguage, today: date, is_ahead: bool) -> date | None:
     groups = match.groupdict()
     if number := groups.get("number"):
         month = int(number)
@@ -168,7 +178,10 @@ def _find_first_day(match: re.Match[str], language: DateLanguage, today: date, i
     day = int(groups.get("day") or 1)
     if year := groups.get("year"):
         return _make_date(int(year), month, day)
-    return choose_year(month, day, today, is_ahead=is_plan)
+    if not groups.get("day"):
+        # This month is not over.
+        today = today.replace(day=1)
+    return choose_year(month, day, today, is_ahead=is_ahead)
 
 
 def choose_year(month: int, day: int, today: date, *, is_ahead: bool) -> date | None:

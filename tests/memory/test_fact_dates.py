@@ -189,6 +189,11 @@ def test_a_day_without_a_year_is_the_next_or_the_nearest_one(named, today, is_ah
         assert abs(chosen - today) <= timedelta(days=longest / 2 + 1)
 
 
+def test_the_present_month_is_not_over():
+    dates = find_fact_dates("User wants to finish in November", "goal", SUNDAY)
+    assert dates.holds_until == date(2026, 11, 30)
+
+
 def test_a_day_that_no_year_has_is_none():
     assert choose_year(2, 30, SUNDAY, is_ahead=True) is None
 
