@@ -158,8 +158,12 @@ def _find_form(match: re.Match[str], language: DateLanguage) -> tuple[str, int]:
         return ("month" if groups.get("month") or groups.get("number") else "year"), match.start()
     for form in _SPANS:
         before, after = language.forms[form][1].split("{date}")
-        if match.string[: match.start()].endswith(before) and match.string[match.end() :].startswith(after):
-            return form, match.start() - len(before)
+        # Its article may have been joined with a preposition: "bis zur Woche vom".
+        for start in (before, before.partition(" ")[2] or before):
+            if match.string[: match.start()].endswith(start) and match.string[match.end() :].startswith(
+                after
+            ):
+                return form, match.start() - len(start)
     return "day", match.start()
 
 
