@@ -22,7 +22,7 @@ _DAY = timedelta(days=1)
 _KINDS_WITH_AGE = frozenset({"age", "family", "pet"})
 # Characters at the beginning and at the end of a message.
 _PART_READ = 1000
-# Longer spans than this are no week and no weekend.
+# How long a week and a weekend last after their first day.
 _SPANS = {"week": timedelta(days=6), "weekend": timedelta(days=1)}
 
 
@@ -91,10 +91,14 @@ def tell_with_date(text: str, said_on: date | None) -> str:
     end = max(match.end() for match in ages)
     # Chinese has no spaces; its forms of months contain none.
     month = language.write("month", said_on)
-    if re.match(r" \w", text[end:]):
-        month = f"({month})"
-    # Chinese has no spaces; its forms of months contain none.
-    return f"{text[:end]} {month}{text[end:]}" if " " in month else f"{text[:end]}（{month}）{text[end:]}"
+    if " " not in month:
+        # Chinese, which has no spaces.
+        month = f"（{month}）"
+    elif re.match(r" \w", text[end:]):
+        month = f" ({month})"
+    else:
+        month = f" {month}"
+    return f"{text[:end]}{month}{text[end:]}"
 
 
 def mentions_time(message: str) -> bool:
@@ -112,6 +116,8 @@ def _depends_on_day(text: str, kind: str) -> bool:
     language = find_date_language(text)
     if has_relative_date(text) or _find_ages(text, kind, language):
         return True
+    if language.yearly.search(text):
+        return False
     spans = _find_spans(text, language, date.min, KINDS[kind].is_plan)
     return any(not span.has_year and (KINDS[kind].passes or span.bound) for span in spans)
 
