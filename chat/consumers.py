@@ -12,7 +12,7 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 
 from chat.access import has_conversation
-from chat.actions import conversations, events
+from chat.actions import conversations, events, owners
 from chat.generation import run as generation
 from chat.generation.hub import Frame, Watcher, hub
 from chat.llm.registry import registry
@@ -39,9 +39,8 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         if user is None or not user.is_authenticated:
             await self.close(_CLOSE_UNAUTHENTICATED)
             return
-        wanted = parse_qs(self.scope.get("query_string", b"").decode(errors="replace")).get(
-            "conversation", [""]
-        )[0]
+        query = parse_qs(self.scope.get("query_string", b"").decode(errors="replace"))
+        wanted, zone = (query.get(name, [""])[0] for name in ("conversation", "zone"))
         if wanted and not await database_sync_to_async(has_conversation)(user, wanted):
             await self.close(_CLOSE_NOT_FOUND)
             return
@@ -51,6 +50,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         for group in self.joined_groups:
             await self.channel_layer.group_add(group, self.channel_name)
         await self.accept()
+        await database_sync_to_async(owners.adopt_time_zone)(user, zone)
         if wanted:
             self.conversation = str(UUID(wanted))
             self.watcher = Watcher(loop)

@@ -236,6 +236,7 @@ SENTENCES: dict[str, str] = {
     "is-about-world": gettext_noop("about the world, not about the user"),
     "is-over": gettext_noop("no longer true"),
     "is-duplicate": gettext_noop("said twice in one message"),
+    "is-undated": gettext_noop("depends on the day on which it was said, which is unknown"),
     "not-in-words": gettext_noop("not in the user's words"),
     "name-not-in-words": gettext_noop("“%(name)s” is not in the user's words"),
     "no-quote": gettext_noop("not stated in the message"),

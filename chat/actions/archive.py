@@ -6,7 +6,7 @@ The owner can restore them for 30 days.
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +21,7 @@ from chat.models import DeletionState, Fact, FactEvent, FactEventKind, Message, 
 
 from . import events, graph, purge
 from .fact_events import MEMORY, SYSTEM, USER, build_event, record_event, snapshot
-from .owners import lock_memory
+from .owners import local_day_of, lock_memory
 from .supersession import append_chain, find_ancestor_ids, keep_one_value
 
 ARCHIVE_RETENTION = timedelta(days=30)
@@ -45,19 +45,29 @@ def evict_facts(owner: User, now: datetime, keep: Collection[UUID] = ()) -> list
 
 
 def archive_facts(facts: list[Fact], kind: FactEventKind, reason: str, now: datetime) -> list[Fact]:
-    """Archive live facts, with an event each, and return them; inside the caller's transaction."""
+    """Archive and unpin live facts, with an event each, and return them; inside the caller's transaction."""
     if not facts:
         return facts
+    states = [snapshot(fact) for fact in facts]
     for fact in facts:
-        fact.archived_at = now
-    Fact.objects.filter(pk__in=[f.pk for f in facts]).update(archived_at=now)
+        fact.archived_at, fact.pinned = now, False
+    Fact.objects.filter(pk__in=[f.pk for f in facts]).update(archived_at=now, pinned=False)
     FactEvent.objects.bulk_create(
-        build_event(f, kind, SYSTEM, before=snapshot(f), reason=reason) for f in facts
+        build_event(fact, kind, SYSTEM, before=before, reason=reason)
+        for fact, before in zip(facts, states, strict=True)
     )
     for fact in facts:
         graph.sync_fact(fact)
     events.send_on_commit(facts[0].owner_id, "facts")
     return facts
+
+
+def archive_past_facts(owner: User, today: date, now: datetime) -> list[Fact]:
+    """Archive the facts that held until a day before `today`, also pinned ones, and return them."""
+    with transaction.atomic():
+        lock_memory(owner.pk)
+        past = list(Fact.objects.filter(owner=owner, holds_until__lt=today).live())
+        return archive_facts(past, FactEventKind.PASS, "its day is over", now)
 
 
 def archive_ended_fact(fact: Fact, reason: str, source: Message) -> None:
@@ -93,6 +103,7 @@ def restore_archived_fact(fact: Fact) -> Fact:
         archived.heard_once = False
         # With the old date, the next eviction would archive it again.
         archived.last_seen = archived.last_used = now
+        drop_passed_end(archived)
         archived.confidence = max(archived.confidence, confidence.get_initial_confidence(archived.origin))
         archived.save()
         absorb_duplicate(archived)
@@ -104,6 +115,12 @@ def restore_archived_fact(fact: Fact) -> Fact:
         evict_facts(archived.owner, now, keep=[archived.pk])
         events.send_on_commit(archived.owner_id, "facts")
     return archived
+
+
+def drop_passed_end(fact: Fact) -> None:
+    """Let a fact that the owner brings back hold without an end, where its end is over."""
+    if fact.holds_until is not None and fact.holds_until < local_day_of(fact.owner_id):
+        fact.holds_until = None
 
 
 def absorb_duplicate(fact: Fact) -> dict[str, Any] | None:

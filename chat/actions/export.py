@@ -78,7 +78,7 @@ MESSAGE = (
         "topic",
         "replaced_by",
     ),
-    *("tool_calls", "tool_call_id", "name", "created_at"),
+    *("tool_calls", "tool_call_id", "name", "created_at", "date_inferred"),
 )
 REPORT = (
     *("sections", "facts", "left_out", "cut_messages", "stage", "shortened", "prompt_tokens"),
@@ -98,15 +98,8 @@ FACT = (
         "quote",
     ),
     *("language", "source_conversation", "source_message", "supersedes", "first_seen", "last_seen"),
-    *(
-        "last_seen_conversation",
-        "last_used",
-        "idle_days",
-        "superseded_at",
-        "archived_at",
-        "heard_once",
-        "version",
-    ),
+    *("last_seen_conversation", "last_used", "idle_days", "holds_from", "holds_until", "said_on"),
+    *("superseded_at", "archived_at", "heard_once", "version"),
 )
 EVENT = ("id", "kind", "before", "after", "actor", "reason", "source_message", "created_at")
 ENTITY = ("id", "name", "type", "created_at")

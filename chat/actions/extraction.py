@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from chat.memory import confidence, memory_requests
 from chat.memory.candidates import DUPLICATE, Extraction, FactCandidate, RefusedFact
 from chat.memory.consolidate import Action, Decision, Opinion, decide_action, find_repeated_fact
+from chat.memory.fact_dates import FactDates
 from chat.memory.kinds import KINDS
 from chat.memory.subjects import extract_subject
 from chat.models import (
@@ -212,6 +213,11 @@ def _merge(candidate: FactCandidate, fact: Fact, text: str) -> FactCandidate:
         category=KINDS[fact.kind].category,
         subject=extract_subject(fact.kind, text),
         quote=" … ".join(filter(None, (fact.quote, candidate.quote)))[:300],
+        dates=FactDates(
+            candidate.dates.holds_from or fact.holds_from,
+            candidate.dates.holds_until or fact.holds_until,
+            candidate.dates.said_on or fact.said_on,
+        ),
     )
 
 
@@ -237,6 +243,7 @@ def _new_fact(
         source_conversation=message.conversation,
         last_seen_conversation=message.conversation,
         source_message=message,
+        **asdict(candidate.dates),
         embedding=None if vector is None else vector.astype(np.float32).tobytes(),
         embedder="" if vector is None else embedder_name,
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from chat.models import Fact, FactEvent, FactEventKind, Message
 
 _COLUMNS = ("text", "category", "kind", "subject", "confidence", "mention_count", "pinned")
+# Dates, which are in a state only where the fact has them.
+DATES = ("holds_from", "holds_until", "said_on")
 
 # Actors of events.
 USER, MEMORY, SYSTEM = "user", "memory", "system"
@@ -14,7 +17,13 @@ USER, MEMORY, SYSTEM = "user", "memory", "system"
 
 def snapshot(fact: Fact) -> dict[str, Any]:
     """Return the columns of a fact that its history shows."""
-    return {name: getattr(fact, name) for name in _COLUMNS}
+    dates = {name: day.isoformat() for name in DATES if (day := getattr(fact, name)) is not None}
+    return {name: getattr(fact, name) for name in _COLUMNS} | dates
+
+
+def read_dates(state: dict[str, Any]) -> dict[str, date | None]:
+    """Return the dates of a fact in a state of its history, by column."""
+    return {name: date.fromisoformat(day) if (day := state.get(name)) else None for name in DATES}
 
 
 def build_event(

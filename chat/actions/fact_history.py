@@ -9,7 +9,7 @@ from chat.errors import PendingDeletion, Refused
 from chat.models import Fact, FactEvent, FactEventKind
 
 from . import archive, events, graph
-from .fact_events import MEMORY, USER, record_event, snapshot
+from .fact_events import MEMORY, USER, read_dates, record_event, snapshot
 from .facts import clean_text, find_same_text, queue_classification
 from .owners import lock_memory
 from .supersession import detach_from_successor, find_ancestor_ids, keep_one_value, supersede
@@ -39,7 +39,7 @@ def list_history(fact: Fact) -> list[FactEvent]:
 
 
 def restore_fact(fact: Fact, event: FactEvent) -> Fact:
-    """Restore the text, category, kind and subject that a fact, or one it superseded, had after an event.
+    """Restore the text, category, kind, subject and dates that a fact of the chain had after an event.
 
     A superseded fact becomes live again and supersedes its successor where only one of them can hold; an
     archived one leaves the archive. Returns the restored fact. Raises PendingDeletion for a fact being
@@ -59,6 +59,9 @@ def restore_fact(fact: Fact, event: FactEvent) -> Fact:
         old_text, restored.text = restored.text, text
         for name in ("category", "kind", "subject"):
             setattr(restored, name, event.after[name])
+        for name, day in read_dates(event.after).items():
+            setattr(restored, name, day)
+        archive.drop_passed_end(restored)
         if restored.text != old_text:
             restored.embedding, restored.embedder = None, ""
         restored.superseded_at, restored.idle_days = None, 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -11,6 +12,8 @@ from django.utils import timezone
 
 from chat.errors import PendingDeletion, Refused
 from chat.memory import confidence
+from chat.memory.dates import resolve_relative_dates
+from chat.memory.fact_dates import find_fact_dates
 from chat.memory.kind_rules import guess_kind, settle_kind
 from chat.memory.kinds import KINDS
 from chat.memory.secrets import REDACTED, redact_secrets
@@ -19,8 +22,8 @@ from chat.memory.text_similarity import normalize_text
 from chat.models import Category, Fact, FactEventKind, Message, Origin, User
 
 from . import archive, events, graph, jobs
-from .fact_events import record_event, snapshot
-from .owners import lock_memory, redacts_secrets
+from .fact_events import DATES, record_event, snapshot
+from .owners import local_day_of, lock_memory, redacts_secrets
 from .supersession import keep_one_value, supersede
 
 MAX_PINNED = 10
@@ -44,7 +47,7 @@ def add_fact(
         if known is not None:
             return reinforce_fact(known, "user", "added again by hand", source=source)
         kind = guess_kind(text)
-        fact = Fact.objects.create(
+        fact = Fact(
             owner=owner,
             text=text,
             kind=kind,
@@ -57,6 +60,8 @@ def add_fact(
             source_conversation=source.conversation if source else None,
             last_seen_conversation=source.conversation if source else None,
         )
+        _set_dates(fact, timezone.now())
+        fact.save(force_insert=True)
         record_event(fact, FactEventKind.ADD, "user", source=source)
         graph.sync_fact(fact)
         keep_one_value(fact, "user", _SINGLE_VALUE_REASON, newest=True)
@@ -92,6 +97,7 @@ def edit_fact(fact: Fact, text: str, category: str = "") -> Fact:
         fact.subject = extract_subject(fact.kind, text)
         if changed_words:
             fact.embedding, fact.embedder = None, ""
+            _set_dates(fact, timezone.now())
         fact.version += 1
         fact.save()
         record_event(fact, FactEventKind.EDIT, "user", before=before)
@@ -157,14 +163,22 @@ def store_classification(
         before = snapshot(fact)
         if has_guessed_kind(fact):
             fact.kind, fact.category, fact.subject = kind, KINDS[kind].category, subject
+            _set_dates(fact, fact.first_seen)
         fact.embedding, fact.embedder = vector, embedder
-        fact.save(update_fields=["kind", "category", "subject", "embedding", "embedder"])
+        fact.save(update_fields=["kind", "category", "subject", "embedding", "embedder", *DATES])
         if snapshot(fact) != before:
             graph.sync_fact(fact)
             record_event(fact, FactEventKind.UPDATE, "memory", before=before, reason="sorted by the model")
             if is_live(fact):
                 keep_one_value(fact, "memory", _SINGLE_VALUE_REASON)
             events.send_on_commit(fact.owner_id, "facts")
+
+
+def _set_dates(fact: Fact, said_at: datetime) -> None:
+    """Set when a fact holds, as its words say that were written at a moment."""
+    day = local_day_of(fact.owner_id, said_at)
+    dates = find_fact_dates(resolve_relative_dates(fact.text, day), fact.kind, day)
+    fact.holds_from, fact.holds_until, fact.said_on = dates.holds_from, dates.holds_until, dates.said_on
 
 
 def has_guessed_kind(fact: Fact) -> bool:

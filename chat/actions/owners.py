@@ -5,6 +5,7 @@ Each setter stores one validated setting, or raises Refused and changes nothing.
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
@@ -12,6 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
+from django.utils import timezone
 
 from chat.errors import Refused
 from chat.models import App, OwnerSettings, Theme, User
@@ -91,6 +93,11 @@ def time_zone_of(owner_id: int) -> ZoneInfo:
     return time_zone_from(settings_of(owner_id))
 
 
+def local_day_of(owner_id: int, moment: datetime | None = None) -> date:
+    """Return the owner's day at a moment, by default now."""
+    return timezone.localtime(moment, time_zone_of(owner_id)).date()
+
+
 def time_zone_from(chosen: OwnerSettings) -> ZoneInfo:
     """Return the time zone of these settings; UTC when its name is unknown."""
     try:
@@ -120,10 +127,16 @@ def set_language(owner: User, language: str) -> None:
 
 
 def set_time_zone(owner: User, zone: str) -> None:
-    """Set the time zone in which the owner's days begin, by IANA name; "" follows the machine."""
+    """Set the time zone in which the owner's days begin, by IANA name; "" takes it from the browser."""
     if zone and zone not in list_time_zones():
         raise Refused("time-zone-unknown")
     _save_settings(owner, time_zone=zone)
+
+
+def adopt_time_zone(owner: User, zone: str) -> None:
+    """Set the time zone of the owner's browser where none is set; an unknown one is ignored."""
+    if zone in list_time_zones() and not settings_of(owner.pk).time_zone:
+        _save_settings(owner, time_zone=zone)
 
 
 def set_extraction_delay(owner: User, seconds: str) -> None:

@@ -12,8 +12,10 @@ from uuid import UUID
 from django.db.models import Model, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
+from chat.memory.fact_dates import tell_with_date
 from chat.memory.formatting import remove_lines, to_one_line
 from chat.memory.text_similarity import normalize_text
+from chat.memory.wordings import list_wordings
 from chat.models import (
     Conversation,
     ExtractionRun,
@@ -61,12 +63,16 @@ class _PurgeScope:
 
     def __init__(self, owner: User, ids: set[UUID]) -> None:
         mine = Fact.objects.filter(owner=owner)
-        self.every_wording = mine.filter(pk__in=ids).all_texts()
+        self.every_wording = list_wordings(mine.filter(pk__in=ids))
         self.ids = ids | _find_same_text(mine.exclude(pk__in=ids), self.every_wording)
         rows = mine.filter(pk__in=self.ids)
         others = mine.exclude(pk__in=self.ids).filter(superseded_at__isnull=True, archived_at__isnull=True)
-        known = {normalize_text(text) for text in others.values_list("text", flat=True)}
-        wordings = self.every_wording if len(self.ids) == len(ids) else rows.all_texts()
+        known = {
+            normalize_text(wording)
+            for text, said_on in others.values_list("text", "said_on")
+            for wording in (text, tell_with_date(text, said_on))
+        }
+        wordings = self.every_wording if len(self.ids) == len(ids) else list_wordings(rows)
         self.wordings = {text for text in wordings if normalize_text(text) not in known}
         self.lines = {to_one_line(text) for text in self.wordings}
         quotes = set(rows.exclude(quote="").values_list("quote", flat=True))

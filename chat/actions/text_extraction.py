@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import date
 
 import numpy as np
-from django.utils import timezone
 from numpy.typing import NDArray
 
 from chat.errors import PromptTooLong
@@ -21,7 +20,7 @@ from chat.memory.ground import FOR_NOW
 from chat.models import Durability, User
 
 from . import graph
-from .owners import redacts_secrets, time_zone_of
+from .owners import local_day_of, redacts_secrets
 from .usage import AccountedProvider, account_calls
 
 # A cold model reads the prompt of extraction for up to 50 seconds on two cores, and a text makes up to eight
@@ -36,7 +35,7 @@ def extract_from_text(owner: User, text: str, question: str = "") -> Extraction:
     transaction. Raises ModelTooSlow after that time, ModelNotReady where there is no model, and other
     ProviderErrors. Answers that cannot be parsed and texts that do not fit into the window set `error`.
     """
-    today = timezone.localtime(timezone.now(), time_zone_of(owner.pk)).date()
+    today = local_day_of(owner.pk)
     # A program waits for the answer, so the calls precede background work; replies still precede them.
     with account_calls(registry.provider(), owner.pk) as provider, limit_time(MAX_SECONDS) as stop:
         found = ask_extractor(
@@ -52,7 +51,7 @@ def ask_extractor(
     text: str,
     *,
     question: str,
-    today: date,
+    today: date | None,
     lane: Lane,
     playing: bool = False,
     stop: StopFlag | None = None,
@@ -85,7 +84,7 @@ def embed_lasting_candidates(found: Extraction) -> list[NDArray[np.float32] | No
     """Refuse the candidates that will not matter in a month, mark the doubtful ones, and return the vectors
     of the others: float32 of shape (dimensions,), None without an embedder.
 
-    What the user asked to remember is never refused or doubtful.
+    What the user asked to remember, and what ends on a day ahead, is lasting.
     """
     embedder = registry.embedder()
     if embedder is None or not found.candidates:
@@ -96,7 +95,8 @@ def embed_lasting_candidates(found: Extraction) -> list[NDArray[np.float32] | No
     found.candidates = []
     for candidate, text, quote in zip(given, both, both[len(given) :], strict=False):
         durability = judge_durability(text, quote, embedder.name)
-        if candidate.explicit:
+        # What has a day ahead is kept until it is over.
+        if candidate.explicit or candidate.dates.holds_until is not None:
             durability = Durability.LASTING
         if durability is Durability.PASSING:
             found.refused.append(RefusedFact(candidate.text, FOR_NOW))

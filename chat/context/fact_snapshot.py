@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 from uuid import UUID
 
+from chat.actions.owners import local_day_of
 from chat.llm.embedder import Embedder
 from chat.memory import relevance
+from chat.memory.fact_dates import tell_with_date
 from chat.memory.formatting import to_one_line
 from chat.memory.prototypes import Prototypes
 from chat.memory.query_intent import QueryIntent, analyse_message
 from chat.memory.relevance import NO_VECTOR_MATCH, VectorMatch
+from chat.memory.wordings import list_wordings
 from chat.models import AppMemory, Deletion, DeletionState, Fact, User
+from chat.models.fact import FactQuerySet
 
 
 @dataclass(frozen=True, slots=True)
 class FactSnapshot:
-    """The columns of a live fact that prompts need."""
+    """The columns of a live fact that prompts need; `text` says when an age or a duration was said."""
 
     id: UUID
     text: str
@@ -30,14 +34,29 @@ class FactSnapshot:
     last_seen: datetime
     version: int
     source_message_id: UUID | None
+    holds_from: date | None = None
+    holds_until: date | None = None
+    said_on: date | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", tell_with_date(self.text, self.said_on))
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether the fact needs the present day to be understood."""
+        return bool(self.holds_from or self.holds_until or self.said_on)
 
 
 _COLUMNS = tuple(FactSnapshot.__dataclass_fields__)
 
 
 def list_live_facts(owner: User) -> list[FactSnapshot]:
-    """Return the owner's live facts; one query over an index."""
-    return [FactSnapshot(*row) for row in Fact.objects.for_owner(owner).live().values_list(*_COLUMNS)]
+    """Return the owner's live facts that hold today; two queries over indexes."""
+    return [FactSnapshot(*row) for row in _current_facts(owner).values_list(*_COLUMNS)]
+
+
+def _current_facts(owner: User) -> FactQuerySet:
+    return Fact.objects.for_owner(owner).live().holding_on(local_day_of(owner.pk))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +71,7 @@ class RelevantFacts:
 def rank_live_facts(owner: User, message: str, embedder: Embedder | None) -> RelevantFacts:
     """Return the owner's live facts with their relevance to a message.
 
-    One query, with the vectors only where they help: not for greetings, and not for languages other than
+    Two queries, with the vectors only where they help: not for greetings, and not for languages other than
     English. Then the message is embedded (about 9 ms), so call it outside any transaction.
     """
     ask = analyse_message(message)
@@ -69,9 +88,9 @@ def rank_live_facts(owner: User, message: str, embedder: Embedder | None) -> Rel
 def list_live_facts_with_vectors(
     owner: User, embedder: Embedder
 ) -> tuple[list[FactSnapshot], dict[UUID, bytes]]:
-    """Return the owner's live facts, and the vectors (float32 bytes) that this embedder made; one query."""
+    """Return the owner's live facts that hold today, and the vectors (float32 bytes) of this embedder."""
     facts, vectors = [], {}
-    rows = Fact.objects.for_owner(owner).live().values_list(*_COLUMNS, "embedder", "embedding")
+    rows = _current_facts(owner).values_list(*_COLUMNS, "embedder", "embedding")
     for *columns, name, embedding in rows:
         facts.append(FactSnapshot(*columns))
         if embedding and name == embedder.name:
@@ -113,4 +132,5 @@ def list_pending_deletion_lines(owner: User) -> set[str]:
         return set()
     facts = Fact.objects.for_owner(owner).filter(deletion__state=DeletionState.PENDING)
     remembered = AppMemory.objects.for_owner(owner).filter(deletion__state=DeletionState.PENDING)
-    return {to_one_line(text) for text in (*facts.all_texts(), *remembered.values_list("content", flat=True))}
+    texts = (*list_wordings(facts), *remembered.values_list("content", flat=True))
+    return {to_one_line(text) for text in texts}

@@ -143,7 +143,7 @@ class TurnMemory:
         facts = self.relevant.facts
         lines = apply_corrections([block, *(m.note for m in kept)])
         sources = {m.pk for m in (self.message, *kept) if m.seq not in cut}
-        corrections = turn_note.find_corrections(self.conversation, facts, lines, sources)
+        corrections = turn_note.find_corrections(self.conversation, facts, lines, sources, self.now)
         corrected = [c.fact for c in corrections if c.fact]
         stated = turn_note.find_stated_facts(facts, lines, sources) | {f.id for f in corrected}
         own_lines = [c.line for c in corrections]

@@ -35,8 +35,10 @@ from .compaction import CompactionStart, MemoryBlock, compact, rebuild_note
 from .exchanges import group_tool_calls
 from .importance import IMPORTANT
 from .memory import TurnMemory
+from .message_date import describe_date
 from .request_note import describe_requests
 from .strategies import HYBRID, TOPICS, uses_summary
+from .turn_note import keep_impersonal
 
 DEFAULT_PERSONA = (
     "You are a helpful assistant in a private chat that runs on the user's own computer. "
@@ -88,10 +90,12 @@ def build_prompt(conversation: Conversation, message: Message, provider: Provide
     stage = 0
     if must_compact(assembly.tokens(), provider.context_window):
         block, noted, stage = _shorten(conversation, assembly, memory)
-    # Without memory there is no note at all, so no quotation is added to it either.
+    # Without memory the note says nothing about the user, so no quotation is added to it.
     if conversation.memory_mode != MemoryMode.OFF:
         assembly.note = _add_recall(conversation, message, assembly)
-    assembly.note = _add_request_note(conversation, message, assembly)
+    about_date = describe_date(message, memory.relevant, noted, block.facts, assembly.kept_messages())
+    assembly.note = _add_to_note(assembly, about_date)
+    assembly.note = _add_to_note(assembly, describe_requests(message.content, conversation.memory_mode))
     return _prompt(assembly, memory, block, noted, stage)
 
 
@@ -127,13 +131,14 @@ def _add_recall(conversation: Conversation, message: Message, assembly: Assembly
     return "\n\n".join(part for part in (assembly.note, quoted) if part)
 
 
-def _add_request_note(conversation: Conversation, message: Message, assembly: Assembly) -> str:
-    """Return the note, followed by what memory does about the requests in the message, if it fits."""
-    done = describe_requests(message.content, conversation.memory_mode)
-    room = max_prompt_tokens(assembly.provider.context_window) - assembly.tokens()
-    if not done or assembly.provider.count_text(done) > room:
+def _add_to_note(assembly: Assembly, sentences: str) -> str:
+    """Return the note, followed by these sentences if they fit."""
+    if not sentences:
         return assembly.note
-    return "\n\n".join(part for part in (assembly.note, done) if part)
+    room = max_prompt_tokens(assembly.provider.context_window) - assembly.tokens()
+    if assembly.provider.count_text(sentences) > room:
+        return assembly.note
+    return "\n\n".join(part for part in (assembly.note, sentences) if part)
 
 
 def assemble_prompt(
@@ -207,7 +212,7 @@ def list_history(
     history = [m for m in load_contents(_complete_tool_calls(rows, earlier, shape)) if not m.is_empty]
     for m in history:
         if conversation.memory_mode == MemoryMode.OFF:
-            m.note = ""
+            m.note = keep_impersonal(m.note)
         elif pending_deletion:
             m.note = remove_lines(m.note, pending_deletion)
     return history

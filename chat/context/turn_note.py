@@ -12,10 +12,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from chat.actions.owners import local_day_of
 from chat.memory import rank
 from chat.memory.formatting import format_correction, to_one_line
 from chat.memory.kinds import KINDS
 from chat.memory.relevance import needs_identity_facts
+from chat.memory.wordings import list_wordings_of
 from chat.models import Conversation, Fact, FactEventKind, PromptReport
 
 from .fact_snapshot import FactSnapshot, RelevantFacts
@@ -42,6 +44,11 @@ def render_note(
 def read_note_facts(note: str) -> str:
     """Return the part of a message's stored note that states facts, "" without one; quotations follow it."""
     return note.split("\n\n", 1)[0] if note.startswith(_OPEN) else ""
+
+
+def keep_impersonal(note: str) -> str:
+    """Return the parts of a stored note that say nothing about the user: those in square brackets."""
+    return "\n\n".join(part for part in note.split("\n\n") if part.startswith("["))
 
 
 def choose_note_facts(
@@ -111,9 +118,14 @@ def find_stated_facts(
 
 
 def find_corrections(
-    conversation: Conversation, facts: Sequence[FactSnapshot], lines: Sequence[str], sources: Collection[Any]
+    conversation: Conversation,
+    facts: Sequence[FactSnapshot],
+    lines: Sequence[str],
+    sources: Collection[Any],
+    now: datetime,
 ) -> list[Correction]:
-    """Return corrections of those `lines` of the prompt that were edited or superseded elsewhere.
+    """Return corrections of those `lines` of the prompt that were edited or superseded elsewhere, or that
+    are past at the moment `now`.
 
     No state is stored: a correction in the prompt is itself one of `lines`, so it is given once, and again
     after its message was replaced or trimmed. A fact that the user's own words in this prompt superseded
@@ -123,17 +135,23 @@ def find_corrections(
     stale = [line for line in lines if line not in live]
     if not stale:
         return []
-    past = _find_facts_by_wording(conversation)
+    past, today = _find_facts_by_wording(conversation), local_day_of(conversation.owner_id, now)
     found = []
     for line in stale:
         fact = past.get(line)
-        # An archived fact is still true, and a fact that is being deleted must not be mentioned.
-        if fact is None or fact.deletion_id or (fact.archived_at and not fact.superseded_at):
+        # A fact that is being deleted must not be mentioned.
+        if fact is None or fact.deletion_id:
+            continue
+        if fact.holds_until is not None and fact.holds_until < today and not fact.superseded_at:
+            found.append(Correction(format_correction(line), None))
+            continue
+        # Other archived facts are still true.
+        if fact.archived_at and not fact.superseded_at:
             continue
         if not _was_replaced_by(sources, fact):
-            now = _find_current(conversation, fact, facts)
-            new = "" if now is None or to_one_line(now.text) in lines else now.text
-            found.append(Correction(format_correction(line, new), now))
+            current = _find_current(conversation, fact, facts)
+            new = "" if current is None or to_one_line(current.text) in lines else current.text
+            found.append(Correction(format_correction(line, new), current))
     return found
 
 
@@ -152,9 +170,7 @@ def _find_facts_by_wording(conversation: Conversation) -> dict[str, Fact]:
         used.update(ids)
     found: dict[str, Fact] = {}
     for fact in Fact.objects.for_owner(conversation.owner).filter(pk__in=used).prefetch_related("events"):
-        states = [state for event in fact.events.all() for state in (event.before, event.after)]
-        for wording in (fact.text, *(state["text"] for state in states if "text" in state)):
-            found[to_one_line(wording)] = fact
+        found |= dict.fromkeys(map(to_one_line, list_wordings_of(fact)), fact)
     return found
 
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from chat.actions import deletions, events, extraction, fact_bulk, facts, graph
-from chat.actions.owners import time_zone_of
+from chat.actions.owners import local_day_of
 from chat.actions.text_extraction import ask_extractor, embed_lasting_candidates
 from chat.actions.usage import AccountedProvider, account_calls
 from chat.errors import Refused
@@ -202,9 +202,11 @@ def _load_earlier_messages(message: Message) -> list[str]:
     return [m.content for m in newest[::-1]]
 
 
-def _local_date(message: Message) -> date:
-    """Return the local date of the user when the message was written."""
-    return timezone.localtime(message.created_at, time_zone_of(message.conversation.owner_id)).date()
+def _local_date(message: Message) -> date | None:
+    """Return the local date of the user when the message was written; None where that is unknown."""
+    if message.date_inferred:
+        return None
+    return local_day_of(message.conversation.owner_id, message.created_at)
 
 
 # Extraction waits this long while a reply is being written, since both need the model. The end of a reply

@@ -100,8 +100,12 @@ def run_nightly(now: datetime) -> None:
 
 
 def decay_and_purge(owner: User, now: datetime, zone: ZoneInfo) -> tuple[decay.DecayResult, int]:
-    """Run one owner's decay and empty their archive; return the decay and the number of removed facts."""
-    faded = decay.apply_decay(owner, timezone.localtime(now, zone).date())
+    """Run one owner's decay, archive what is past and empty their archive; return the decay and the number of
+    removed facts.
+    """
+    today = timezone.localtime(now, zone).date()
+    archive.archive_past_facts(owner, today, now)
+    faded = decay.apply_decay(owner, today)
     return faded, archive.purge_archive(owner, now)
 
 

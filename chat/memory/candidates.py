@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from chat.llm.types import Usage
+from chat.memory.fact_dates import NO_DATES, FactDates
 from chat.memory.kinds import CategoryName
 from chat.memory.text_similarity import is_restatement, normalize_text
 from chat.models import Durability
@@ -26,6 +27,7 @@ class FactCandidate:
     # The user explicitly asked to remember it.
     explicit: bool = False
     durability: Durability = Durability.LASTING
+    dates: FactDates = NO_DATES
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from chat.memory.candidates import (
     is_duplicate,
 )
 from chat.memory.change_markers import states_ending
-from chat.memory.dates import resolve_relative_dates
 from chat.memory.extractor import ExtractorAnswer, ProposedFact, Segment, add_usage, propose_facts
+from chat.memory.fact_dates import UNDATED, date_fact
 from chat.memory.ground import NO_QUOTE, NOT_SAID, check_grounding, find_quote
 from chat.memory.kind_rules import FALLBACK_KIND, match_first_rule, settle_kind
 from chat.memory.kinds import KINDS
@@ -61,7 +61,7 @@ def extract_facts(
     message: str,
     *,
     question: str = "",
-    today: date,
+    today: date | None,
     playing: bool = False,
     lane: Lane = Lane.BACKGROUND,
     redacting: bool = True,
@@ -70,10 +70,10 @@ def extract_facts(
 ) -> Extraction:
     """Return the facts that one user message states about the user.
 
-    `question` is the assistant's message before it, `today` the user's local date of the message, `playing`
-    whether a role-play is active. Without `redacting` (an owner's setting) secrets are stored like other
-    text. A sentence about one of `own_names` (case folded), the user's projects and pets, is about the user;
-    the kind of a fact about it stands beside each name.
+    `question` is the assistant's message before it, `today` the user's local date of the message or None
+    where that is unknown, `playing` whether a role-play is active. Without `redacting` (an owner's setting)
+    secrets are stored like other text. A sentence about one of `own_names` (case folded), the user's projects
+    and pets, is about the user; the kind of a fact about it stands beside each name.
     Blocks while the model answers: call it from a worker thread. Raises `ProviderError`, also where
     `stop` stops the call; answers that cannot be parsed set `error`.
     """
@@ -181,12 +181,13 @@ def _check_sentence(proposal: ProposedFact, text: str, segment: Segment, result:
     reason = _find_refusal_reason(proposal, original, segment)
     if not reason and is_duplicate(text, kind, result.candidates):
         reason = DUPLICATE
-    if reason:
-        result.refused.append(RefusedFact(text, reason))
+    dated = date_fact(text, kind, segment.today)
+    if reason or dated is None:
+        result.refused.append(RefusedFact(text, reason or UNDATED))
         return
     result.candidates.append(
         FactCandidate(
-            text=resolve_relative_dates(text, segment.today),
+            text=dated.text,
             kind=kind,
             category=KINDS[kind].category,
             subject=extract_subject(kind, text),
@@ -194,6 +195,7 @@ def _check_sentence(proposal: ProposedFact, text: str, segment: Segment, result:
             quote=(words := find_quote(text, segment.text, frozenset(segment.own_names))),
             language=segment.language,
             explicit=bool(memory_requests.extract_requested_text(words)) or words in segment.requested,
+            dates=dated.dates,
         )
     )
 

@@ -30,7 +30,8 @@ class Segment:
     text: str
     question: str
     language: str
-    today: date
+    # None where it is unknown when the message was written.
+    today: date | None
     lane: Lane
     redacting: bool = True
     # The names of the user's projects and pets, case folded, with the kind of a fact about each.

@@ -62,7 +62,8 @@ _TEMPORARY = re.compile(
 _ABOUT_THEMSELVES = re.compile(
     r".\b(?:(?:the|den|dem|der|el|la|al|lo|il|o|a|ao|à) |l['’]|à l['’])"
     r"(?:user|assistant|chatbot|nutzer|assistenten?|utilisateur|utilisatrice|usuari[oa]|usuári[oa]|asistente|"
-    r"utente|assistente)(?=$|[.,;!?]| (?:again|soon|today|better|in|on|and|to|about)\b)|.(?:用户|助手)(?=$|[。，])",
+    r"utente|assistente)(?=$|[.,;!?]| (?:again|soon|today|better|in|on|and|to|about)\b)|"
+    r".(?:用户|助手)(?=$|[。，])",
     re.I,
 )
 # A fact that ends before its object: "User's partner isn't".

@@ -12,12 +12,17 @@ ExtractionType = Literal["preference", "fact", "pattern", "context"]
 
 @dataclass(frozen=True, slots=True)
 class FactKind:
-    """A kind of fact; `single` means one live value per subject, `hint` describes it in the prompt."""
+    """A kind of fact; `single` means one live value per subject, `hint` describes it in the prompt.
+
+    A fact that `passes` is over after a date in it. One that `is_plan` is about what lies ahead.
+    """
 
     name: str
     category: CategoryName
     single: bool
     hint: str
+    passes: bool = False
+    is_plan: bool = False
 
 
 _ALL = (
@@ -32,7 +37,7 @@ _ALL = (
     FactKind("health", "identity", False, "illness, allergy, disability, medicine"),
     FactKind("pet", "identity", False, "their animals"),
     FactKind("language", "identity", False, "languages they speak well"),
-    FactKind("event", "identity", False, "a wedding, move or trip with its date"),
+    FactKind("event", "identity", False, "a wedding, move or trip with its date", passes=True),
     FactKind("likes", "preference", False, "what they like, enjoy or do for fun"),
     FactKind("dislikes", "preference", False, "what they dislike or avoid"),
     FactKind("diet", "preference", True, "how they eat"),
@@ -42,9 +47,9 @@ _ALL = (
     FactKind("units", "preference", True, "metric, imperial, currency"),
     FactKind("building", "project", False, "what they make, write or run now"),
     FactKind("learning", "project", False, "what they study or practise now"),
-    FactKind("goal", "project", False, "what they plan, train or save for"),
+    FactKind("goal", "project", False, "what they plan, train or save for", passes=True, is_plan=True),
     FactKind("tools", "project", False, "what they work with"),
-    FactKind("deadline", "project", True, "when something must be done"),
+    FactKind("deadline", "project", True, "when something must be done", passes=True, is_plan=True),
 )
 
 KINDS: dict[str, FactKind] = {kind.name: kind for kind in _ALL}

@@ -7,7 +7,7 @@ from datetime import date
 from chat.memory import memory_requests, speech_acts
 from chat.memory.candidates import Extraction, FactCandidate
 from chat.memory.clauses import JudgedSentence
-from chat.memory.dates import resolve_relative_dates
+from chat.memory.fact_dates import date_fact
 from chat.memory.kinds import KINDS
 from chat.memory.memory_requests import RequestKind
 from chat.memory.secrets import contains_secret
@@ -16,7 +16,7 @@ from chat.memory.text_similarity import extract_content_stems
 
 
 def add_requested_facts(
-    judged: list[JudgedSentence], language: str, today: date, redacting: bool, result: Extraction
+    judged: list[JudgedSentence], language: str, today: date | None, redacting: bool, result: Extraction
 ) -> None:
     """Add explicit requests in the user's own words, where no candidate was extracted from the sentence."""
     if result.error:
@@ -33,8 +33,10 @@ def add_requested_facts(
         ):
             continue
         text, kind = memory_requests.build_requested_fact(wanted)
+        dated = date_fact(text, kind, today)
         if (
-            (redacting and contains_secret(text))
+            dated is None
+            or (redacting and contains_secret(text))
             or speech_acts.is_hedged(text)
             or not extract_content_stems(text)
         ):
@@ -42,7 +44,7 @@ def add_requested_facts(
         result.refused = [r for r in result.refused if r.text != sentence.text[:300]]
         result.candidates.append(
             FactCandidate(
-                text=resolve_relative_dates(text, today)[:300],
+                text=dated.text[:300],
                 kind=kind,
                 category=KINDS[kind].category,
                 subject=extract_subject(kind, text),
@@ -50,6 +52,7 @@ def add_requested_facts(
                 quote=sentence.text[:300],
                 language=language,
                 explicit=True,
+                dates=dated.dates,
             )
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any, ClassVar
 
 from django.db import models
@@ -47,6 +47,10 @@ class FactQuerySet(OwnedQuerySet["Fact"]):
     def live(self) -> FactQuerySet:
         """Return the current facts: not superseded, not archived, no pending deletion."""
         return self.filter(superseded_at__isnull=True, archived_at__isnull=True, deletion__isnull=True)
+
+    def holding_on(self, day: date) -> FactQuerySet:
+        """Leave out the facts that were over before this day of the owner."""
+        return self.exclude(holds_until__lt=day)
 
     def archived(self) -> FactQuerySet:
         """Return the facts that were evicted or expired and can be restored, the most recently archived
@@ -120,6 +124,11 @@ class Fact(OwnedModel):
     # A column of its own and not derived from `superseded_by`: deleting the newer fact must not make the
     # older one live again.
     superseded_at = models.DateTimeField(null=True, blank=True)
+    # From and until which day of the owner the fact holds, where it says so; past that day it is archived.
+    holds_from = models.DateField(null=True, blank=True)
+    holds_until = models.DateField(null=True, blank=True)
+    # The day on which the fact was said, for an age or a duration: "User's son is 3".
+    said_on = models.DateField(null=True, blank=True)
     # Set when the fact was evicted or expired; it can be restored for 30 days.
     archived_at = models.DateTimeField(null=True, blank=True)
     # Whether memory expects that the fact will matter in a month; empty where it did not judge.
@@ -180,6 +189,7 @@ class FactEventKind(models.TextChoices):
     EVICT = "evict", _("made room for others")
     EXPIRE = "expire", _("faded away")
     DECAY = "decay", _("faded")
+    PASS = "pass", _("its day is over")
 
 
 class FactEventQuerySet(OwnedQuerySet["FactEvent"]):

@@ -145,6 +145,9 @@ class Message(UUIDModel):
     # True: imported behind messages that wait for extraction, so extraction skips it. None: the
     # conversation's watermarks decide.
     imported = models.BooleanField(null=True)
+    # True: imported without a date of its own, so `created_at` was derived from the messages before it, or is
+    # a placeholder. None: `created_at` is known.
+    date_inferred = models.BooleanField(null=True)
     topic = models.ForeignKey(
         "chat.Topic", null=True, blank=True, on_delete=models.SET_NULL, related_name="messages"
     )

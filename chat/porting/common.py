@@ -102,13 +102,18 @@ def fill_in_dates(roots: Sequence[ParsedMessage], begun: datetime | None, otherw
     """Give each message without a date the date of the message before it, or `begun` for the first.
 
     A message is never older than its predecessor, so no deleted fact is matched by mistake. Where no date is
-    known, the message is marked as undated and gets the date `otherwise`.
+    known, the message is marked as undated and gets the date `otherwise`. All these dates are inferred.
     """
     waiting = [(root, begun) for root in roots]
     while waiting:
         said, above = waiting.pop()
-        at = said.fields["created_at"] or above
-        said.fields |= {"created_at": at or otherwise, "undated": at is None}
+        own = said.fields["created_at"]
+        at = own or above
+        said.fields |= {
+            "created_at": at or otherwise,
+            "undated": at is None,
+            "date_inferred": None if own else True,
+        }
         waiting += [(child, at) for child in said.children]
 
 

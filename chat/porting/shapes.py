@@ -55,6 +55,9 @@ class ImportedFactState(FileShape):
     confidence: Share = 0.0
     mention_count: Whole = 0
     pinned: bool = False
+    holds_from: date | None = None
+    holds_until: date | None = None
+    said_on: date | None = None
 
 
 def _validate_metadata(value: JsonObject) -> JsonObject:
@@ -137,6 +140,8 @@ class ImportedMessage(FileShape):
     created_at: Moment
     # True: the date is unknown; `created_at` is a placeholder for display.
     undated: bool = False
+    # True: the message had no date of its own where it was written.
+    date_inferred: bool | None = None
     report: ImportedPromptReport | None = None
 
 
@@ -224,6 +229,9 @@ class ImportedFact(FileShape):
     # True: the dates are unknown; those above are placeholders for display.
     undated: bool = False
     idle_days: Whole = 0
+    holds_from: date | None = None
+    holds_until: date | None = None
+    said_on: date | None = None
     superseded_at: Moment | None = None
     archived_at: Moment | None = None
     heard_once: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import naturalday
@@ -27,7 +27,7 @@ def fact_text_inside(text: str) -> str:
 
 
 @register.filter
-def short_date(moment: datetime) -> str:
+def short_date(moment: datetime | date) -> str:
     """Return the local day in its shortest unambiguous form: today, 27 Nov, or 2 May 2024 of another year."""
-    here = timezone.localtime(moment)
+    here = timezone.localtime(moment) if isinstance(moment, datetime) else moment
     return str(naturalday(here, _("j M") if here.year == timezone.localtime().year else _("j M Y")))

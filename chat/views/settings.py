@@ -140,7 +140,6 @@ def _settings_context(request: HtmxHttpRequest) -> dict[str, Any]:
         "themes": Theme.choices,
         "languages": settings.LANGUAGES,
         "zones": system_info.group_time_zones(),
-        "machine_zone": settings.TIME_ZONE,
         "seconds": owners.EXTRACTION_DELAY_RANGE,
         "prune_after": owners.PRUNE_AFTER_CHOICES,
         "redacts": redacts_secrets(request.user.pk),

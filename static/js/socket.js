@@ -12,10 +12,7 @@ const NOT_FOUND = 4404;
 let socket = null;
 /** Failed attempts since the last connection, and when the last frame arrived (wall clock, ms). */
 let attempts = 0, lastFrameAt = 0;
-/** @type {number | undefined} */
-let retryTimer;
-/** @type {number | undefined} */
-let noticeTimer;
+let retryTimer = 0, noticeTimer = 0;
 /** @type {((frame: Frame) => void)[]} */
 const frameListeners = [];
 /** @type {((isReconnected: boolean) => void)[]} */
@@ -43,6 +40,7 @@ function getAddress() {
   const url = new URL(urls.socket, location.href);
   url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
   if (conversationId) url.searchParams.set("conversation", conversationId);
+  url.searchParams.set("zone", Intl.DateTimeFormat().resolvedOptions().timeZone);
   return url;
 }
 

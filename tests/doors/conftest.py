@@ -65,14 +65,16 @@ async def socket() -> AsyncIterator[Callable[..., Socket]]:
 
     made: list[Socket] = []
 
-    def make(conversation: Any = None, session: str = "", **headers: str | None) -> Socket:
+    def make(conversation: Any = None, session: str = "", zone: str = "", **headers: str | None) -> Socket:
         given = {**OUR_HEADERS, **{k.replace("_", "-"): v for k, v in headers.items()}}
         if session:
             given["cookie"] = f"sessionid={session}"
         scope = {
             "type": "websocket",
             "path": "/ws/",
-            "query_string": f"conversation={conversation}".encode() if conversation else b"",
+            "query_string": "&".join(
+                f"{name}={value}" for name, value in (("conversation", conversation), ("zone", zone)) if value
+            ).encode(),
             "headers": [(k.lower().encode(), v.encode("latin1")) for k, v in given.items() if v is not None],
             "subprotocols": [],
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import date
 
 import pytest
 
@@ -62,6 +63,20 @@ def test_facts_are_escaped(ours, make_fact):
     page = text_of(ours.get("/memory/"))
     assert "<img src=x" not in page
     assert "&lt;img" in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"holds_until": date(2026, 4, 12)}, "until 12 Apr"),
+        ({"holds_until": date(2027, 4, 12)}, "until 12 Apr 2027"),
+        ({"said_on": date(2024, 11, 20)}, "said in November 2024"),
+    ],
+)
+def test_a_card_tells_until_when_a_fact_holds_and_when_an_age_was_said(ours, make_fact, clock, fields, told):
+    make_fact("User's son is 3", **fields)
+    page = " ".join(ours.get("/memory/").content.decode().split())
+    assert f"· {told}<" in page.replace(" <", "<")
 
 
 def test_replaced_and_forgotten_facts_are_not_shown(known, shown_facts, owner):

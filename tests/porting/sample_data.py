@@ -115,6 +115,7 @@ def _chat(owner: Any, app: App, n: int, count: int) -> Conversation:
             failure="It was stopped." if seq % 10 == 0 else "",
             note="- User likes tea" if seq % 8 == 1 else "",
             flagged=seq % 9 == 0,
+            date_inferred=True if seq % 7 == 0 else None,
             topic=topics[seq % 2],
             tool_calls=[{"id": "c1"}] if seq % 20 == 2 else None,
             tool_call_id="c1" if seq % 20 == 4 else "",
@@ -175,6 +176,9 @@ def _facts(owner: Any, count: int, chats: list[Conversation]) -> list[Fact]:
             last_seen_conversation=chats[-1] if chats and n % 2 else None,
             language="en",
             idle_days=n % 7,
+            holds_from=date(2026, 2, 1) if n % 3 == 0 else None,
+            holds_until=date(2096, 4, 12) if n % 3 == 1 else None,
+            said_on=date(2026, 3, 1) if n % 3 == 2 else None,
             version=n % 3 + 1,
         )
         for n in range(count + 2)

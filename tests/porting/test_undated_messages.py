@@ -19,7 +19,7 @@ from chat.memory.candidates import FactCandidate
 from chat.models import Conversation, Deletion, Fact, Message, Tombstone
 from chat.porting.common import ParsedMessage, fill_in_dates
 
-from .conftest import SAMPLES
+from .conftest import SAMPLES, document, wipe
 
 moments = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
 EARLY = datetime(2024, 1, 1, tzinfo=UTC)
@@ -125,6 +125,21 @@ class TestChats:
         before = timezone.now()
         import_document(undated_chatgpt(), learn=True)
         assert Message.objects.filter(created_at__gte=before.replace(microsecond=0)).count() == 6
+
+    def test_only_messages_with_a_date_of_their_own_have_a_known_date(self, owner, import_document):
+        chats = json.loads((SAMPLES / "claude.json").read_bytes())
+        del chats[0]["chat_messages"][1]["created_at"]
+        import_document(chats)
+        inferred = Message.objects.filter(date_inferred=True)
+        assert [str(message.pk) for message in inferred] == [chats[0]["chat_messages"][1]["uuid"]]
+
+    def test_an_undated_message_stays_undated_in_an_export(self, owner, import_document):
+        import_document(undated_chatgpt())
+        exported = document(owner)
+        assert Message.objects.filter(date_inferred=True).count() == 6
+        wipe(owner)
+        import_document(json.loads(exported), forgotten=True)
+        assert Message.objects.filter(date_inferred=True).count() == 6
 
     def test_an_undated_reply_gets_the_time_of_its_question(self, owner, import_document):
         chats = json.loads((SAMPLES / "claude.json").read_bytes())

@@ -142,6 +142,7 @@ class ChatRows:
             flagged=given.flagged,
             importance=given.importance,
             imported=given.seq <= chat.imported_seq or None,
+            date_inferred=True if given.undated else given.date_inferred,
             topic_id=topics[chat.key, given.topic] if given.topic else None,
             replaced_by_id=chat.messages[given.replaced_by] if given.replaced_by else None,
             tool_calls=given.tool_calls,

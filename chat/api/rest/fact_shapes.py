@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 from uuid import UUID
 
@@ -14,6 +14,8 @@ from chat.models import Category, Fact
 
 from .common import Body, Flag
 
+FactState = Literal["live", "superseded", "archived", "heard_once"]
+
 
 class FactOut(Schema):
     """A fact about the owner; `quote` is the text that it was extracted from."""
@@ -23,7 +25,7 @@ class FactOut(Schema):
     category: Category
     kind: str
     subject: str
-    state: Literal["live", "superseded", "archived"]
+    state: FactState
     pinned: bool
     confidence: float = Field(ge=0, le=1)
     mention_count: int
@@ -33,6 +35,9 @@ class FactOut(Schema):
     first_seen: datetime
     last_seen: datetime
     last_used: datetime
+    holds_from: date | None = Field(description="The day from which the fact holds, where it says so.")
+    holds_until: date | None = Field(description="The day after which the fact is over and archived.")
+    said_on: date | None = Field(description="The day on which its age or duration was said.")
     conversation: UUID | None = Field(description="The conversation of the first mention.")
     message: UUID | None = Field(description="The message of the first mention.")
     last_seen_conversation: UUID | None = Field(description="The conversation of the last mention.")
@@ -86,7 +91,7 @@ def fact_etag(fact: Fact) -> str:
     )
 
 
-def _get_state(fact: Fact) -> str:
+def _get_state(fact: Fact) -> FactState:
     if fact.superseded_at:
         return "superseded"
     if fact.archived_at:
@@ -114,6 +119,9 @@ def build_fact(fact: Fact) -> FactOut:
         first_seen=fact.first_seen,
         last_seen=fact.last_seen,
         last_used=fact.last_used,
+        holds_from=fact.holds_from,
+        holds_until=fact.holds_until,
+        said_on=fact.said_on,
         conversation=fact.source_conversation_id if has_source else None,
         message=fact.source_message_id if has_source else None,
         last_seen_conversation=last.pk if last is not None and last.deletion_id is None else None,

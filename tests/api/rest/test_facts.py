@@ -26,6 +26,15 @@ def test_a_fact_is_added_and_returned(program):
     assert program("GET", f"facts/{told['id']}").json() == told
 
 
+def test_a_fact_tells_from_and_until_when_it_holds_and_when_it_was_said(program, make_fact):
+    dates = {"holds_from": "2026-11-29", "holds_until": "2027-04-12", "said_on": "2026-11-20"}
+    fact = make_fact("User's marathon is on 12 April", **dates)
+    told = program("GET", f"facts/{fact.pk}").json()
+    assert {name: told[name] for name in dates} == dates
+    plain = program("GET", f"facts/{make_fact('User likes tea').pk}").json()
+    assert {plain[name] for name in dates} == {None}
+
+
 def test_a_known_fact_is_returned_with_200(program, fact):
     answer = program("POST", "facts", {"text": "I bake sourdough on Sundays"})
     assert (answer.status_code, answer.json()["id"]) == (200, str(fact.pk))
