@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from chat.memory import confidence, memory_requests
 from chat.memory.candidates import DUPLICATE, Extraction, FactCandidate, RefusedFact
-from chat.memory.consolidate import Action, Decision, Opinion, decide_action
+from chat.memory.consolidate import Action, Decision, Opinion, decide_action, find_repeated_fact
 from chat.memory.kinds import KINDS
 from chat.memory.subjects import extract_subject
 from chat.models import (
@@ -36,7 +36,7 @@ from chat.models.conversation import ConversationQuerySet
 from chat.models.message import LEARNABLE
 from chat.topics.contents import load_contents
 
-from . import archive, events, graph, jobs
+from . import archive, events, graph, jobs, retraction
 from .deletions import Undecided, is_extraction_allowed
 from .fact_events import record_event
 from .facts import reinforce_fact
@@ -67,14 +67,18 @@ def record_extraction(
     sentence ended without stating another. `seconds` is how long the extraction took.
 
     One short transaction without a model call: a process killed at any moment repeats the extraction and
-    stores nothing twice. Returns None when the message was extracted before, or its conversation was
-    deleted meanwhile. Raises Undecided while a clear-all requested after the message can still be undone.
+    stores nothing twice. Returns None when the message was extracted before, or it was replaced or its
+    conversation deleted meanwhile. Raises Undecided while a clear-all requested after the message can still
+    be undone.
     """
     with transaction.atomic():
         lock_memory(message.conversation.owner_id)
         rows = Conversation.objects.select_for_update().not_deleted().filter(pk=message.conversation_id)
         conversation = rows.first()
         if conversation is None or conversation.extraction_through >= message.seq:
+            return None
+        if not Message.objects.filter(pk=message.pk, replaced_by=None).exists():
+            # It was edited while the model read it.
             return None
         if not is_extraction_allowed(conversation.owner, message.created_at):
             extraction = Extraction(refused=[RefusedFact("", "memory-cleared-since")])
@@ -106,6 +110,7 @@ class _ExtractionRecorder:
         self.guard = RelearningGuard(message)
         self.refused = [self.guard.redact_refusal(refusal) for refusal in extraction.refused]
         self.live = list(Fact.objects.for_owner(self.owner).live())
+        self.retracted = retraction.find_retracted(self.owner)
         self.known = {fact.pk for fact in self.live}
         self.mentioned: set[UUID] = set()
         self.run = ExtractionRun(
@@ -124,7 +129,10 @@ class _ExtractionRecorder:
             return
         decision = decide_action(candidate, vector, self.live, self.embedder_name, opinion)
         target = decision.target
-        if target is not None and decision.action is Action.REINFORCE:
+        same = find_repeated_fact(candidate, vector, self.retracted, self.embedder_name)
+        if same is not None and decision.action in (Action.ADD, Action.SUPERSEDE):
+            self._teach_again(same, candidate, decision)
+        elif target is not None and decision.action is Action.REINFORCE:
             self._reinforce(target, candidate, decision.reason)
         elif target is not None and decision.action is Action.END:
             self._archive_ended(target, decision.reason)
@@ -155,6 +163,16 @@ class _ExtractionRecorder:
         fact = _new_fact(candidate, vector, self.embedder_name, self.message)
         record_event(fact, FactEventKind.ADD, "memory", reason=decision.reason, source=self.message)
         graph.sync_fact(fact)
+        self.live.append(fact)
+        self.mentioned.add(fact.pk)
+        self.run.stored += 1
+        if decision.target is not None:
+            self.live.remove(decision.target)
+            supersede(decision.target, fact, "memory", decision.reason, source=self.message)
+
+    def _teach_again(self, fact: Fact, candidate: FactCandidate, decision: Decision) -> None:
+        self.retracted.remove(fact)
+        retraction.teach_again(fact, candidate, self.message)
         self.live.append(fact)
         self.mentioned.add(fact.pk)
         self.run.stored += 1
