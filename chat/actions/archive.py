@@ -70,7 +70,7 @@ def archive_past_facts(owner: User, today: date, now: datetime) -> list[Fact]:
         return archive_facts(past, FactEventKind.PASS, "its day is over", now)
 
 
-def archive_ended_fact(fact: Fact, reason: str, source: Message) -> None:
+def archive_ended_fact(fact: Fact, reason: str, source: Message | None, actor: str = MEMORY) -> None:
     """Archive a fact of which a message says that it no longer holds; inside the caller's transaction.
 
     The owner can restore it like an evicted fact, because the model may have misread the message.
@@ -78,7 +78,7 @@ def archive_ended_fact(fact: Fact, reason: str, source: Message) -> None:
     before = snapshot(fact)
     fact.archived_at, fact.pinned = timezone.now(), False
     fact.save(update_fields=["archived_at", "pinned"])
-    record_event(fact, FactEventKind.SUPERSEDE, MEMORY, before=before, reason=reason, source=source)
+    record_event(fact, FactEventKind.SUPERSEDE, actor, before=before, reason=reason, source=source)
     graph.sync_fact(fact)
 
 

@@ -19,8 +19,6 @@ from chat.models import (
     Deletion,
     DeletionState,
     Fact,
-    FactEvent,
-    FactEventKind,
     Message,
     User,
 )
@@ -31,11 +29,13 @@ from . import (
     conversation_deletion,
     conversations,
     events,
-    jobs,
+    kept_out,
     purge,
+    retraction,
     tombstones,
 )
-from .fact_events import USER, build_event, snapshot
+from .deletion_batch import UNDO_GRACE as UNDO_GRACE
+from .deletion_batch import create_deletion, notify_fact_changes
 from .owners import lock_memory
 from .supersession import find_ancestor_ids
 from .undo import UndoResult, restore_facts
@@ -45,8 +45,6 @@ CLEAR_UNDO_WINDOW = timedelta(seconds=8)
 # The user reads the reply first, and sees what was forgotten below it.
 REQUEST_UNDO_WINDOW = timedelta(minutes=2)
 CONVERSATION_UNDO_WINDOW = timedelta(seconds=8)
-# An undo is accepted this long after the displayed deadline, to allow for network delay.
-UNDO_GRACE = timedelta(seconds=1)
 
 
 class Undecided(Exception):
@@ -76,7 +74,7 @@ def forget_facts(
         facts = _with_ancestors(owner, ids)
         if not facts:
             raise Refused("fact-gone")
-        return _create_deletion(owner, facts, now, now + window, message=message)
+        return create_deletion(owner, facts, now, now + window, message=message)
 
 
 def delete_conversation(conversation: Conversation, *, with_memories: bool = False) -> Deletion:
@@ -90,7 +88,7 @@ def delete_conversation(conversation: Conversation, *, with_memories: bool = Fal
     with transaction.atomic():
         lock_memory(owner.pk)
         ids = [fact.pk for fact in conversations.find_facts_learned_in(conversation)] if with_memories else []
-        deletion = _create_deletion(owner, _with_ancestors(owner, ids), now, now + CONVERSATION_UNDO_WINDOW)
+        deletion = create_deletion(owner, _with_ancestors(owner, ids), now, now + CONVERSATION_UNDO_WINDOW)
         if not conversation_deletion.hide_conversation(conversation, deletion):
             raise Refused("conversation-gone")
         if with_memories:
@@ -111,7 +109,7 @@ def clear_memory(owner: User) -> Deletion:
         facts = list(Fact.objects.for_owner(owner).filter(deletion__isnull=True))
         if not facts:
             raise Refused("nothing-to-forget")
-        return _create_deletion(owner, facts, now, now + CLEAR_UNDO_WINDOW, everything=True)
+        return create_deletion(owner, facts, now, now + CLEAR_UNDO_WINDOW, everything=True)
 
 
 def forget_app_memories(app: App, ids: Collection[Any] | None = None) -> Deletion:
@@ -124,7 +122,7 @@ def forget_app_memories(app: App, ids: Collection[Any] | None = None) -> Deletio
         lock_memory(app.owner_id)
         chosen = AppMemory.objects.filter(app=app)
         chosen = chosen if ids is None else chosen.filter(pk__in=ids)
-        deletion = _create_deletion(
+        deletion = create_deletion(
             app.owner, [], now, now + (CLEAR_UNDO_WINDOW if ids is None else FACT_UNDO_WINDOW)
         )
         if ids is None:
@@ -144,7 +142,7 @@ def erase_account(owner: User) -> Deletion:
     with transaction.atomic():
         lock_memory(owner.pk)
         facts = list(Fact.objects.for_owner(owner).filter(deletion__isnull=True))
-        deletion = _create_deletion(owner, facts, now, now + CLEAR_UNDO_WINDOW, everything=True)
+        deletion = create_deletion(owner, facts, now, now + CLEAR_UNDO_WINDOW, everything=True)
         deletion.whole = True
         deletion.save(update_fields=["whole"])
         account_erasure.hide_account(owner, deletion)
@@ -158,42 +156,6 @@ def _with_ancestors(owner: User, ids: Collection[Any]) -> list[Fact]:
         return []
     chosen.update(find_ancestor_ids(owner.pk, chosen))
     return list(rows.filter(pk__in=chosen))
-
-
-def _create_deletion(
-    owner: User,
-    facts: list[Fact],
-    now: datetime,
-    until: datetime,
-    *,
-    everything: bool = False,
-    message: Message | None = None,
-) -> Deletion:
-    deletion = Deletion.objects.create(
-        owner=owner, pressed_at=now, expires_at=until, everything=everything, message=message
-    )
-    Fact.objects.filter(pk__in=[f.pk for f in facts]).update(deletion=deletion)
-    FactEvent.objects.bulk_create(
-        build_event(f, FactEventKind.DELETE, USER, before=snapshot(f)) for f in facts
-    )
-    jobs.enqueue(
-        "finish_deletion",
-        {"deletion": str(deletion.pk)},
-        key=f"finish_deletion:{deletion.pk}",
-        run_after=until + UNDO_GRACE,
-    )
-    if facts:
-        _notify_fact_changes(owner.pk, facts, message)
-    return deletion
-
-
-def _notify_fact_changes(owner_id: Any, facts: list[Fact], message: Message | None = None) -> None:
-    """Notify the pages, with the ids of the source messages and of the message that asked for the change: the
-    page shows learned and forgotten facts below these.
-    """
-    sources = {str(f.source_message_id) for f in facts if f.source_message_id is not None}
-    sources |= {str(message.pk)} if message is not None else set()
-    events.send_on_commit(owner_id, "facts", messages=sorted(sources))
 
 
 def find_clear_after(owner: User, said_at: datetime) -> Deletion | None:
@@ -230,6 +192,8 @@ def undo_deletion(deletion: Deletion) -> UndoResult:
             raise TooLateToUndo("undone-already")
         if not claimed:
             raise TooLateToUndo("too-late-to-undo")
+        retraction.undo_retraction(deletion)
+        kept_out.unmark(deletion)
         undone = restore_facts(deletion)
         facts = [*undone.returned, *undone.merged, *undone.superseded]
         if deletion.whole:
@@ -237,22 +201,27 @@ def undo_deletion(deletion: Deletion) -> UndoResult:
         else:
             undone.conversation = conversation_deletion.restore_conversation(deletion)
         undone.app_memories = app_memories.restore_app_memories(deletion)
-        _notify_fact_changes(deletion.owner_id, facts, deletion.message)
+        notify_fact_changes(deletion.owner_id, facts, deletion.message)
     return undone
 
 
 def finish_deletion(deletion_id: Any, now: datetime) -> bool:
     """Delete a batch for good if its deadline has passed and it was not undone; returns whether it did."""
-    deletion = Deletion.objects.select_related("owner").filter(pk=deletion_id).first()
+    related = Deletion.objects.select_related("owner", "message__conversation")
+    deletion = related.filter(pk=deletion_id).first()
     if deletion is None:
         return False
+    if deletion.expires_at <= now - UNDO_GRACE:
+        kept_out.mark_everywhere(deletion)
     with transaction.atomic():
         # Memory is locked first, as in every writer: another order could deadlock.
         lock_memory(deletion.owner_id)
-        claimed = Deletion.objects.filter(
-            pk=deletion_id, state=DeletionState.PENDING, expires_at__lte=now - UNDO_GRACE
-        ).update(state=DeletionState.DONE)
-        if not claimed:
+        due = Deletion.objects.pending().filter(pk=deletion_id, expires_at__lte=now - UNDO_GRACE)
+        if later := retraction.find_next_look(deletion, now):
+            # The new wording, which may teach the facts again, is not extracted yet.
+            due.update(expires_at=later)
+            return False
+        if not due.update(state=DeletionState.DONE):
             return False
         deletion.refresh_from_db(fields=["state"])
         if deletion.whole:
@@ -261,8 +230,11 @@ def finish_deletion(deletion_id: Any, now: datetime) -> bool:
             return True
         ids: set[UUID] = set(Fact.objects.filter(deletion=deletion).values_list("pk", flat=True))
         if ids:
+            states = Fact.objects.filter(deletion=deletion).all_states()
             wordings = purge.purge_facts(deletion.owner, ids)
-            tombstones.add_tombstones(deletion.owner, wordings, deletion.pressed_at)
+            if deletion.retraction is None:
+                tombstones.add_tombstones(deletion.owner, wordings, states, deletion.pressed_at)
+                kept_out.remove_from_summaries(deletion.owner, wordings)
             told_below = [str(deletion.message_id)] if deletion.message_id else []
             events.send_on_commit(deletion.owner_id, "facts", messages=told_below)
         app_memories.purge_app_memories(deletion)

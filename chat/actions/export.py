@@ -171,6 +171,8 @@ def _build_message(message: Message, topics: Collection[Any]) -> dict[str, Any]:
     row = {
         **_select_columns(message, MESSAGE),
         "failure": to_english(message.failure),
+        # Without the key of the deletion, which stays on this machine.
+        "kept_out": [mark[:2] for mark in message.kept_out],
         "report": _select_columns(report, REPORT) if report else None,
     }
     return row if row["topic"] in topics else {**row, "topic": None}

@@ -1,22 +1,19 @@
-"""Stores what memory extracted from a message, and queues unread messages that have no active job."""
+"""Stores what memory extracted from a message."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 from django.db import transaction
-from django.db.models import Exists, OuterRef
-from django.db.models.functions import Greatest
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from chat.memory import confidence, memory_requests
+from chat.memory import confidence
 from chat.memory.candidates import DUPLICATE, Extraction, FactCandidate, RefusedFact
 from chat.memory.consolidate import Action, Decision, Opinion, decide_action, find_repeated_fact
 from chat.memory.fact_dates import FactDates
@@ -28,18 +25,12 @@ from chat.models import (
     ExtractionRun,
     Fact,
     FactEventKind,
-    Job,
-    MemoryMode,
     Message,
     Origin,
-    Role,
 )
-from chat.models.conversation import ConversationQuerySet
-from chat.models.message import LEARNABLE
-from chat.topics.contents import load_contents
 
-from . import archive, events, graph, heard_once, jobs
-from .deletions import Undecided, is_extraction_allowed
+from . import archive, events, graph, heard_once, jobs, retraction
+from .deletions import is_extraction_allowed
 from .fact_events import record_event
 from .facts import reinforce_fact
 from .owners import lock_memory
@@ -47,9 +38,6 @@ from .supersession import supersede
 from .tombstones import RelearningGuard
 
 logger = logging.getLogger(__name__)
-# How often a failed job is restarted, each time with all its attempts and half an hour apart: an engine or a
-# server may be unavailable for that long.
-ROUNDS = 3
 
 
 def record_extraction(
@@ -69,14 +57,18 @@ def record_extraction(
     sentence ended without stating another. `seconds` is how long the extraction took.
 
     One short transaction without a model call: a process killed at any moment repeats the extraction and
-    stores nothing twice. Returns None when the message was extracted before, or its conversation was
-    deleted meanwhile. Raises Undecided while a clear-all requested after the message can still be undone.
+    stores nothing twice. Returns None when the message was extracted before, or it was replaced or its
+    conversation deleted meanwhile. Raises Undecided while a clear-all requested after the message can still
+    be undone.
     """
     with transaction.atomic():
         lock_memory(message.conversation.owner_id)
         rows = Conversation.objects.select_for_update().not_deleted().filter(pk=message.conversation_id)
         conversation = rows.first()
         if conversation is None or conversation.extraction_through >= message.seq:
+            return None
+        if not Message.objects.filter(pk=message.pk, replaced_by=None).exists():
+            # It was edited while the model read it.
             return None
         if not is_extraction_allowed(conversation.owner, message.created_at):
             extraction = Extraction(refused=[RefusedFact("", "memory-cleared-since")])
@@ -93,12 +85,6 @@ def record_extraction(
     return recorder.run
 
 
-def has_explicit_request(conversation: Conversation) -> bool:
-    """Return whether an unread message asks memory to remember, forget or correct something."""
-    unread = load_contents(Message.objects.not_extracted(conversation))
-    return any(memory_requests.must_be_obeyed_at_once(message.content) for message in unread)
-
-
 class _ExtractionRecorder:
     """Stores one extraction in one transaction, and tracks the live facts while they change."""
 
@@ -109,6 +95,7 @@ class _ExtractionRecorder:
         self.refused = [self.guard.redact_refusal(refusal) for refusal in extraction.refused]
         self.live = list(Fact.objects.for_owner(self.owner).live())
         self.heard_once = list(Fact.objects.for_owner(self.owner).heard_once())
+        self.retracted = retraction.find_retracted(self.owner)
         self.known = {fact.pk for fact in self.live}
         self.mentioned: set[UUID] = set()
         self.run = ExtractionRun(
@@ -127,7 +114,10 @@ class _ExtractionRecorder:
             return
         decision = decide_action(candidate, vector, self.live, self.embedder_name, opinion)
         target = decision.target
-        if target is not None and decision.action is Action.REINFORCE:
+        same = find_repeated_fact(candidate, vector, self.retracted, self.embedder_name)
+        if same is not None and decision.action in (Action.ADD, Action.SUPERSEDE):
+            self._teach_again(same, candidate, decision)
+        elif target is not None and decision.action is Action.REINFORCE:
             self._reinforce(target, candidate, decision.reason)
         elif target is not None and decision.action is Action.END:
             self._archive_ended(target, decision.reason)
@@ -184,6 +174,16 @@ class _ExtractionRecorder:
         self.live.append(heard_once.confirm_heard_fact(fact, self.message))
         self.mentioned.add(fact.pk)
         self.run.stored += 1
+
+    def _teach_again(self, fact: Fact, candidate: FactCandidate, decision: Decision) -> None:
+        self.retracted.remove(fact)
+        retraction.teach_again(fact, candidate, self.message)
+        self.live.append(fact)
+        self.mentioned.add(fact.pk)
+        self.run.stored += 1
+        if decision.target is not None:
+            self.live.remove(decision.target)
+            supersede(decision.target, fact, "memory", decision.reason, source=self.message)
 
     def _reinforce(self, fact: Fact, candidate: FactCandidate, reason: str) -> None:
         # A message counts as one mention of a fact, even if it states it twice ("My wife is Ximena, we're
@@ -258,53 +258,3 @@ def _notify_reply(message: Message) -> None:
     )
     if reply is not None:
         events.send_on_commit(message.conversation.owner_id, "message", id=str(reply.pk))
-
-
-def queue_unread_messages(now: datetime) -> int:
-    """Queue every unread message that has no active job; returns how many conversations have one.
-
-    A message whose job has failed `ROUNDS` times is skipped, with a failed run, so that it does not block
-    the messages after it for ever.
-    """
-    keys = {f"extract:{pk}": pk for pk in _find_unread().values_list("pk", flat=True)}
-    rows = {job.dedupe_key: job for job in Job.objects.filter(dedupe_key__in=keys)}
-    count = 0
-    for key, conversation in keys.items():
-        job = rows.get(key)
-        if job is None:
-            jobs.enqueue("extract", {"conversation": str(conversation)}, key=key)
-        elif job.failed_at is not None:
-            _restart(job, now)
-        count += job is None or job.failed_at is not None
-    return count
-
-
-def _find_unread() -> ConversationQuerySet:
-    user_messages = Message.objects.filter(
-        LEARNABLE, conversation=OuterRef("pk"), role=Role.USER, replaced_by=None
-    )
-    through = Greatest(OuterRef("extracted_through"), OuterRef("imported_through"))
-    waiting = Exists(user_messages.filter(seq__gt=through))
-    return Conversation.objects.not_deleted().filter(waiting, memory_mode=MemoryMode.ON)
-
-
-def _restart(job: Job, now: datetime) -> None:
-    rounds = job.payload.get("rounds", 1)
-    if rounds >= ROUNDS:
-        try:
-            _skip_message(job)
-        except Undecided:
-            return
-        rounds = 0
-    jobs.restart_failed(job, job.payload | {"rounds": rounds + 1}, now)
-
-
-def _skip_message(job: Job) -> None:
-    conversation = Conversation.objects.get(pk=job.payload["conversation"])
-    message = Message.objects.not_extracted(conversation).select_related("conversation__owner").first()
-    if message is not None:
-        logger.error(
-            "extraction from a message failed for good; skipping it",
-            extra={"conversation": str(conversation.pk)},
-        )
-        record_extraction(message, Extraction(error="extraction-given-up"), [], "", 0.0)

@@ -14,7 +14,7 @@ from chat.errors import Busy, Refused
 from chat.models import Conversation, Message, MessageState, Role, TitledBy
 from chat.models.message import MessageQuerySet
 
-from . import events, indexing, topics
+from . import events, indexing, retraction, topics
 from .conversations import make_opening_title
 from .messages import (
     append_message,
@@ -24,6 +24,7 @@ from .messages import (
     touch_conversation,
     validate_message,
 )
+from .owners import lock_memory
 
 # The columns that prompts and summaries derive from a conversation, with their initial values.
 _INITIAL_STATE: dict[str, Any] = {
@@ -64,7 +65,7 @@ def retry_reply(reply: Message) -> Message:
 def resend_message(message: Message, text: str) -> tuple[Message, Message]:
     """Replace a user's message and all after it by a new message and an empty reply; returns both.
 
-    Memory extracts from the new message, and what it learned from the old one stays. One short
+    Memory extracts from the new message, and takes back what only the replaced ones taught. One short
     transaction. Raises Refused when the text is empty or too long, or the message is not the user's or
     was replaced already, and Busy while a reply is written.
     """
@@ -72,6 +73,7 @@ def resend_message(message: Message, text: str) -> tuple[Message, Message]:
     conversation = message.conversation
     try:
         with transaction.atomic():
+            lock_memory(conversation.owner_id)
             place = reserve_seq(conversation)
             asked = create_message(conversation, place, Role.USER, text, flagged=message.flagged)
             reply = create_message(conversation, place + 1, Role.ASSISTANT, "", state=MessageState.STREAMING)
@@ -79,19 +81,23 @@ def resend_message(message: Message, text: str) -> tuple[Message, Message]:
             if not target.exists():
                 raise Refused("message-not-editable")
             _mark_replaced(conversation, message.seq, asked, Message.objects.all())
-            if (
-                not Message.objects.filter(conversation=conversation, seq__lt=asked.seq)
-                .current_branch()
-                .exists()
-            ):
-                opened = Conversation.objects.filter(pk=conversation.pk, titled_by=TitledBy.OPENING)
-                if opened.update(title=make_opening_title(text)):
-                    indexing.index_title(conversation.pk)
+            _name_if_first(conversation, asked)
             note_user_message(conversation, asked)
+            replaced = Message.objects.filter(replaced_by=asked, role=Role.USER)
+            retraction.retract_messages(asked, set(replaced.values_list("pk", flat=True)))
             events.send_on_commit(conversation.owner_id, "messages", conversation=str(conversation.pk))
     except IntegrityError as error:
         raise Busy("another-reply-in-progress") from error
     return asked, reply
+
+
+def _name_if_first(conversation: Conversation, asked: Message) -> None:
+    """Make the words of a message the title, if it is the first of its branch; not over a better title."""
+    if Message.objects.filter(conversation=conversation, seq__lt=asked.seq).current_branch().exists():
+        return
+    opened = Conversation.objects.filter(pk=conversation.pk, titled_by=TitledBy.OPENING)
+    if opened.update(title=make_opening_title(asked.content)):
+        indexing.index_title(conversation.pk)
 
 
 def flag_message(message: Message, flagged: bool) -> None:

@@ -15,7 +15,9 @@ from . import graph
 from .fact_events import record_event, snapshot
 
 UNDO_REASON = "undo"
-# Events that give a fact its value. An undo keeps the date of the value that it restores.
+EDIT_REASON = "a message was edited"
+# Events that give a fact its value. These reasons keep the date of the value that they restore.
+_DATE_KEEPING_REASONS = (UNDO_REASON, EDIT_REASON)
 _VALUE_EVENTS = (FactEventKind.ADD, FactEventKind.EDIT, FactEventKind.UPDATE, FactEventKind.RESTORE)
 
 
@@ -62,7 +64,9 @@ def keep_one_value(fact: Fact, actor: str, reason: str, *, newest: bool = False)
 def find_value_dates(facts: Collection[Fact]) -> dict[UUID, datetime]:
     """Return since when each fact has its present value."""
     since = {fact.pk: fact.first_seen for fact in facts}
-    events = FactEvent.objects.filter(fact__in=facts, kind__in=_VALUE_EVENTS).exclude(reason=UNDO_REASON)
+    events = FactEvent.objects.filter(fact__in=facts, kind__in=_VALUE_EVENTS).exclude(
+        reason__in=_DATE_KEEPING_REASONS
+    )
     for event in events.order_by("created_at"):
         if event.kind != FactEventKind.UPDATE or event.before.get("text") != event.after.get("text"):
             since[event.fact_id] = event.created_at
@@ -71,16 +75,26 @@ def find_value_dates(facts: Collection[Fact]) -> dict[UUID, datetime]:
 
 def find_ancestor_ids(owner_id: int, ids: Iterable[UUID]) -> list[UUID]:
     """Return the keys of all facts that these superseded, nearest first. One query."""
+    found: dict[UUID, None] = {}
+    for chain in find_chains(owner_id, ids).values():
+        found.update(dict.fromkeys(chain))
+    return list(found)
+
+
+def find_chains(owner_id: int, ids: Iterable[UUID]) -> dict[UUID, list[UUID]]:
+    """Return for each key those of the facts that it superseded, nearest first. One query."""
     parents: dict[UUID, UUID | None] = dict(
         Fact.objects.filter(owner=owner_id, supersedes__isnull=False).values_list("pk", "supersedes_id")
     )
-    found: dict[UUID, None] = {}
+    chains = {}
     for pk in ids:
+        chain: dict[UUID, None] = {}
         superseded = parents.get(pk)
-        while superseded is not None and superseded not in found:
-            found[superseded] = None
+        while superseded is not None and superseded not in chain:
+            chain[superseded] = None
             superseded = parents.get(superseded)
-    return list(found)
+        chains[pk] = list(chain)
+    return chains
 
 
 def detach_from_successor(fact: Fact) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.utils.crypto import salted_hmac
 from numpy.typing import NDArray
 
 from chat.memory.candidates import FactCandidate, RefusedFact
+from chat.memory.canonical import build_canonical_value
 from chat.memory.consolidate import find_repeated_fact
 from chat.memory.text_similarity import normalize_text
 from chat.models import AppMemory, DeletionState, Fact, Message, Tombstone, User
@@ -19,6 +20,12 @@ from chat.models import AppMemory, DeletionState, Fact, Message, Tombstone, User
 def hash_fact_text(owner: User, text: str) -> str:
     """Return the HMAC-SHA256 of a fact's normalised text, keyed with the secret key and the owner."""
     return _hash_text(f"chat.tombstone.{owner.pk}", normalize_text(text))
+
+
+def hash_fact_value(owner: User, kind: str, subject: str, text: str) -> set[str]:
+    """Return the digest of a fact's canonical value, which its other wordings share; empty without one."""
+    value = build_canonical_value(kind, subject, text)
+    return {_hash_text(f"chat.tombstone.value.{owner.pk}", value)} if value else set()
 
 
 def hash_app_memory(owner: User, content: str, keys: Iterable[Any]) -> set[str]:
@@ -34,11 +41,17 @@ def _hash_text(salt: str, text: str) -> str:
     return salted_hmac(salt, text, algorithm="sha256").hexdigest()
 
 
-def add_tombstones(owner: User, wordings: Iterable[str], pressed_at: datetime) -> None:
-    """Add a tombstone for every text; an existing one gets the later time. In a transaction."""
-    _save_tombstones(
-        owner, {hash_fact_text(owner, text) for text in wordings if normalize_text(text)}, pressed_at
-    )
+def add_tombstones(
+    owner: User, wordings: Iterable[str], states: Iterable[tuple[str, str, str]], pressed_at: datetime
+) -> None:
+    """Add a tombstone for every text and for every value; an existing one gets the later time. In a
+    transaction.
+
+    `states` are the kinds, subjects and texts that the facts have had.
+    """
+    digests = {hash_fact_text(owner, text) for text in wordings if normalize_text(text)}
+    digests.update(*(hash_fact_value(owner, kind, subject, text) for kind, subject, text in states))
+    _save_tombstones(owner, digests, pressed_at)
 
 
 def add_app_memory_tombstones(owner: User, memories: Iterable[AppMemory], pressed_at: datetime) -> None:
@@ -73,6 +86,8 @@ class RelearningGuard:
                 owner=self._owner,
                 deletion__state=DeletionState.PENDING,
                 deletion__pressed_at__gt=self._sent_at,
+                # What an edited message takes back is no secret: it may be learned again.
+                deletion__retraction__isnull=True,
             )
         )
         # Their earlier texts have no tombstones yet.
@@ -88,7 +103,8 @@ class RelearningGuard:
         """Return why a candidate must not be learned from this message, or an empty string."""
         if not self._is_active:
             return ""
-        if self._is_deleted(candidate.text) or find_repeated_fact(
+        values = hash_fact_value(self._owner, candidate.kind, candidate.subject, candidate.text)
+        if self._is_deleted(candidate.text, values) or find_repeated_fact(
             candidate, vector, self._pending, embedder_name
         ):
             return "forgotten-since"
@@ -100,7 +116,8 @@ class RelearningGuard:
             return refusal
         return RefusedFact("", refusal.reason) if self._is_deleted(refusal.text) else refusal
 
-    def _is_deleted(self, text: str) -> bool:
+    def _is_deleted(self, text: str, digests: Collection[str] = ()) -> bool:
         if normalize_text(text) in self._pending_texts:
             return True
-        return self._tombstones.filter(digest=hash_fact_text(self._owner, text)).exists()
+        wanted = {hash_fact_text(self._owner, text), *digests}
+        return self._tombstones.filter(digest__in=wanted).exists()

@@ -14,6 +14,7 @@ from django.db.models import Subquery, UUIDField
 from django.db.models.functions import Substr
 from django.utils import timezone
 
+from chat.memory.kept_out import leave_out_kept, leave_out_marked
 from chat.models import Conversation, Message, Role, Topic, TopicArchive
 from chat.models.compiled import CompiledQuery, update_columns
 from chat.topics import decay, match
@@ -75,7 +76,7 @@ def assign_topic(
     the active one; when another one was active before, its packed messages are restored. Others may retire.
     A message keeps the topic that it has. One short transaction.
     """
-    now = timezone.now()
+    now, title = timezone.now(), _make_title(message)
     with transaction.atomic():
         if connection.features.has_select_for_update:
             # Before the message is read: on PostgreSQL another process may be assigning it now. On SQLite the
@@ -90,7 +91,7 @@ def assign_topic(
         if found.topic and topic.pk != found.active and _unpack_archived(topic):
             topic.restored_through = message.seq - 1
             update_columns(topic, ["restored_through"])
-        _record_access(topic, message, vector, embedder, now)
+        _record_access(topic, message, title, vector, embedder, now)
         update_columns(message, ["topic"])
         _retire(found.topics if found.topic else [*found.topics, topic], topic.pk, now, rules)
     return topic
@@ -186,7 +187,7 @@ def remove_replaced_messages(conversation: Conversation, seq: int) -> None:
     topics = list(Topic.objects.filter(pk__in=retired.values("topic")).with_counts())
     texts_by_topic: dict[Any, list[str]] = defaultdict(list)
     for m in load_contents(Message.objects.filter(topic__in=topics, role=Role.USER).current_branch()):
-        texts_by_topic[m.topic_id].append(m.content)
+        texts_by_topic[m.topic_id].append(leave_out_marked(m).content)
     for topic in topics:
         topic.message_count = topic.live + topic.packed  # type: ignore[attr-defined]
         if not topic.message_count or topic.summarised_through >= seq:
@@ -204,7 +205,7 @@ def remove_replaced_messages(conversation: Conversation, seq: int) -> None:
 
 
 def _record_access(
-    topic: Topic, message: Message, vector: Vector | None, embedder: str, now: datetime
+    topic: Topic, message: Message, title: str, vector: Vector | None, embedder: str, now: datetime
 ) -> None:
     """Count an access and update the topic's vector, a running mean of its messages' vectors.
 
@@ -218,7 +219,7 @@ def _record_access(
         topic.embedder = embedder
     if not topic.title or (match.is_too_short(topic.title) and not match.is_too_short(message.content)):
         # New, or it began with a greeting and this message names the subject.
-        topic.title = " ".join(message.content.split())[:MAX_TITLE]
+        topic.title = title
     topic.last_active_at = now
     topic.access_count += 1
     topic.message_count += 1
@@ -226,6 +227,12 @@ def _record_access(
         topic.save()
     else:
         update_columns(topic, _CHANGED)
+
+
+def _make_title(message: Message) -> str:
+    """Return the words of a message as a title, without what memory must not use."""
+    [usable] = leave_out_kept([message])
+    return " ".join(usable.content.split())[:MAX_TITLE]
 
 
 def _unpack_archived(topic: Topic) -> int:

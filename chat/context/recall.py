@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from chat.memory.formatting import to_one_line
+from chat.memory.kept_out import leave_out_kept
 from chat.memory.summary_sentences import split_sentences
 from chat.models import Conversation, Message, Role
 from chat.topics.contents import load_contents
@@ -49,7 +50,8 @@ def list_earlier_quotes(
     rows = load_contents(talk.reverse()[:_MAX_MESSAGES])
     if any(shape.includes(m.seq) for m in rows):
         return []
-    return [(_name_speaker(m), m.content[:_MAX_CHARACTERS]) for m in reversed(rows) if m.content]
+    quotable = leave_out_kept(rows[::-1])
+    return [(_name_speaker(m), m.content[:_MAX_CHARACTERS]) for m in quotable if m.content]
 
 
 def _name_speaker(message: Message) -> str:

@@ -10,7 +10,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from chat.actions import app_memories, jobs
-from chat.actions.deletions import UNDO_GRACE
+from chat.actions.deletion_batch import UNDO_GRACE
 from chat.actions.owners import redacts_secrets
 from chat.actions.usage import account_calls
 from chat.errors import ModelNotReady, ProviderError, Unfinished

@@ -16,7 +16,7 @@ import numpy as np
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from chat.actions import deletions, events, extraction, fact_bulk, facts, graph
+from chat.actions import deletions, events, extraction, fact_bulk, facts, graph, kept_out, unread_messages
 from chat.actions.owners import local_day_of
 from chat.actions.text_extraction import ask_extractor, embed_lasting_candidates
 from chat.actions.usage import AccountedProvider, account_calls
@@ -29,6 +29,7 @@ from chat.memory.candidates import Extraction, RefusedFact
 from chat.memory.classify import classify_fact
 from chat.memory.consolidate import Action, Opinion
 from chat.memory.judge import Verdict, judge_candidate, judge_ending
+from chat.memory.kept_out import leave_out_forgotten
 from chat.memory.kinds import KINDS
 from chat.models import Conversation, Fact, MemoryMode, Message, Role
 from chat.topics.contents import is_content_lost, load_contents
@@ -68,10 +69,13 @@ def extract_message(message: Message) -> None:
         _store_result(message, Extraction(), [], "", _Opinions(), 0.0)
         return
     earlier = _load_earlier_messages(message)
-    if earlier and memory_requests.keeps_out_next_message(earlier[-1]):
-        kept_out = Extraction(refused=[RefusedFact("", speech_acts.KEPT_OUT)])
-        _store_result(message, kept_out, [], "", _Opinions(), 0.0)
+    is_kept_out = bool(earlier) and memory_requests.keeps_out_next_message(earlier[-1])
+    kept_out.mark_requested(message, whole=is_kept_out)
+    if is_kept_out:
+        unread = Extraction(refused=[RefusedFact("", speech_acts.KEPT_OUT)])
+        _store_result(message, unread, [], "", _Opinions(), 0.0)
         return
+    message = leave_out_forgotten(message)
     # What the user asks of memory does not wait behind background work.
     lane = Lane.INTERACTIVE if memory_requests.must_be_obeyed_at_once(message.content) else Lane.BACKGROUND
     embedder = registry.embedder()
@@ -231,7 +235,7 @@ def extract_conversation(payload: dict[str, Any]) -> None:
         message = Message.objects.not_extracted(conversation).select_related("conversation__owner").first()
         if message is None:
             return
-        wait_for_energy(unless=partial(extraction.has_explicit_request, conversation))
+        wait_for_energy(unless=partial(unread_messages.has_explicit_request, conversation))
         # A program's session may have packed it before it was read.
         [message] = load_contents([message])
         extract_message(message)
@@ -276,4 +280,4 @@ def reindex(payload: dict[str, Any]) -> None:
 @handles("sweep_looks", quick=True, again=schedule.next_sweep)
 def sweep_unread_messages(payload: dict[str, Any]) -> None:
     """Request extraction for messages whose own job was lost or failed."""
-    extraction.queue_unread_messages(timezone.now())
+    unread_messages.queue_unread_messages(timezone.now())

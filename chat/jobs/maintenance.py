@@ -11,7 +11,10 @@ from chat.actions import (
     importing,
     indexing,
     jobs,
+    kept_out,
 )
+from chat.llm.registry import registry
+from chat.models import Deletion
 
 from . import schedule
 from .registry import Postpone, handles
@@ -28,6 +31,14 @@ def finish_deletion(payload: dict[str, Any]) -> None:
     now, key = timezone.now(), payload["deletion"]
     if not deletions.finish_deletion(key, now) and (due := deletions.find_finish_time(key)) is not None:
         raise Postpone(due)
+
+
+@handles("mark_forgotten", slow=True, model=False)
+def mark_forgotten(payload: dict[str, Any]) -> None:
+    """Mark the sentences of all messages that say facts which are being deleted."""
+    found = Deletion.objects.select_related("owner").filter(pk=payload["deletion"]).first()
+    if found is not None:
+        kept_out.mark_everywhere(found, registry.embedder())
 
 
 @handles("catch_up_graph", quick=True)

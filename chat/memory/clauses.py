@@ -113,6 +113,19 @@ def join_statements(judged: Sequence[JudgedSentence]) -> str:
     return " ".join(s.text for s in judged if not s.reason)
 
 
+def find_sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Return (start, end) of the sentences of a text in order, without the spaces around them."""
+    breaks = [(found.start(), found.end()) for found in _SENTENCE_BREAK.finditer(text)]
+    starts, ends = [0, *(end for _, end in breaks)], [*(start for start, _ in breaks), len(text)]
+    spans = []
+    for start, end in zip(starts, ends, strict=True):
+        sentence = text[start:end]
+        if stripped := sentence.strip():
+            start += len(sentence) - len(sentence.lstrip())
+            spans.append((start, start + len(stripped)))
+    return spans
+
+
 def split_into_segments(judged: Sequence[JudgedSentence]) -> list[str]:
     """Return the statements in segments for the extractor: a small model reports only the first of several.
 

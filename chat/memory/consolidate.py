@@ -50,7 +50,7 @@ _FROM_TO = re.compile(
 )
 # Kinds whose value is a name or a number, whatever the wording: "is due on 12 April" equals "must be handed
 # in by 12 April". `relationship` is not one of them: being engaged and being married to one person differ.
-_KINDS_WITH_NAMED_VALUE = frozenset({"age", "home", "origin", "employer", "deadline"})
+KINDS_WITH_NAMED_VALUE = frozenset({"age", "home", "origin", "employer", "deadline"})
 _PREFERENCE_KINDS = frozenset({"likes", "dislikes"})
 
 
@@ -200,7 +200,7 @@ def _is_other_value(candidate: FactCandidate, fact: Fact) -> bool:
 
 def _is_same_value(candidate: FactCandidate, fact: Fact) -> bool:
     if (
-        candidate.kind not in _KINDS_WITH_NAMED_VALUE
+        candidate.kind not in KINDS_WITH_NAMED_VALUE
         or fact.kind != candidate.kind
         or fact.subject != candidate.subject
     ):
@@ -228,7 +228,13 @@ def _repeats(
     close = compute_similarity(vector, fact, embedder_name)
     if close is None or not has_same_numbers_names_negation(candidate.text, fact.text):
         return False
-    if close >= SAME_COSINE.get(embedder_name, _DEFAULT_SAME_COSINE):
+    if close >= get_same_cosine(embedder_name):
         return True
     within = contains_stems(extract_core_stems(candidate.text), extract_core_stems(fact.text))
-    return within and close >= SAME_COSINE_CONTAINED.get(embedder_name, _DEFAULT_SAME_COSINE)
+    return within and close >= get_same_cosine(embedder_name, contained=True)
+
+
+def get_same_cosine(embedder_name: str, *, contained: bool = False) -> float:
+    """Return the cosine at which two sentences say the same, or where one has all words of the other."""
+    known = SAME_COSINE_CONTAINED if contained else SAME_COSINE
+    return known.get(embedder_name, _DEFAULT_SAME_COSINE)

@@ -1,27 +1,73 @@
-"""Leaves out what the user asked not to save, for texts that are written about a conversation."""
+"""Leaves out the parts of messages that memory must not use, for texts that are written about a conversation.
+
+They are what the user asked not to save, and the sentences that say a forgotten fact (`Message.kept_out`).
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from chat.memory import speech_acts
-from chat.memory.clauses import judge_requests
+from chat.memory.clauses import find_sentence_spans, judge_requests
 from chat.models import Message, Role
+
+Span = tuple[int, int]
 
 
 def leave_out_kept(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages, those of the user without the sentences that they asked not to save.
+    """Return the messages without the parts that memory must not use.
 
     The returned messages are copies where something is left out; do not save them.
     """
-    return [_copy_without(m) if m.role == Role.USER else m for m in messages]
+    return [_copy_without(message, find_kept_spans(message)) for message in messages]
 
 
-def _copy_without(message: Message) -> Message:
-    pieces = judge_requests(message.content)
-    if all(piece.reason != speech_acts.KEPT_OUT for piece in pieces):
+def leave_out_marked(message: Message) -> Message:
+    """Return a message without the parts that are marked already. Do not save the returned message."""
+    return _copy_without(message, [(mark[0], mark[1]) for mark in message.kept_out])
+
+
+def leave_out_forgotten(message: Message) -> Message:
+    """Return a message without the sentences that say a forgotten fact, for extraction.
+
+    Extraction recognises by itself what the user asked not to save. Do not save the returned message.
+    """
+    return _copy_without(message, [(mark[0], mark[1]) for mark in message.kept_out if len(mark) > 2])
+
+
+def leave_out_sentences(text: str) -> str:
+    """Return a text without the sentences that it asks not to save, else unchanged."""
+    return cut_spans(text, find_requested_spans(text))
+
+
+def find_kept_spans(message: Message) -> list[Span]:
+    """Return the parts of a message that memory must not use: stored ones, and what it asks not to save."""
+    spans = [(mark[0], mark[1]) for mark in message.kept_out]
+    return spans + (find_requested_spans(message.content) if message.role == Role.USER else [])
+
+
+def find_requested_spans(text: str) -> list[Span]:
+    """Return the sentences of a user's message that it asks not to save."""
+    judged = zip(find_sentence_spans(text), judge_requests(text), strict=True)
+    return [span for span, sentence in judged if sentence.reason]
+
+
+def cut_spans(text: str, spans: Iterable[Span]) -> str:
+    """Return a text without these parts, which may overlap; unchanged without any."""
+    pieces, end = [], 0
+    for start, stop in sorted(spans):
+        pieces.append(text[end : max(end, start)])
+        end = max(end, stop)
+    if not pieces:
+        return text
+    return " ".join(piece for part in (*pieces, text[end:]) if (piece := part.strip()))
+
+
+def _copy_without(message: Message, spans: Sequence[Span]) -> Message:
+    if not spans:
         return message
     changed = copy.copy(message)
-    changed.content = " ".join(piece.text for piece in pieces if piece.reason != speech_acts.KEPT_OUT)
+    changed.content = cut_spans(message.content, spans)
+    # The spans are positions in the whole content.
+    changed.kept_out = []
     return changed

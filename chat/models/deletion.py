@@ -52,6 +52,13 @@ class Deletion(OwnedModel):
     message = models.ForeignKey(
         "chat.Message", null=True, blank=True, on_delete=models.SET_NULL, related_name="deletions"
     )
+    # Set: `message` is an edited one, and the facts are those that only the wording before the edit taught.
+    # What else an undo takes back: see `chat.actions.retraction`. Facts have no tombstones then.
+    retraction = models.JSONField(null=True, blank=True)
+    # The ids of the messages with sentences that say the facts (`Message.kept_out`), and whether all of the
+    # owner's messages were searched for such sentences.
+    marked_messages = models.JSONField(default=list, blank=True)
+    is_searched = models.BooleanField(default=False)
 
     objects = DeletionQuerySet.as_manager()
 
@@ -63,7 +70,8 @@ class Deletion(OwnedModel):
 
 
 class Tombstone(OwnedModel):
-    """The keyed hash of a deleted fact's normalised text, or of the key of its source.
+    """The keyed hash of a deleted fact's normalised text, of its kind with its subject and value, or of the
+    key of its source.
 
     It holds no text and no vector.
     """

@@ -79,6 +79,14 @@ class FactQuerySet(OwnedQuerySet["Fact"]):
         earlier = {text for change in changes for text in change if text}
         return earlier.union(self.values_list("text", flat=True))
 
+    def all_states(self) -> set[tuple[str, str, str]]:
+        """Return the current and all earlier (kind, subject, text) of these facts."""
+        names = ("kind", "subject", "text")
+        columns = [f"events__{side}__{name}" for side in ("before", "after") for name in names]
+        changes = self.order_by().values_list(*columns).distinct()
+        earlier = {state for change in changes for state in (change[:3], change[3:]) if None not in state}
+        return earlier.union(self.values_list(*names))
+
     def in_panel_order(self) -> FactQuerySet:
         """Return the facts in the order of the memory panel: category, pinned first, most recently mentioned
         first.

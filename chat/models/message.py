@@ -142,6 +142,9 @@ class Message(UUIDModel):
     # How important its words are, 0 to 1, scored when it was saved. None: not scored, so it is computed where
     # it is needed. 0 where the user removed the mark: that overrules the score.
     importance = models.FloatField(null=True, blank=True)
+    # Parts that neither extraction, recall nor summaries use, as [start, end] in the content: what the user
+    # asked not to save, and with the key of a deletion as a third element what says a forgotten fact.
+    kept_out = models.JSONField(default=list, blank=True)
     # True: imported behind messages that wait for extraction, so extraction skips it. None: the
     # conversation's watermarks decide.
     imported = models.BooleanField(null=True)

@@ -14,6 +14,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from chat.errors import BadFile
+from chat.models import MemoryMode
 
 from .common import (
     ParsedMessage,
@@ -52,9 +53,11 @@ def read_item(value: Any, where: str) -> FilePart:
     if not raw:
         raise BadFile("field-missing", f"{where}.id")
     times = (shown, changed or max((m.created_at for m in messages), default=shown))
-    return FilePart(
-        "conversation", build_conversation(SOURCE, raw, chat.get("title"), messages, times), where
-    )
+    built = build_conversation(SOURCE, raw, chat.get("title"), messages, times)
+    if chat.get("is_do_not_remember") is True:
+        # The user told ChatGPT not to remember this chat, so memory reads it under no option.
+        built.memory_mode = MemoryMode.OFF
+    return FilePart("conversation", built, where)
 
 
 def _parse_messages(mapping: dict[str, Any], where: str) -> dict[str, ParsedMessage | None]:

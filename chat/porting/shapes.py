@@ -132,6 +132,8 @@ class ImportedMessage(FileShape):
     note: str = ""
     flagged: bool = False
     importance: Share | None = None
+    # Parts of the content that memory does not use, as (start, end).
+    kept_out: list[tuple[Whole, Whole]] = []
     topic: UUID | None = None
     replaced_by: UUID | None = None
     tool_calls: list[JsonObject] | None = None

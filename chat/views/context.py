@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
-from chat.actions.deletions import UNDO_GRACE
+from chat.actions.deletion_batch import UNDO_GRACE
 from chat.error_messages import describe
 from chat.llm.registry import registry
 from chat.models import App, Conversation, Deletion, Fact, Theme, User

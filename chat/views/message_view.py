@@ -29,6 +29,23 @@ class ForgottenFacts:
     texts: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class RetractedFacts:
+    """A pending deletion that an edited message caused.
+
+    `texts` are the facts that only the old wording taught, `revived` those that are current again.
+    """
+
+    deletion: UUID
+    texts: list[str]
+    revived: list[str]
+
+    @property
+    def first_text(self) -> str:
+        """The text by which an undo names them."""
+        return (*self.texts, *self.revived)[0]
+
+
 @dataclass(slots=True)
 class MessageView:
     """One message as its template shows it; `blocks` and `html` are sanitised HTML."""
@@ -56,6 +73,8 @@ class MessageView:
     ended: list[Fact]
     # What that message asked to forget.
     forgotten: list[ForgottenFacts]
+    # What was taken back because that message was edited; it can be undone.
+    retracted: list[RetractedFacts]
     compacted: bool
     summarised: bool
     shortened: bool
@@ -80,7 +99,7 @@ def build_message_views(rows: Iterable[Message]) -> list[MessageView]:
     question_ids = [m.pk for m in questions.values()]
     for fact in Fact.objects.live().filter(source_message__in=question_ids).order_by("first_seen"):
         learned.setdefault(fact.source_message_id, []).append(fact)
-    forgotten = _find_forgotten(question_ids)
+    forgotten, retracted = _find_forgotten(question_ids), _find_retracted(question_ids)
     ended: dict[Any, list[Fact]] = {}
     for event in FactEvent.objects.ending_facts(question_ids):
         ended.setdefault(event.source_message_id, []).append(event.fact)
@@ -99,6 +118,7 @@ def build_message_views(rows: Iterable[Message]) -> list[MessageView]:
             learned.get(questions[m.pk].pk, []) if m.pk in questions else [],
             ended.get(questions[m.pk].pk, []) if m.pk in questions else [],
             forgotten.get(questions[m.pk].pk, []) if m.pk in questions else [],
+            retracted.get(questions[m.pk].pk, []) if m.pk in questions else [],
             after=after,
             cleared=m.seq == cleared,
         )
@@ -109,13 +129,30 @@ def build_message_views(rows: Iterable[Message]) -> list[MessageView]:
 def _find_forgotten(question_ids: list[Any]) -> dict[Any, list[ForgottenFacts]]:
     """Return what the messages asked to forget, by message; without texts once it is deleted for good."""
     found: dict[Any, list[ForgottenFacts]] = {}
-    made = Deletion.objects.filter(message__in=question_ids).exclude(state=DeletionState.UNDONE)
+    made = Deletion.objects.filter(message__in=question_ids, retraction__isnull=True)
+    made = made.exclude(state=DeletionState.UNDONE)
     for deletion in made.order_by("pressed_at").prefetch_related("facts"):
         is_pending = deletion.state == DeletionState.PENDING
         texts = [fact.text for fact in deletion.facts.all() if fact.superseded_at is None]
         found.setdefault(deletion.message_id, []).append(
             ForgottenFacts(deletion.pk, texts if is_pending else [])
         )
+    return found
+
+
+def _find_retracted(question_ids: list[Any]) -> dict[Any, list[RetractedFacts]]:
+    """Return what was taken back when these messages replaced others and can be undone, by message."""
+    pending = Deletion.objects.pending().filter(message__in=question_ids, retraction__isnull=False)
+    rows = list(pending.prefetch_related("facts"))
+    keys = {key for deletion in rows for key, _ in (deletion.retraction or {})["revived"]}
+    revived = {str(fact.pk): fact.text for fact in Fact.objects.live().filter(pk__in=keys)} if keys else {}
+    found: dict[Any, list[RetractedFacts]] = {}
+    for deletion in rows:
+        texts = [fact.text for fact in deletion.facts.all() if fact.superseded_at is None]
+        again = [revived[key] for key, _ in (deletion.retraction or {})["revived"] if key in revived]
+        if texts or again:
+            shown = RetractedFacts(deletion.pk, texts, again)
+            found.setdefault(deletion.message_id, []).append(shown)
     return found
 
 
@@ -164,6 +201,7 @@ def _build_message_view(
     learned: list[Fact],
     ended: list[Fact],
     forgotten: list[ForgottenFacts],
+    retracted: list[RetractedFacts],
     *,
     after: int,
     cleared: bool,
@@ -192,6 +230,7 @@ def _build_message_view(
         learned=learned if message.state != MessageState.STREAMING else [],
         ended=ended if message.state != MessageState.STREAMING else [],
         forgotten=forgotten if message.state != MessageState.STREAMING else [],
+        retracted=retracted if message.state != MessageState.STREAMING else [],
         # Only the reply whose prompt was compacted, not each reply after it.
         compacted=bool(report and report.stage and (report.cut_messages or report.summarised)),
         summarised=bool(report and report.summarised),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -73,6 +75,7 @@ def _import_file(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     chosen = ImportOptions(
         learn=bool(request.POST.get("learn")),
         forgotten=bool(request.POST.get("forgotten")),
+        near=frozenset(_parse_ids(request.POST.getlist("near"))),
         person=request.POST.get("person", ""),
     )
     try:
@@ -86,6 +89,12 @@ def _import_file(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
         return render(request, "settings/import.html", {"problem": describe(problem)}, status=422)
     except Refused as problem:
         return respond_with_error(request, problem, reverse("import_file", args=[pk]))
+
+
+def _parse_ids(values: list[str]) -> Iterator[UUID]:
+    for value in values:
+        with suppress(ValueError):
+            yield UUID(value)
 
 
 def _render_report(

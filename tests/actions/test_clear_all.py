@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from chat.actions import archive, deletions, extraction
+from chat.actions import archive, deletion_batch, deletions, extraction
 from chat.actions.facts import add_fact, pin_fact
 from chat.errors import Refused
 from chat.jobs import extract
@@ -190,7 +190,7 @@ def test_a_clear_all_is_one_transaction(clock, owner, make_fact, monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(deletions.jobs, "enqueue", interrupt)
+    monkeypatch.setattr(deletion_batch.jobs, "enqueue", interrupt)
     with pytest.raises(KeyboardInterrupt):
         deletions.clear_memory(owner)
     assert Fact.objects.live().count() == 1

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from chat.actions import extraction, jobs, topic_archive
+from chat.actions import jobs, topic_archive, unread_messages
 from chat.actions.jobs import find_open_keys
 from chat.api import MemoryManager
 from chat.jobs.runner import run_due
@@ -144,7 +144,7 @@ def test_memory_still_reads_a_packed_message(manager, scripted):
     manager.add_user_message("s", "Remember that my sourdough bread must not contain peanuts.")
     speak(manager, BREAD, 8)
     assert Row.objects.get(seq=1).content == ""
-    assert extraction.has_explicit_request(Conversation.objects.get())
+    assert unread_messages.has_explicit_request(Conversation.objects.get())
     run_due({"extract"})
     read = [turn.content for call in scripted.calls for turn in call.turns]
     assert any("must not contain peanuts" in text for text in read)

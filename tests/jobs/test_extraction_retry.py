@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from chat.actions import extraction, jobs
+from chat.actions import jobs, unread_messages
 from chat.errors import ProviderError
 from chat.jobs import runner
 from chat.jobs.schedule import recover
@@ -20,7 +20,7 @@ def sweep_later(clock):
     """Return a function that runs the sweep half an hour later and returns the number of queued jobs."""
 
     def later() -> int:
-        return extraction.queue_unread_messages(clock(HALF_AN_HOUR))
+        return unread_messages.queue_unread_messages(clock(HALF_AN_HOUR))
 
     return later
 
@@ -57,7 +57,7 @@ def test_extraction_succeeds_after_a_temporary_engine_failure(clock, add_exchang
 def test_a_message_that_always_fails_is_skipped_with_an_error(clock, add_exchange, scripted, sweep_later):
     chat = add_exchange("I like chess.")
     add_exchange("I play the viola.", chat)
-    for _ in range(extraction.ROUNDS):
+    for _ in range(unread_messages.ROUNDS):
         give_up(clock, scripted)
         sweep_later()
     run = ExtractionRun.objects.get()
@@ -73,7 +73,7 @@ def test_queued_jobs_and_conversations_without_memory_are_not_queued_again(
 ):
     add_exchange("I like chess.")
     before = Job.objects.get(kind="extract").requests
-    assert extraction.queue_unread_messages(timezone.now()) == 0
+    assert unread_messages.queue_unread_messages(timezone.now()) == 0
     assert Job.objects.get(kind="extract").requests == before
     Job.objects.all().delete()
     Conversation.objects.update(memory_mode="off")

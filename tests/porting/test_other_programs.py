@@ -57,6 +57,16 @@ class TestChatGpt:
         assert call.tool_calls[0]["function"] == {"name": "python", "arguments": "print(2)"}
         assert (result.tool_call_id, result.name) == (call.tool_calls[0]["id"], "python")
 
+    def test_a_chat_that_must_not_be_remembered_is_never_read_by_memory(self, owner, import_document):
+        found = read_sample("chatgpt.json")
+        found[0]["is_do_not_remember"], found[1]["is_do_not_remember"] = True, None
+        import_document(found, learn=True)
+        marked = Conversation.objects.get(title=found[0]["title"])
+        assert marked.memory_mode == "off"
+        assert Conversation.objects.exclude(pk=marked.pk).get().memory_mode == "on"
+        assert not Message.objects.backlog(owner).filter(conversation=marked).exists()
+        assert not Job.objects.filter(dedupe_key=f"extract:{marked.pk}").exists()
+
     def test_ids_and_times_come_from_the_file(self, outcome):
         chat = Conversation.objects.get(pk="3f1a9f2e-0000-4000-8000-000000000001")
         assert chat.created_at == datetime.fromtimestamp(1767261600.25, UTC)

@@ -141,6 +141,8 @@ class ChatRows:
             note=self._tombstones.clean_note(given.note, None if given.undated else given.created_at),
             flagged=given.flagged,
             importance=given.importance,
+            # Without the key of a deletion of this machine.
+            kept_out=[[start, end, ""] for start, end in given.kept_out],
             imported=given.seq <= chat.imported_seq or None,
             date_inferred=True if given.undated else given.date_inferred,
             topic_id=topics[chat.key, given.topic] if given.topic else None,

@@ -6,7 +6,7 @@ Matching facts are not reinforced.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from django.utils import timezone
@@ -29,8 +29,9 @@ from .tombstone_filter import TombstoneFilter
 class FactPlan:
     """Decides what to do with a file's facts before anything is written.
 
-    `forgotten` holds the ids of facts that stay deleted. `before` is an earlier plan of the same facts
-    whose new ones are staged by now.
+    `near` holds the ids of facts to take although they nearly say what was deleted here. The plan's
+    `forgotten` holds the ids of facts that stay deleted. `before` is an earlier plan of the same facts whose
+    new ones are staged by now.
     """
 
     def __init__(
@@ -40,8 +41,10 @@ class FactPlan:
         forgotten: TombstoneFilter,
         outcome: ImportReport,
         before: FactPlan | None = None,
+        *,
+        near: Collection[UUID] = (),
     ) -> None:
-        self.owner, self.given, self._outcome = owner, given, outcome
+        self.owner, self.given, self._outcome, self._near = owner, given, outcome, near
         self.tombstones = forgotten
         self.redacts = redacts_secrets(owner.pk)
         self._own: dict[UUID, UUID] = (
@@ -103,10 +106,24 @@ class FactPlan:
         if self.tombstones.is_pending(fact.text):
             outcome.refuse(outcome.facts, fact.text, _("It is being forgotten here. Undo that first."))
             return False
+        if self._is_refused_as_near(fact):
+            return False
         outcome.facts.added += 1
         self.added.append(fact)
         if is_live(fact):
             self.texts[normalize_text(fact.text)] = key
+        return True
+
+    def _is_refused_as_near(self, fact: ImportedFact) -> bool:
+        """Return whether a fact nearly says what was deleted here and the owner has not chosen it."""
+        if not self.tombstones.is_nearly_deleted(fact.kind, fact.subject, fact.text, fact.said_at):
+            return False
+        self._outcome.near[fact.id] = fact.text
+        if fact.id in self._near:
+            return False
+        self.forgotten.add(fact.id)
+        why = _("It says nearly what a memory said that you have deleted here.")
+        self._outcome.refuse(self._outcome.facts, fact.text, why)
         return True
 
     def _decide_existing(self, fact: ImportedFact, key: UUID) -> bool:

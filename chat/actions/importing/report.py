@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
@@ -15,11 +16,13 @@ class ImportOptions:
     """The owner's choices for an import.
 
     `learn`: memory extracts from the imported chats as if they had been written here. `forgotten`: facts
-    deleted here are imported again. `person`: whose memories to import from a file with several people's.
+    deleted here are imported again. `near`: the file's ids of the facts to import although they nearly say
+    what was deleted here. `person`: whose memories to import from a file with several people's.
     """
 
     learn: bool = False
     forgotten: bool = False
+    near: frozenset[UUID] = frozenset()
     person: str = ""
 
 
@@ -49,6 +52,8 @@ class ImportReport:
     persons: list[str] = field(default_factory=list)
     # How many of the refused items were deleted here.
     forgotten: int = 0
+    # Facts that nearly say what was deleted here, by the file's id: taken only if the owner chooses them.
+    near: dict[UUID, str] = field(default_factory=dict)
 
     def tallies(self) -> dict[str, Tally]:
         """Return the counts by kind of item."""

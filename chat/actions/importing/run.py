@@ -62,7 +62,8 @@ def dry_run(owner: User, path: Path, options: ImportOptions | None = None) -> Im
     app_plan = AppPlan(owner, contents.apps)
     app_plan.count(outcome)
     AppMemoryPlan(owner, contents.apps, app_plan, chats, options, outcome)
-    FactPlan(owner, contents.facts, TombstoneFilter(owner, ignored=options.forgotten), outcome)
+    forgotten = TombstoneFilter(owner, ignored=options.forgotten)
+    FactPlan(owner, contents.facts, forgotten, outcome, near=options.near)
     taken = choose_settings(owner, contents.settings, outcome)
     _add_notes(owner, contents, taken, outcome)
     return outcome
@@ -81,7 +82,7 @@ def import_file(owner: User, path: Path, options: ImportOptions | None = None) -
     _choose_person(outcome)
     app_plan = AppPlan(owner, contents.apps)
     forgotten = TombstoneFilter(owner, ignored=options.forgotten)
-    planned = FactPlan(owner, contents.facts, forgotten, ImportReport())
+    planned = FactPlan(owner, contents.facts, forgotten, ImportReport(), near=options.near)
     with open_staging_batch(owner) as batch:
         outcome, chats = _create_importer(owner, options)
         chats.batch, chats.pulse = batch, Heartbeat(batch)
@@ -97,7 +98,7 @@ def import_file(owner: User, path: Path, options: ImportOptions | None = None) -
             app_memory_plan = AppMemoryPlan(owner, contents.apps, app_plan, chats, options, outcome)
             # Read again, so that deletions made while the file was read count.
             forgotten = TombstoneFilter(owner, ignored=options.forgotten)
-            facts = FactPlan(owner, contents.facts, forgotten, outcome, before=planned)
+            facts = FactPlan(owner, contents.facts, forgotten, outcome, planned, near=options.near)
             taken = choose_settings(owner, contents.settings, outcome)
             _add_notes(owner, contents, taken, outcome)
             app_plan.write()

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from chat.actions.owners import redacts_secrets
-from chat.actions.tombstones import hash_app_memory, hash_fact_text
+from chat.actions.tombstones import hash_app_memory, hash_fact_text, hash_fact_value
 from chat.memory.formatting import parse_correction, remove_lines, to_one_line
 from chat.memory.secrets import redact_secrets
 from chat.memory.text_similarity import normalize_text
@@ -50,6 +50,12 @@ class TombstoneFilter:
             found = {hash_fact_text(self._owner, wording) for wording in (text, self._redact(text))}
             self._deleted_at_by_text[text] = self._find_latest(found)
         return is_barred(self._deleted_at_by_text[text], said_at)
+
+    def is_nearly_deleted(self, kind: str, subject: str, text: str, said_at: datetime | None) -> bool:
+        """Return whether another wording of such a fact was deleted after that moment; None is unknown."""
+        if not self._deleted_at:
+            return False
+        return is_barred(self._find_latest(hash_fact_value(self._owner, kind, subject, text)), said_at)
 
     def is_app_memory_deleted(
         self, content: str, keys: Iterable[Any], app: UUID, updated_at: datetime

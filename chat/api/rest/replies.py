@@ -31,6 +31,7 @@ from .common import (
     require_row,
     set_location,
 )
+from .deletions import DeletionOut, build_deletion, find_pending_deletion
 from .messages import MessageOut, Wait, build_message, of_conversation, router
 
 __all__ = ["of_conversation", "router"]
@@ -87,6 +88,9 @@ class ExchangeOut(Schema):
 
     message: MessageOut
     reply: MessageOut | None
+    deletion: DeletionOut | None = Field(
+        default=None, description="What memory took back because the message was edited, with its undo."
+    )
 
 
 @of_conversation.post(
@@ -156,7 +160,10 @@ def resend_message(
     wait: Wait = _DEFAULT_WAIT_SECONDS,
     idempotency_key: IdempotencyKey = None,
 ) -> Status[ExchangeOut]:
-    """Send an edited user's message: it replaces the old one and all messages after it."""
+    """Send an edited user's message: it replaces the old one and all messages after it.
+
+    Memory takes back what only the replaced messages taught; `deletion` has its undo.
+    """
     found = own_message(request, message_id)
 
     def save() -> Sequence[Message]:
@@ -185,7 +192,12 @@ def _exchange(
         generation.await_begin(require_row(rows.filter(pk=last)))
     generation.await_end(last, wait)
     generation.save_unsaved_ends()
-    exchange = ExchangeOut(message=_build_stored(rows, first), reply=_build_stored(rows, last))
+    retracted = find_pending_deletion(request, message=first, retraction__isnull=False)
+    exchange = ExchangeOut(
+        message=_build_stored(rows, first),
+        reply=_build_stored(rows, last),
+        deletion=build_deletion(retracted) if retracted else None,
+    )
     if exchange.reply is not None and exchange.reply.state == MessageState.STREAMING:
         return Status(202, exchange)
     return Status(201, exchange)

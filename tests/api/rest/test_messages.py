@@ -6,12 +6,14 @@ import threading
 
 import pytest
 
+from chat.actions.extraction import record_extraction
 from chat.api.history import FIRST_PORTION
 from chat.errors import Reason
 from chat.generation import run as generation
 from chat.llm.registry import registry
 from chat.llm.types import ModelState, ModelStatus
-from chat.models import Message, MessageState
+from chat.memory.candidates import Extraction, FactCandidate
+from chat.models import Fact, Message, MessageState
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -203,6 +205,19 @@ def test_a_message_can_be_edited_and_sent_again(program, conversation_path, scri
     ]
     late = program("POST", f"messages/{first['message']['id']}/resend", {"content": "Good night"})
     assert late.status_code == 422
+
+
+def test_what_an_edit_took_back_in_memory_comes_with_its_undo(program, conversation_path, scripted):
+    scripted.replies += ["First.", "Second."]
+    first = program("POST", f"{conversation_path}/messages", {"content": "I live in Oslo"}).json()
+    assert first["deletion"] is None
+    message = Message.objects.select_related("conversation__owner").get(pk=first["message"]["id"])
+    candidate = FactCandidate("User lives in Oslo", "home", "identity", "", hedged=False, quote="Oslo")
+    record_extraction(message, Extraction([candidate]), [None], "", 0.1)
+    other = program("POST", f"messages/{message.pk}/resend", {"content": "Good morning"}).json()
+    assert not Fact.objects.live().exists()
+    program("POST", other["deletion"]["undo"])
+    assert Fact.objects.live().get().text == "User lives in Oslo"
 
 
 def test_the_same_key_sends_once_and_returns_the_current_reply(program, conversation_path, scripted):
