@@ -208,9 +208,11 @@ def users() -> Any:
 def add_exchange(talk: Any) -> Callable[..., Conversation]:
     """Return a function that adds a message with a complete reply, by default to a new conversation."""
 
-    def exchange(text: str, conversation: Conversation | None = None) -> Conversation:
+    def exchange(
+        text: str, conversation: Conversation | None = None, *, answer: str = "All right."
+    ) -> Conversation:
         asked, reply = talk(text, conversation)
-        finish_reply(reply, "All right.", "complete")
+        finish_reply(reply, answer, "complete")
         return Conversation.objects.get(pk=asked.conversation_id)
 
     return exchange

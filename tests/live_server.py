@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,35 @@ import uvicorn
 from chat.generation import run as generation
 from chat.jobs.runner import JobRunner
 from tests.page_client import free_port
+
+
+class PromptServer(uvicorn.Server):
+    """A server that ends at once. uvicorn looks ten times a second whether it should end, and then waits for
+    its connections for at least as long: a minute in hundreds of tests.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and prepare for `end`."""
+        self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
+        await super().startup(sockets)
+
+    async def main_loop(self) -> None:
+        """Serve until `end` is called."""
+        await self.on_tick(0)
+        await self._ending.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close the connections; those with a running request close after its response."""
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        while self.server_state.connections or self.server_state.tasks:  # noqa: ASYNC110 - uvicorn has no event
+            await asyncio.sleep(0.005)
+
+    def end(self) -> None:
+        """End the server; called from another thread."""
+        self._loop.call_soon_threadsafe(self._ending.set)
 
 
 @contextmanager
@@ -27,15 +58,15 @@ def run_server() -> Iterator[str]:
         ws="websockets-sansio",
         proxy_headers=False,
     )
-    server = uvicorn.Server(config)
+    server = PromptServer(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     runner = JobRunner()
     runner.start()
     while not server.started:
-        thread.join(0.02)
+        thread.join(0.002)
     yield f"http://127.0.0.1:{port}"
     generation.stop_all()
     runner.stop()
-    server.should_exit = True
+    server.end()
     thread.join(10)

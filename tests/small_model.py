@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,15 @@ def require_small_model() -> Path:
     """Return the path of the small model's weights; skip the calling test if the file is missing."""
     entry = require_weights(SMALL_MODEL)
     return weights.path_of(entry, entry.files[0])
+
+
+def use_small_model(environment: dict[str, str]) -> None:
+    """Let processes with this environment load the small model; skip the calling test if it is missing."""
+    require_small_model()
+    environment["MODEL"] = SMALL_MODEL
+    environment.pop("MODEL_DIR", None)
+    if folder := os.environ.get("MODEL_DIR"):
+        environment["MODEL_DIR"] = folder
 
 
 def load_embedder() -> Embedder:

@@ -79,7 +79,7 @@ def test_app_memories_are_written_when_conversations_end(end_case, owner):
 
 def test_app_memories_are_in_prompts_of_their_app_only(end_case, owner, model):
     home, work = default_app(owner), apps.create_app(owner, "Work")
-    memories = [memory for case in EASY_CASES if (memory := end_case(case, home))]
+    memories = [memory for case in EASY_CASES[:2] if (memory := end_case(case, home))]
     assert memories
     head = build_system_prompt(home, owner, model)
     assert all(memory.content in head for memory in memories)
@@ -95,8 +95,7 @@ def test_an_eleventh_memory_keeps_the_limit_of_ten(end_case, owner):
             content=f"The user asked for the opening hours of shop number {n}. It was closed.",
             updated_at=timezone.now() - timedelta(days=20 - n),
         )
-    made = [end_case(case, home) for case in EASY_CASES]
-    assert any(made)
+    assert any(end_case(case, home) for case in EASY_CASES)
     assert AppMemory.objects.live().count() == 10
 
 

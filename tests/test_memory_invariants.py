@@ -287,7 +287,7 @@ def test_no_sequence_of_steps_breaks_an_invariant(owner, monkeypatch):
     run_state_machine_as_test(
         Memory,
         settings=settings(
-            max_examples=40,
+            max_examples=25,
             stateful_step_count=40,
             deadline=None,
             suppress_health_check=list(HealthCheck),

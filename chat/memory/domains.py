@@ -53,6 +53,8 @@ for _table in (DOMAIN_WORDS, RELATIVE_WORDS):
     for _domain, _words in _table.items():
         for _word in _words.split():
             _index_word(_domain, _word)
+# Longer parts of a word need no look-up, so that a word of 100,000 letters takes no longer than a usual one.
+_LONGEST_PART = max(map(len, (*_prefixes, *_suffixes)))
 _PHRASES = [(domain, re.compile(pattern, re.IGNORECASE)) for domain, pattern in DOMAIN_PHRASES]
 
 
@@ -85,7 +87,7 @@ def _look_up_word(word: str) -> frozenset[tuple[str, str]]:
     # "l'hôpital" is looked up as "hôpital" too.
     for part in {word, re.split(r"['’]", word)[-1]}:
         found |= _exact.get(part, set())
-        for end in range(_SHORTEST_PREFIX, len(part) + 1):
+        for end in range(_SHORTEST_PREFIX, min(len(part), _LONGEST_PART) + 1):
             found |= _prefixes.get(part[:end], set())
             found |= _suffixes.get(part[-end:], set())
     return frozenset(found)

@@ -6,10 +6,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT
+from django.utils import timezone
 from playwright.sync_api import Locator, Page
 
+from chat.actions.deletions import UNDO_GRACE
+from chat.actions.jobs import enqueue
 from chat.llm.types import Turn
+from chat.models import Deletion
 
 MAYA_MESSAGE = (
     "Hi, I'm Maya, a React developer in Copenhagen. "
@@ -70,6 +74,15 @@ def each_width(page: Page) -> Iterator[int]:
         yield width
 
 
+def end_time_to_undo() -> None:
+    """Let the time to undo all pending deletions end now, so that a test need not wait for it."""
+    now = timezone.now()
+    for deletion in Deletion.objects.pending():
+        Deletion.objects.filter(pk=deletion.pk).update(expires_at=now - UNDO_GRACE)
+        # A request for work wakes the job threads.
+        enqueue("finish_deletion", {"deletion": str(deletion.pk)}, key=f"finish_deletion:{deletion.pk}")
+
+
 def accessibility_violations(page: Page) -> list[tuple[str, list[str]]]:
     """Return axe's serious and critical violations: of its contrast rules in the dark theme, then of all its
     rules in the light theme, which remains.
@@ -80,13 +93,19 @@ def accessibility_violations(page: Page) -> list[tuple[str, list[str]]]:
     return in_the_dark + _run_axe(page)
 
 
+# Without `preload` axe does not load all style sheets again, for rules about sound and turned screens only.
+_AXE = {"resultTypes": ["violations"], "preload": False}
+
+
 def _run_axe(page: Page, **options: Any) -> list[tuple[str, list[str]]]:
     """Return axe's serious and critical violations, after all short animations have ended."""
     page.wait_for_function(
         "() => document.getAnimations().every("
         "a => a.playState !== 'running' || a.effect.getComputedTiming().endTime > 1000)"
     )
-    found = Axe().run(page, options={"resultTypes": ["violations"]} | options).response["violations"]
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    found = page.evaluate("options => axe.run(options).then(results => results.violations)", _AXE | options)
     return [
         (v["id"], [n["html"][:90] for n in v["nodes"]])
         for v in found

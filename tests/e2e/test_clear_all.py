@@ -9,7 +9,14 @@ from chat.actions import facts
 from chat.models import Deletion, Fact
 from tests.waiting import wait_until
 
-from .page_actions import fact_card, memory_pill, open_panel, scripted_extractor, send_message
+from .page_actions import (
+    end_time_to_undo,
+    fact_card,
+    memory_pill,
+    open_panel,
+    scripted_extractor,
+    send_message,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -68,6 +75,7 @@ def test_a_closed_tab_does_not_cancel_the_deletion_and_later_facts_stay(open_pag
     page.keyboard.press("Enter")
     expect(fact_card(sheet, "snow")).to_be_visible()
     page.close()
+    end_time_to_undo()
     wait_until(lambda: Fact.objects.count() == 1, 20)
     assert Fact.objects.get().text == "I like snow"
 
@@ -81,6 +89,7 @@ def test_a_message_sent_after_clearing_is_extracted_and_its_fact_stays(open_page
     send_message(page, "I live in Copenhagen")
     page.wait_for_url("**/c/**")
     expect(memory_pill(page, 1)).to_be_visible()
+    end_time_to_undo()
     wait_until(lambda: Deletion.objects.get().state == "done", 20)
     assert [fact.text for fact in Fact.objects.all()] == ["User lives in Copenhagen"]
     expect(fact_card(open_panel(page), "Lives in Copenhagen")).to_be_visible()

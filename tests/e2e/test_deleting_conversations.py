@@ -9,7 +9,7 @@ from chat.models import Conversation, Deletion, Fact
 from tests.waiting import wait_until
 
 from .conversation_list import conversation_row, open_menu
-from .page_actions import accessibility_violations
+from .page_actions import accessibility_violations, end_time_to_undo
 
 pytestmark = pytest.mark.browser
 
@@ -65,6 +65,7 @@ def test_a_deletion_that_was_not_undone_is_finished_after_the_tab_is_closed(open
     first.get_by_role("button", name="Undo").click()
     expect(conversation_row(page, "Boats")).to_be_visible()
     page.close()
+    end_time_to_undo()
     wait_until(lambda: Conversation.objects.count() == 1, 20)
     assert Conversation.objects.get().title == "Boats"
     assert sorted(Deletion.objects.values_list("state", flat=True)) == ["done", "undone"]

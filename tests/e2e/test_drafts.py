@@ -15,10 +15,8 @@ def box(page):
     return page.get_by_role("textbox", name="Message", exact=True)
 
 
-def test_each_conversation_keeps_its_own_draft(open_page, scripted):
-    page = open_page()
-    send_message(page, "A conversation about birds")
-    expect(last_reply(page)).to_be_visible()
+def test_each_conversation_keeps_its_own_draft(open_page, add_exchange):
+    page = open_page(f"/c/{add_exchange('A conversation about birds').pk}/")
     box(page).fill("And what about owls")
     page.get_by_role("link", name="New chat").click()
     expect(box(page)).to_have_value("")

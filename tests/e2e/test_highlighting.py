@@ -16,7 +16,6 @@ from .page_actions import (
     last_reply,
     memory_pill,
     open_panel,
-    send_message,
 )
 
 pytestmark = pytest.mark.browser
@@ -34,13 +33,11 @@ REPLY = "[data-role=assistant][data-state=complete] .prose"
 
 
 @pytest.fixture
-def chat_page(open_page, scripted):
+def chat_page(open_page, add_exchange):
     """A page with one exchange."""
-    scripted.replies.append("Try the bakery in **Lyon** and the market on Sundays.")
-    page = open_page()
-    send_message(page, "I travel with my violin. Where to?")
-    expect(last_reply(page)).to_contain_text("Sundays")
-    return page
+    answer = "Try the bakery in **Lyon** and the market on Sundays."
+    chat = add_exchange("I travel with my violin. Where to?", answer=answer)
+    return open_page(f"/c/{chat.pk}/")
 
 
 def select_text(page, words, where=REPLY):
@@ -99,10 +96,9 @@ def test_a_known_fact_is_reported_without_undo(chat_page, make_fact):
     expect(chat_page.locator(".toast button")).to_have_count(0)
 
 
-def test_on_a_phone_the_button_is_below_the_selection(open_page, scripted):
-    page = open_page(width=390, has_touch=True, is_mobile=True)
-    send_message(page, "I travel with my violin.")
-    expect(last_reply(page)).to_be_visible()
+def test_on_a_phone_the_button_is_below_the_selection(open_page, add_exchange):
+    chat = add_exchange("I travel with my violin.")
+    page = open_page(f"/c/{chat.pk}/", width=390, has_touch=True, is_mobile=True)
     select_text(page, "violin", "[data-role=user] .prose")
     expect(remember_button(page)).to_be_in_viewport(ratio=1)
     selected = page.evaluate("getSelection().getRangeAt(0).getBoundingClientRect().bottom")

@@ -11,16 +11,17 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def page(open_page, scripted):
-    """A chat with two exchanges."""
-    scripted.replies.extend(["First answer.", "Second answer."])
-    page = open_page()
-    send_message(page, "First question")
-    page.wait_for_url("**/c/**")
-    expect(last_reply(page)).to_contain_text("First answer.")
-    send_message(page, "Second question")
-    expect(last_reply(page)).to_contain_text("Second answer.")
-    return page
+def address(add_exchange):
+    """The address of a chat with two exchanges."""
+    chat = add_exchange("First question", answer="First answer.")
+    add_exchange("Second question", chat, answer="Second answer.")
+    return f"/c/{chat.pk}/"
+
+
+@pytest.fixture
+def page(open_page, scripted, address):
+    """A page of the chat."""
+    return open_page(address)
 
 
 def user_message(page, text):
@@ -76,8 +77,8 @@ def test_shift_enter_adds_a_line(page):
     expect(box).to_have_value("Second question\n")
 
 
-def test_another_tab_shows_the_edited_conversation(page, open_page, scripted):
-    second = open_page(page.evaluate("location.pathname"))
+def test_another_tab_shows_the_edited_conversation(page, open_page, scripted, address):
+    second = open_page(address)
     expect(last_reply(second)).to_contain_text("Second answer.")
     scripted.replies.append("Another answer.")
     start_edit(page, "First question").fill("Changed")
@@ -106,8 +107,8 @@ def test_the_last_reply_can_be_regenerated(page, scripted):
     assert message_texts(page) == ["First question", "First answer.", "Second question", "A better answer."]
 
 
-def test_an_important_message_is_marked_and_its_button_is_pressed(page, open_page):
-    second = open_page(page.evaluate("location.pathname"))
+def test_an_important_message_is_marked_and_its_button_is_pressed(page, open_page, address):
+    second = open_page(address)
     message = user_message(page, "First question")
     message.hover()
     button = message.get_by_role("button", name="Important")
@@ -136,9 +137,9 @@ class TestWithoutJavaScript:
     """Without JavaScript every action is a plain form."""
 
     @pytest.fixture
-    def plain(self, page, open_page):
+    def plain(self, open_page, address):
         """The same chat in a browser without JavaScript."""
-        return open_page(page.evaluate("location.pathname"), java_script_enabled=False)
+        return open_page(address, java_script_enabled=False)
 
     def test_a_message_can_be_edited(self, plain):
         plain.locator("[data-role=user]").first.get_by_role("link", name="Edit").click()

@@ -30,7 +30,6 @@ PAGES = {
     "login": "/login/",
     "404": "/nowhere/",
 }
-every_page = pytest.mark.parametrize("name", PAGES)
 
 
 @pytest.fixture
@@ -52,17 +51,22 @@ def address_of_page(owner, talk, make_fact):
     return of
 
 
-@every_page
-def test_axe_finds_no_serious_violation_and_nothing_overflows(open_page, address_of_page, name):
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_a_complete_frame_and_no_serious_violation(open_page, address_of_page, name):
+    # One test for all checks of a page, since opening it takes longer than they do.
     page = open_page(address_of_page(name))
+    check_headings(page)
     for width in each_width(page):
         assert accessibility_violations(page) == [], width
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if name not in ("login", "404"):
+        page.set_viewport_size({"width": 1280, "height": 800})
+        check_that_the_first_tab_stop_skips_the_sidebar(page)
+        check_that_ids_are_unique_also_with_the_panel_open(page)
 
 
-@every_page
-def test_a_page_has_one_main_one_title_and_headings_in_order(open_page, address_of_page, name):
-    page = open_page(address_of_page(name))
+def check_headings(page):
+    """Assert that the page has one main, one title, and headings in order."""
     assert page.get_by_role("main").count() == 1
     levels = page.locator("h1:visible, h2:visible, h3:visible, h4:visible").evaluate_all(
         # The list may be redrawn between the two calls: detached elements do not count.
@@ -75,19 +79,8 @@ def test_a_page_has_one_main_one_title_and_headings_in_order(open_page, address_
     assert page.title().endswith("memoryapp")
 
 
-@pytest.mark.parametrize("name", [n for n in PAGES if n not in ("login", "404")])
-def test_element_ids_are_unique_also_with_the_panel_open(open_page, address_of_page, name):
-    page = open_page(address_of_page(name))
-    if page.locator("#sheet").count():
-        page.keyboard.press("Control+Shift+M")
-        expect(page.locator("#sheet #memory-list")).to_be_visible()
-    named = page.locator("[id]").evaluate_all("all => all.map(element => element.id)")
-    assert sorted(named) == sorted(set(named))
-
-
-@pytest.mark.parametrize("name", [n for n in PAGES if n not in ("login", "404")])
-def test_the_first_tab_stop_skips_the_sidebar(open_page, address_of_page, name):
-    page = open_page(address_of_page(name))
+def check_that_the_first_tab_stop_skips_the_sidebar(page):
+    """Assert that the page begins with a link to its content."""
     skip = page.get_by_role("link", name="Skip to the content")
     first = "document.querySelector('a[href], button, input, textarea, select, [tabindex=\"0\"]')"
     assert skip.evaluate(f"e => e === {first}")
@@ -97,9 +90,20 @@ def test_the_first_tab_stop_skips_the_sidebar(open_page, address_of_page, name):
     expect(page.get_by_role("main")).to_be_focused()
 
 
+def check_that_ids_are_unique_also_with_the_panel_open(page):
+    """Assert that no two elements have the same id; the panel stays open."""
+    if page.locator("#sheet").count():
+        page.keyboard.press("Control+Shift+M")
+        expect(page.locator("#sheet #memory-list")).to_be_visible()
+    named = page.locator("[id]").evaluate_all("all => all.map(element => element.id)")
+    assert sorted(named) == sorted(set(named))
+
+
 def test_every_icon_button_has_a_name_and_a_tooltip(open_page, address_of_page):
-    for name in ("chat", "memory", "settings"):
-        page = open_page(address_of_page(name))
+    page = open_page(address_of_page("chat"))
+    for path in (None, "/memory/", "/settings/"):
+        if path:
+            page.goto(path)
         nameless = page.locator(
             "button:has(> svg:only-child):visible, a:has(> svg:only-child):visible"
         ).evaluate_all(

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from chat.models import Fact
+from tests.waiting import wait_until
 
 from .page_actions import fact_card, memory_pill, open_panel
 
@@ -186,11 +187,7 @@ def test_a_closed_tab_does_not_cancel_the_deletion(open_page, three):
     page = open_page("/memory/")
     expect(page.locator(".toast")).to_contain_text("Forgot")
     expect(page.locator(".toast")).to_have_count(0, timeout=10_000)
-    for _ in range(100):
-        if not Fact.objects.filter(text="User likes jazz").exists():
-            break
-        page.wait_for_timeout(100)
-    assert not Fact.objects.filter(text="User likes jazz").exists()
+    wait_until(lambda: not Fact.objects.filter(text="User likes jazz").exists())
 
 
 def test_two_open_tabs_show_the_same_facts(open_page, three):

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.data_folder import build_environment, make_data_folder, query_database
-from tests.page_client import start_server_process
+from tests.page_client import PageClient, start_server_process
 from tests.waiting import wait_until
 
 from .page_actions import fact_card, memory_pill, open_panel
@@ -53,16 +53,15 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def page(browser: Browser, server: Server) -> Iterator[Page]:
-    """A tab with an open panel, in which two facts were added."""
+    """A tab with an open panel that shows two facts."""
+    client = PageClient(server.base)
+    for text in ("I like chess", "I like tea"):
+        client.post("/memory/add/", text=text)
     context = browser.new_context(base_url=server.base, viewport={"width": 1280, "height": 800})
     page = context.new_page()
     page.set_default_timeout(15_000)
     page.goto("/")
-    sheet = open_panel(page)
-    for text in ("I like chess", "I like tea"):
-        sheet.get_by_role("textbox", name="Remember something").fill(text)
-        page.keyboard.press("Enter")
-        expect(fact_card(sheet, text)).to_be_visible()
+    expect(open_panel(page).locator("article.card")).to_have_count(2)
     yield page
     context.close()
 

@@ -11,21 +11,18 @@ from playwright.sync_api import expect
 
 from chat.models import Topic
 
-from .page_actions import accessibility_violations, each_width, last_reply, send_message
+from .page_actions import accessibility_violations, each_width
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def chat(open_page):
+def chat(open_page, add_exchange):
     """Return a function that opens the topics page of a chat with three topics, one of them retired."""
 
     def make(**options):
-        page = open_page("/", **options)
-        send_message(page, "How do I keep the crust of a loaf crisp overnight?")
-        expect(last_reply(page)).to_be_visible()
+        conversation = add_exchange("How do I keep the crust of a loaf crisp overnight?").pk
         now = timezone.now()
-        conversation = page.url.split("/")[4]
         Topic.objects.get_or_create(conversation_id=conversation, title="How do I keep the crust crisp?")
         for title, retired in (("Boats", None), ("Taxes " * 13, now)):
             Topic.objects.create(
@@ -34,8 +31,7 @@ def chat(open_page):
                 retired_at=retired,
                 last_active_at=now - timedelta(days=2),
             )
-        page.goto(f"/c/{conversation}/topics/")
-        return page
+        return open_page(f"/c/{conversation}/topics/", **options)
 
     return make
 
@@ -61,18 +57,13 @@ def test_importance_changes_in_place_and_keeps_the_focus(chat):
 
 
 def test_topics_can_be_changed_without_javascript(chat):
-    page = chat()
-    url = page.url
-    plain = page.context.browser.new_context(java_script_enabled=False, base_url=url)
-    try:
-        tab = plain.new_page()
-        tab.goto(url)
-        tab.get_by_role("group", name="Importance of “Boats”").get_by_role("button", name="Medium").click()
-        expect(
-            tab.get_by_role("group", name="Importance of “Boats”").get_by_role("button", name="Medium")
-        ).to_have_attribute("aria-pressed", "true")
-    finally:
-        plain.close()
+    medium = (
+        chat(java_script_enabled=False)
+        .get_by_role("group", name="Importance of “Boats”")
+        .get_by_role("button", name="Medium")
+    )
+    medium.click()
+    expect(medium).to_have_attribute("aria-pressed", "true")
 
 
 def test_the_menu_links_to_the_topics_and_the_page_links_back(chat):

@@ -1,13 +1,19 @@
-"""`manage.py evaluate` as a process, with a real model and a temporary database."""
+"""`manage.py evaluate`: once as a process with a real model and a temporary database, else in process."""
 
 import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command
 
+from chat.actions import provider
+from chat.llm.registry import registry
+from chat.management import evaluation
 from tests.small_model import require_weights
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,29 +49,35 @@ RECALL = [
 
 
 @pytest.fixture
-def evaluate(tmp_path):
-    """Return a function that runs the command on cases with the smallest model."""
-    require_weights(SMALL)
+def write_cases(tmp_path):
+    """Return a function that writes cases into a file and returns its path."""
 
-    def run(kind, cases, *options):
+    def write(cases):
         file = tmp_path / "cases.jsonl"
         file.write_text("\n".join(map(json.dumps, cases)), encoding="utf-8")
-        command = [sys.executable, "manage.py", "evaluate", kind, str(file), "--model", SMALL, *options]
-        environment = os.environ | {
-            "DATA_DIR": str(tmp_path / "data"),
-            "DJANGO_SETTINGS_MODULE": "memoryapp.settings",
-        }
-        return subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False
-        )
+        return str(file)
 
-    return run
+    return write
 
 
 @pytest.mark.model
 @pytest.mark.slow
-def test_extraction_is_scored_and_printed_as_one_json_object(evaluate, tmp_path):
-    done = evaluate("extraction", EXTRACTION, "--json")
+def test_extraction_is_scored_and_printed_as_one_json_object(write_cases, tmp_path):
+    require_weights(SMALL)
+    command = ["manage.py", "evaluate", "extraction", write_cases(EXTRACTION), "--model", SMALL, "--json"]
+    environment = os.environ | {
+        "DATA_DIR": str(tmp_path / "data"),
+        "DJANGO_SETTINGS_MODULE": "memoryapp.settings",
+    }
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert [case["id"] for case in answer["cases"]] == ["plain", "question"]
@@ -81,19 +93,22 @@ def test_extraction_is_scored_and_printed_as_one_json_object(evaluate, tmp_path)
     assert not list((tmp_path / "data").glob("*.sqlite3*")), "the user's own database is not touched"
 
 
-@pytest.mark.model
-@pytest.mark.slow
-def test_updates_and_recall_are_printed_one_line_per_case(evaluate):
-    done = evaluate("updates", UPDATES)
-    assert done.returncode == 0, done.stderr
-    assert "ok   stays" in done.stdout
-    assert "correct_share 1.0" in done.stdout
-    done = evaluate("recall", RECALL)
-    assert done.returncode == 0, done.stderr
-    assert "ok   project" in done.stdout
+@pytest.mark.django_db
+def test_updates_and_recall_are_printed_one_line_per_case(write_cases, scripted, monkeypatch):
+    # The test's database and model are used, and stay.
+    monkeypatch.setattr(evaluation, "throwaway_database", nullcontext)
+    monkeypatch.setattr(provider, "load_chosen_model", lambda: None)
+    monkeypatch.setattr(registry, "close", lambda: None)
+    for kind, cases, line, summary in (
+        ("updates", UPDATES, "ok   stays", "correct_share 1.0"),
+        ("recall", RECALL, "ok   project", "correct_share 1.0"),
+    ):
+        printed = StringIO()
+        call_command("evaluate", kind, write_cases(cases), stdout=printed)
+        assert line in printed.getvalue()
+        assert summary in printed.getvalue()
 
 
-def test_an_invalid_file_is_refused_before_a_model_is_loaded(evaluate):
-    done = evaluate("extraction", [{"id": "a"}])
-    assert done.returncode == 1
-    assert "line 1: messages" in done.stderr
+def test_an_invalid_file_is_refused_before_a_model_is_loaded(write_cases):
+    with pytest.raises(CommandError, match="line 1: messages"):
+        call_command("evaluate", "extraction", write_cases([{"id": "a"}]))

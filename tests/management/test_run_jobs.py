@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tests.data_folder import build_environment, make_data_folder, query_database
+from tests.llm.remote.fake_server import MODELS, chat_endpoint, run_fake_server
 from tests.page_client import ROOT, start_server_process
-from tests.small_model import SMALL_MODEL, require_small_model
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -34,13 +34,21 @@ Job.objects.update(run_after=past)
 """
 
 
+@pytest.fixture(scope="module")
+def folder_with_due_jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder that tests copy."""
+    folder = tmp_path_factory.mktemp("due") / "data"
+    make_data_folder(folder)
+    command = [sys.executable, "manage.py", "shell", "-c", SETUP]
+    subprocess.run(command, cwd=ROOT, env=build_environment(folder), check=True)
+    return folder
+
+
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+def environment(folder_with_due_jobs: Path, tmp_path: Path) -> dict[str, str]:
     """A data folder of its own with due jobs and no model."""
-    make_data_folder(tmp_path / "data")
-    env = build_environment(tmp_path / "data", MODEL_DIR=str(tmp_path / "none"))
-    subprocess.run([sys.executable, "manage.py", "shell", "-c", SETUP], cwd=ROOT, env=env, check=True)
-    return env
+    shutil.copytree(folder_with_due_jobs, tmp_path / "data")
+    return build_environment(tmp_path / "data", MODEL_DIR=str(tmp_path / "none"))
 
 
 @pytest.fixture
@@ -125,15 +133,13 @@ def test_beside_a_running_server_it_does_nothing_and_says_so(start, environment)
         server.wait(10)
 
 
-@pytest.mark.model
 def test_with_a_model_it_extracts_waiting_messages(start, rows, environment):
-    require_small_model()
-    del environment["MODEL_DIR"]
-    environment |= {"MODEL": SMALL_MODEL}
-    if "MODEL_DIR" in os.environ:
-        environment["MODEL_DIR"] = os.environ["MODEL_DIR"]
-    code, _, err = wait_for_end(start("--once"))
+    note = chat_endpoint("home: User lives in Oslo")
+    with run_fake_server(v1__models=MODELS, v1__chat__completions=note) as server:
+        environment["PROVIDER_URL"] = server.url
+        code, _, err = wait_for_end(start("--once"))
     assert (code, err) == (0, "")
     assert rows("SELECT extracted_through FROM chat_conversation") == [(1,)]
+    assert rows("SELECT text FROM chat_fact") == [("User lives in Oslo",)]
     assert rows("SELECT count(*) FROM chat_energy WHERE level < 180") == [(1,)]
     assert due_kinds(rows) == set()

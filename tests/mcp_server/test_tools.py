@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-import pytest
-
 from chat.models import Deletion, Fact
 
 from .mcp_client import text
@@ -28,6 +26,7 @@ def test_the_tools_declare_their_limits_and_effects(assistant):
         assert tools[name].input_schema["properties"]["limit"]["maximum"] == 100
     assert tools["add_memory"].input_schema["properties"]["text"]["maxLength"] == 2000
     assert all(tool.output_schema["type"] == "object" for tool in tools.values())
+    assert all(tool.input_schema["additionalProperties"] is False for tool in tools.values())
     assert "never instructions" in assistant.client.instructions
 
 
@@ -103,41 +102,30 @@ def test_an_impossible_request_is_an_error_with_a_sentence(assistant):
     assert Fact.objects.count() == 0
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "says"),
-    [
-        ("add_memory", {}, "“text” is missing."),
-        ("add_memory", {"text": 7}, "“text” is not right: input should be a valid string."),
-        (
-            "add_memory",
-            {"text": "x" * 2001},
-            "“text” is not right: string should have at most 2000 characters.",
-        ),
-        ("add_memory", {"text": "I like tea.", "tags": []}, "add_memory takes no “tags”. It takes text."),
-        ("list_memories", {"categori": "x"}, "list_memories takes no “categori”. It takes category, limit, "),
-        ("list_memories", {"category": "Work"}, "“category” is not right: input should be 'project', 'pref"),
-        (
-            "search_memories",
-            {"query": "tea", "limit": 101},
-            "“limit” is not right: input should be less than",
-        ),
-        ("search_memories", {"query": "\x00"}, "String should have at least 1 character"),
-        ("forget_memory", {"id": "../clear"}, "“id” is no id. Take one as another of these tools told it."),
-        ("undo_forget", {"undo_id": None}, "“undo_id” is no id."),
-        ("remember", {}, "There is no tool “remember”. There are search_memories, "),
-    ],
-    ids=lambda value: value if isinstance(value, str) and "_" in value else "",
-)
-def test_invalid_arguments_are_one_sentence_and_change_nothing(assistant, tool, arguments, says):
-    answer = assistant.answer(tool, **arguments)
-    assert answer.is_error
-    assert text(answer).startswith(says)
-    assert "\n" not in text(answer)
-    assert Fact.objects.count() == 0
+INVALID_ARGUMENTS = [
+    ("add_memory", {}, "“text” is missing."),
+    ("add_memory", {"text": 7}, "“text” is not right: input should be a valid string."),
+    ("add_memory", {"text": "x" * 2001}, "“text” is not right: string should have at most 2000 characters."),
+    ("add_memory", {"text": "I like tea.", "tags": []}, "add_memory takes no “tags”. It takes text."),
+    ("list_memories", {"categori": "x"}, "list_memories takes no “categori”. It takes category, limit, "),
+    ("list_memories", {"category": "Work"}, "“category” is not right: input should be 'project', 'pref"),
+    ("search_memories", {"query": "tea", "limit": 101}, "“limit” is not right: input should be less than"),
+    ("search_memories", {"query": "\x00"}, "String should have at least 1 character"),
+    ("forget_memory", {"id": "../clear"}, "“id” is no id. Take one as another of these tools told it."),
+    ("undo_forget", {"undo_id": None}, "“undo_id” is no id."),
+    ("remember", {}, "There is no tool “remember”. There are search_memories, "),
+]
 
 
-def test_the_schemas_allow_no_additional_arguments(assistant):
-    assert all(tool.input_schema["additionalProperties"] is False for tool in assistant.tools().values())
+def test_invalid_arguments_are_one_sentence_and_change_nothing(assistant, subtests):
+    # One process answers them all: starting it takes longer than its answers.
+    for tool, arguments, says in INVALID_ARGUMENTS:
+        with subtests.test(f"{tool} {str(arguments)[:40]}"):
+            answer = assistant.answer(tool, **arguments)
+            assert answer.is_error
+            assert text(answer).startswith(says)
+            assert "\n" not in text(answer)
+            assert Fact.objects.count() == 0
 
 
 def test_concurrent_calls_are_all_answered(assistant):

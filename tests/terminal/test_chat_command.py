@@ -17,17 +17,22 @@ import pytest
 from chat.terminal.connect import _accepts_connections
 from tests.data_folder import build_environment, make_data_folder, query_database
 from tests.page_client import ROOT, start_server_process
-from tests.small_model import SMALL_MODEL, require_small_model
+from tests.small_model import use_small_model
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.model]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """A data folder of its own, with the small real model."""
-    require_small_model()
-    return build_environment(tmp_path / "data", MODEL=SMALL_MODEL)
+    """A data folder of its own, without a model."""
+    return build_environment(tmp_path / "data", MODEL_DIR=str(tmp_path / "none"))
+
+
+@pytest.fixture
+def with_small_model(environment: dict[str, str]) -> None:
+    """Let servers load the small real model."""
+    use_small_model(environment)
 
 
 @pytest.fixture
@@ -55,6 +60,8 @@ def rows(environment: dict[str, str]) -> Callable[[str], list[Any]]:
     return partial(query_database, Path(environment["DATA_DIR"]))
 
 
+@pytest.mark.model
+@pytest.mark.usefixtures("with_small_model")
 def test_without_a_running_server_it_starts_one_and_ends_it(chat, environment, rows):
     done = chat("Say hello.\n/remember I live in Oslo\n/memories\n")
     assert (done.returncode, done.stderr) == (0, "")
@@ -70,6 +77,8 @@ def test_without_a_running_server_it_starts_one_and_ends_it(chat, environment, r
     ) == [(0,)]
     holder = (Path(environment["DATA_DIR"]) / "engine.lock").read_text()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", holder)
+    # Without loading the model a second time.
+    environment["MODEL_DIR"] = environment["DATA_DIR"]
     again = chat("/sessions\n", "--app", "general")
     assert again.returncode == 0
     assert "general" in again.stdout

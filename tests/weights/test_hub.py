@@ -19,7 +19,7 @@ class TestHub:
     def server(self, monkeypatch: pytest.MonkeyPatch) -> Iterator["HubServer"]:
         with HubServer() as server:
             monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-            thread = threading.Thread(target=server.serve_forever)
+            thread = threading.Thread(target=server.serve_forever, args=(0.01,))
             thread.start()
             yield server
             server.shutdown()

@@ -80,6 +80,12 @@ def program(owner: Any, scripted: Any, gate: threading.Semaphore) -> Callable[..
     return lambda *, stream: DisconnectingClient(owner, stream=stream)
 
 
+@pytest.fixture(autouse=True)
+def _short_wait_for_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop a reply half a second after its client disconnected before the reply was followed."""
+    monkeypatch.setattr(views, "_FOLLOW_WITHIN_SECONDS", 0.5)
+
+
 class Pause:
     """Delays the end of a function until its request has been cancelled."""
 
@@ -104,13 +110,11 @@ def test_disconnect_while_the_reply_is_written(program, stream):
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_disconnect_while_the_reply_begins(program, monkeypatch, stream):
-    monkeypatch.setattr(views, "_FOLLOW_WITHIN_SECONDS", 0.5)
     pause = Pause(monkeypatch, requests, "begin_reply")
     asyncio.run(program(stream=stream).disconnect_after(pause.reached.is_set))
 
 
 def test_disconnect_while_the_response_passes_the_middleware(program, monkeypatch):
-    monkeypatch.setattr(views, "_FOLLOW_WITHIN_SECONDS", 0.5)
     pause = Pause(monkeypatch, ContentSecurityPolicy, "__call__")
     asyncio.run(program(stream=True).disconnect_after(pause.reached.is_set))
 

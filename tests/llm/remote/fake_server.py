@@ -107,7 +107,8 @@ def run_fake_server(*, tls: ssl.SSLContext | None = None, **paths: Any) -> Itera
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     told.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    # It looks this often whether it should end; the default of half a second adds up in hundreds of tests.
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield told
     server.shutdown()
