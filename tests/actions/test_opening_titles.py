@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from django.test import Client
 
+from chat.actions.api_tokens import create_token
 from chat.actions.conversations import make_opening_title
 from chat.actions.messages import finish_reply, send_message
 from chat.models import Conversation
@@ -48,12 +50,15 @@ def test_a_message_that_the_one_before_it_keeps_out_gives_no_title(owner):
     assert conversation.title == "How do I prune roses?"
 
 
-def test_a_new_conversation_of_a_program_stays_permanent_without_a_title(ours, scripted, settings):
+@pytest.mark.django_db(transaction=True)
+def test_a_new_conversation_of_a_program_stays_permanent_without_a_title(owner, scripted):
     body = {
         "messages": [{"role": "user", "content": "Off the record: I'm looking for a new job."}],
         "metadata": {"conversation": "new"},
     }
-    answer = ours.post("/v1/chat/completions", body, content_type="application/json")
+    program = Client(headers={"authorization": f"Bearer {create_token(owner, 'a program')}"})
+    answer = program.post("/v1/chat/completions", body, content_type="application/json")
     assert answer.status_code == 200, answer.content
     conversation = Conversation.objects.get()
     assert (conversation.title, conversation.temporary) == ("", False)
+    assert conversation.messages.get(role="user").by_program

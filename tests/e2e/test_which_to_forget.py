@@ -10,9 +10,7 @@ from chat.models import Deletion, Fact
 from .page_actions import accessibility_violations, last_reply, memory_pill, send_message
 
 pytestmark = pytest.mark.browser
-LONG = (
-    "User's sister plays the harp in an orchestra that travels through Scandinavia"
-)
+LONG = "User's sister plays the harp in an orchestra that travels through Scandinavia"
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from chat.memory import request_classifier, request_training
 from chat.memory.request_features import Suspect, find_suspect
 
 _SENTENCES = request_classifier.WEIGHTS.parent / "training" / "request_sentences.tsv"
-_PENALTIES = (0.0003, 0.001, 0.003, 0.01)
+_PENALTIES = (0.0005, 0.001, 0.002)
 
 
 class Command(BaseCommand):
