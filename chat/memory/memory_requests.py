@@ -20,8 +20,8 @@ from chat.llm.registry import registry
 from .kind_rules import guess_kind
 from .normalize import normalize_sentence
 from .request_about import find_about
-from .request_classifier import NONE, TextEmbedder, classify_suspect
-from .request_features import FOLDER, MAX_SENTENCE, find_suspect
+from .request_classifier import NONE, classify_suspect
+from .request_features import FOLDER, MAX_SENTENCE, Suspect, find_suspect
 
 _END_MARKS = " \t\n.!。！…"
 _QUESTION_MARKS = "?？"
@@ -62,21 +62,26 @@ class _Language:
 def find_request(sentence: str) -> MemoryRequest | None:
     """Return what a sentence asks of memory, None if it asks nothing.
 
-    A sentence with a suspicious word and without a known wording is embedded, where there is an embedder.
+    A sentence with a suspicious word is embedded, where there is an embedder. If the classifier is sure that
+    it asks nothing, a wording to remember, forget or correct counts for nothing ("Forget that idea, …").
     """
-    return find_worded_request(sentence) or find_meant_request(sentence, registry.embedder())
+    worded = find_worded_request(sentence)
+    if worded is not None and worded.kind is RequestKind.KEEP_OUT:
+        return worded
+    suspect = find_suspect(sentence)
+    if suspect is None:
+        return worded
+    judgement = classify_suspect(suspect, registry.embedder())
+    if worded is not None:
+        return None if judgement.is_surely_none else worded
+    return _build_request(judgement.kind, suspect) if judgement.kind != NONE else None
 
 
-def find_meant_request(sentence: str, embedder: TextEmbedder | None) -> MemoryRequest | None:
-    """Return what a sentence asks of memory by the classifier, None if nothing, or without an embedder."""
-    suspect = find_suspect(sentence) if embedder is not None else None
-    kind = classify_suspect(suspect, embedder) if suspect is not None else NONE
-    if suspect is None or kind == NONE:
-        return None
+def _build_request(kind: str, suspect: Suspect) -> MemoryRequest | None:
+    """Return the request of a classified suspect; None for a correction that denies nothing ("it's 42")."""
     about = find_about(kind, suspect)
     for language in _load_languages():
         about, _ = _strip_tail(about, language)
-    # A correction without a negation denies nothing: "that's wrong, it's 42".
     if kind == RequestKind.WRONG and about and not is_negated_by_words(about):
         return None
     return MemoryRequest(RequestKind(kind), about)

@@ -1,11 +1,12 @@
 """Decides by a linear classifier what a suspect sentence asks of memory: nothing, or one of the requests.
 
 The inputs are the embedder's vectors of the sentence and of the words around its trigger, and the features of
-`request_features`. The weights are one file for each embedder, written by `manage.py train_requests`.
+`request_features`. The weights come from `tests/benchmarks/train_requests.py`, one file an embedder.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from .request_features import Suspect, measure
 
-WEIGHTS = Path(__file__).parent / "request_weights"
+FOLDER = Path(__file__).parent / "request_weights"
 NONE = "none"
 # The order of the columns of the weights; the others are values of `RequestKind`.
 KINDS = (NONE, "remember", "forget", "wrong", "keep-out")
@@ -40,22 +41,33 @@ class TextEmbedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A trained classifier: one column a kind, the last row is added. `threshold` is the least probability
-    of a request.
+    """A trained classifier: one column a kind, the last row is added.
+
+    `threshold` is the least probability of a request. With a probability of `veto` that it is none, a
+    sentence is none, whatever its wording.
     """
 
     matrix: NDArray[np.float32]
     threshold: float
+    veto: float
 
 
-def classify_suspect(suspect: Suspect, embedder: TextEmbedder | None) -> str:
-    """Return which of KINDS a suspect is; NONE without an embedder, without weights for it, or in doubt.
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a suspect is: one of KINDS; `is_surely_none` if its wording must not be taken for a request."""
+
+    kind: str = NONE
+    is_surely_none: bool = False
+
+
+def classify_suspect(suspect: Suspect, embedder: TextEmbedder | None) -> Judgement:
+    """Return what a suspect is; NONE without an embedder, without weights for it, or in doubt.
 
     Embeds two short texts, unless the same sentence was classified lately.
     """
     weights = load_weights(embedder.name) if embedder is not None else None
     if embedder is None or weights is None:
-        return NONE
+        return Judgement()
     # Keyed by a hash, so that no text stays in memory.
     key = (embedder.name, hash(suspect.text))
     known = _decided.get(key)
@@ -84,12 +96,11 @@ def compute_probabilities(inputs: NDArray[np.float32], matrix: NDArray[np.float3
 @cache
 def load_weights(embedder_name: str) -> Weights | None:
     """Return the weights for an embedder, None where there are none."""
-    path = WEIGHTS / f"{embedder_name}.npz"
-    if not path.is_file():
-        logger.info("requests are found by their wording only: no weights for this embedder")
+    try:
+        stored = json.loads((FOLDER / f"{embedder_name}.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
         return None
-    with np.load(path, allow_pickle=False) as data:
-        return Weights(data["matrix"].astype(np.float32), float(data["threshold"]))
+    return Weights(np.array(stored["matrix"], dtype=np.float32), stored["threshold"], stored["veto"])
 
 
 def choose_kind(probabilities: NDArray[np.float32], threshold: float) -> str:
@@ -98,12 +109,14 @@ def choose_kind(probabilities: NDArray[np.float32], threshold: float) -> str:
     return KINDS[best] if probabilities[best] >= threshold else NONE
 
 
-_decided: dict[tuple[str, int], str] = {}
+_decided: dict[tuple[str, int], Judgement] = {}
 
 
-def _classify(suspect: Suspect, embedder: TextEmbedder, weights: Weights) -> str:
+def _classify(suspect: Suspect, embedder: TextEmbedder, weights: Weights) -> Judgement:
     inputs = build_inputs([suspect], embedder)
     if inputs.shape[1] + 1 != weights.matrix.shape[0]:
         logger.warning("the weights for requests were trained with other inputs and are not used")
-        return NONE
-    return choose_kind(compute_probabilities(inputs, weights.matrix)[0], weights.threshold)
+        return Judgement()
+    [probabilities] = compute_probabilities(inputs, weights.matrix)
+    kind = choose_kind(probabilities, weights.threshold)
+    return Judgement(kind, bool(probabilities[KINDS.index(NONE)] >= weights.veto))

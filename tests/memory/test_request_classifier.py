@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import tomllib
 
@@ -10,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.management.commands.train_requests import load_sentences
+from chat.llm.registry import registry
 from chat.memory import request_classifier
-from chat.memory.memory_requests import RequestKind, find_meant_request, find_request
+from chat.memory.memory_requests import RequestKind, find_request
 from chat.memory.request_about import find_about
 from chat.memory.request_classifier import KINDS
 from chat.memory.request_features import FOLDER, TOPICS, find_suspect, measure
+from tests.benchmarks.train_requests import DATA, load_suspects
 from tests.small_model import load_embedder
 
 ABOUT = [
@@ -54,10 +56,16 @@ def embedder(monkeypatch):
     inputs = 2 * 4 + len(measure(find_suspect("Delete it.")))
     matrix = np.zeros((inputs + 1, len(KINDS)), dtype=np.float32)
     matrix[-1, KINDS.index("forget")] = 6
-    weights = request_classifier.Weights(matrix, 0.5)
+    weights = request_classifier.Weights(matrix, 0.5, 0.8)
     monkeypatch.setattr(request_classifier, "load_weights", lambda name: weights)
     monkeypatch.setattr(request_classifier, "_decided", {})
-    return ConstantEmbedder()
+    return use_embedder(monkeypatch, ConstantEmbedder())
+
+
+def use_embedder(monkeypatch, embedder):
+    """Let the registry have this embedder, and return it."""
+    monkeypatch.setattr(registry, "embedder", lambda: embedder)
+    return embedder
 
 
 @pytest.mark.parametrize(("kind", "sentence", "about"), ABOUT, ids=[a[1][:30] for a in ABOUT])
@@ -66,21 +74,31 @@ def test_what_a_request_is_about_is_found_wherever_it_stands(kind, sentence, abo
 
 
 def test_only_suspects_are_embedded_and_each_once(embedder):
-    assert find_meant_request("I like jazz and hiking.", embedder) is None
+    assert find_request("I like jazz and hiking.") is None
     assert embedder.asked == []
     for _ in range(2):
-        assert find_meant_request("Be so kind and drop my age.", embedder).kind is RequestKind.FORGET
+        assert find_request("Be so kind and drop my age.").kind is RequestKind.FORGET
     assert len(embedder.asked) == 2
 
 
+def test_a_wording_counts_for_nothing_where_the_classifier_is_sure(embedder, monkeypatch):
+    assert find_request("Forget that idea with the pasta.") is not None
+    weights = request_classifier.load_weights("")
+    weights.matrix[-1, 0] = 20
+    monkeypatch.setattr(request_classifier, "_decided", {})
+    assert find_request("Forget that idea with the pasta.") is None
+    # What may be private stays out in doubt.
+    assert find_request("Don't save this: I'm ill.").kind is RequestKind.KEEP_OUT
+
+
 def test_weights_of_other_inputs_are_not_used(embedder, monkeypatch):
-    wrong = request_classifier.Weights(np.zeros((3, len(KINDS)), dtype=np.float32), 0.1)
+    wrong = request_classifier.Weights(np.zeros((3, len(KINDS)), dtype=np.float32), 0.1, 0.8)
     monkeypatch.setattr(request_classifier, "load_weights", lambda name: wrong)
-    assert find_meant_request("Be so kind and drop my age.", embedder) is None
+    assert find_request("Be so kind and drop my age.") is None
 
 
 def test_without_an_embedder_the_wordings_decide():
-    assert find_meant_request("Be so kind and drop my age.", None) is None
+    assert find_request("Be so kind and drop my age.") is None
     assert find_request("Forget my age.").kind is RequestKind.FORGET
 
 
@@ -91,8 +109,11 @@ def test_every_language_has_all_lists():
 
 
 def test_every_training_sentence_with_a_request_is_a_suspect():
-    suspects, labels = load_sentences()
-    assert len(suspects) == len(labels) > 400
+    _, labels = load_suspects()
+    rows = [json.loads(line) for line in (DATA / "request_sentences.jsonl").read_text("utf-8").splitlines()]
+    asked = sum(row["kind"] != KINDS[0] for row in rows)
+    assert (labels > 0).sum() == asked > 500
+    assert {row["kind"] for row in rows} == set(KINDS)
 
 
 @pytest.mark.parametrize("text", ["forget " * 57, "a" * 399, ", that " * 57, "I " * 199, "记" * 400])
@@ -125,6 +146,7 @@ def test_no_text_breaks_the_features_and_what_is_found_is_in_the_text(text):
         ("How do I delete my search history in Firefox?", None),
     ],
 )
-def test_the_installed_embedder_finds_requests_without_a_known_wording(sentence, kind):
-    found = find_meant_request(sentence, load_embedder())
+def test_the_installed_embedder_finds_requests_without_a_known_wording(sentence, kind, monkeypatch):
+    use_embedder(monkeypatch, load_embedder())
+    found = find_request(sentence)
     assert (found and found.kind) == kind
