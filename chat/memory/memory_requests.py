@@ -19,7 +19,7 @@ from chat.llm.registry import registry
 
 from .kind_rules import guess_kind
 from .normalize import normalize_sentence
-from .request_about import find_about
+from .request_about import addresses_assistant, find_about
 from .request_classifier import NONE, classify_suspect
 from .request_features import FOLDER, MAX_SENTENCE, Suspect, find_suspect
 
@@ -73,8 +73,15 @@ def find_request(sentence: str) -> MemoryRequest | None:
         return worded
     judgement = classify_suspect(suspect, registry.embedder())
     if worded is not None:
-        return None if judgement.is_surely_none else worded
+        return None if judgement.is_surely_none else _narrow_forgotten(worded, suspect)
     return _build_request(judgement.kind, suspect) if judgement.kind != NONE else None
+
+
+def _narrow_forgotten(request: MemoryRequest, suspect: Suspect) -> MemoryRequest:
+    """Return a request to forget without what it says to the assistant: "I'd rather you didn't know my age"."""
+    if request.kind is not RequestKind.FORGET or not addresses_assistant(request.about):
+        return request
+    return MemoryRequest(request.kind, find_about(request.kind, suspect) or request.about)
 
 
 def _build_request(kind: str, suspect: Suspect) -> MemoryRequest | None:

@@ -44,6 +44,11 @@ def find_about(kind: str, suspect: Suspect) -> str:
     return _after_connector(others[0], at_start=True) or others[0].strip(_EDGES) if others else ""
 
 
+def addresses_assistant(said: str) -> bool:
+    """Return whether a text has a word for the assistant."""
+    return load_patterns()["you"].search(said) is not None
+
+
 def _find_forgotten(before: str, inside: str, after: str) -> str:
     """Return what is to be forgotten; `before` reaches up to the trigger, the other two are behind it."""
     for clause in (inside, after):
@@ -82,12 +87,17 @@ def _after_connector(clause: str, *, at_start: bool = False) -> str:
 
 
 def _from_first_person(clause: str, *, last: bool = False) -> str:
-    """Return a clause from its first or last first-person word on, up to a word for the assistant."""
+    """Return a clause from its first or last first-person word on, up to a word for the assistant.
+
+    "what I told you about my boss" gives "my boss", "where I live" itself.
+    """
     patterns = load_patterns()
-    found = list(patterns["i"].finditer(clause))
+    found = [match.start() for match in patterns["i"].finditer(clause)]
     if not found:
         return ""
-    said = clause[found[-1 if last else 0].start() :].strip(_EDGES)
+    asked = patterns["how"].search(clause, 0, found[0])
+    start = found[-1 if last or asked else 0]
+    said = clause[asked.start() if asked and len(found) == 1 else start :].strip(_EDGES)
     addressed = patterns["you"].search(said, 1)
     if addressed is not None:
         said = said[: addressed.start()].strip(_EDGES)
