@@ -78,7 +78,7 @@ def find_request(sentence: str) -> MemoryRequest | None:
 
 
 def _narrow_forgotten(request: MemoryRequest, suspect: Suspect) -> MemoryRequest:
-    """Return a request to forget without what it says to the assistant: "I'd rather you didn't know my age"."""
+    """Return a request to forget without what is said to the assistant ("I'd rather you didn't know …")."""
     if request.kind is not RequestKind.FORGET or not addresses_assistant(request.about):
         return request
     return MemoryRequest(request.kind, find_about(request.kind, suspect) or request.about)
