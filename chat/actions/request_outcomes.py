@@ -14,6 +14,7 @@ from chat.memory.memory_requests import MemoryRequest, RequestKind, find_request
 from chat.models import Deletion, DeletionState, Fact, Message, OutcomeKind, RequestOutcome
 
 from . import deletions, events
+from .owners import lock_memory
 
 # Of these a chat that does not change memory tells that nothing happened.
 _CHANGING = (RequestKind.REMEMBER, RequestKind.FORGET)
@@ -64,6 +65,7 @@ def forget_candidates(outcome: RequestOutcome, ids: Collection[Any] | None) -> D
     already, or none of the chosen facts is a candidate or exists.
     """
     with transaction.atomic():
+        lock_memory(outcome.owner_id)
         open_ones = RequestOutcome.objects.select_for_update().open_questions()
         found = open_ones.select_related("message__conversation__owner").filter(pk=outcome.pk).first()
         if found is None:
