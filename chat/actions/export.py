@@ -15,9 +15,9 @@ The content, table by table; the import reads the same format (`chat.porting.sha
 - facts: live, superseded and archived ones with their history; without vectors.
 - graph: the relationships of these facts, including obsolete ones, and their entities.
 
-Extraction runs, outcomes of requests, usage, jobs and energy describe this machine's work and are omitted. So is everything pending
-deletion. Tombstones are omitted, because their hash key is this machine's and the file contains nothing that
-they hide; an import applies the tombstones of its own machine.
+Extraction runs, outcomes of requests, usage, jobs and energy describe this machine's work and are omitted. So
+is everything pending deletion. Tombstones are omitted, because their hash key is this machine's and the file
+contains nothing that they hide; an import applies the tombstones of its own machine.
 
 The document contains no export time and has a fixed order, so the same data gives the same bytes.
 """
