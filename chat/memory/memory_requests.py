@@ -26,6 +26,8 @@ from .request_features import FOLDER, MAX_SENTENCE, Suspect, find_suspect
 _END_MARKS = " \t\n.!。！…"
 _QUESTION_MARKS = "?？"
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
+# Characters of a message up to which its sentences are classified while it is being sent.
+_MAX_EMBEDDED = 4000
 # Between a statement and a request after it; between a request and what it is about.
 _BREAK = r"(?:\s*[,，;；:：.。…()]+\s*|\s+[-–—]+\s*)"
 _GAP = r"[\s,，;；:：–—-]*"
@@ -130,8 +132,12 @@ def is_negated_by_words(clause: str) -> bool:
 
 
 def find_requests(message: str) -> list[MemoryRequest]:
-    """Return the requests of all sentences of a message, in order. May embed sentences."""
-    return [request for sentence in _split(message) if (request := find_request(sentence)) is not None]
+    """Return the requests of all sentences of a message, in order.
+
+    Embeds suspects of a message of ordinary length; sending a long one must not wait for hundreds of vectors.
+    """
+    find = find_request if len(message) <= _MAX_EMBEDDED else find_worded_request
+    return [request for sentence in _split(message) if (request := find(sentence)) is not None]
 
 
 def find_worded_requests(message: str) -> list[MemoryRequest]:

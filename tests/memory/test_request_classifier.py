@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chat.llm.registry import registry
 from chat.memory import request_classifier
-from chat.memory.memory_requests import RequestKind, find_request
+from chat.memory.memory_requests import RequestKind, find_request, find_requests
 from chat.memory.request_about import find_about
 from chat.memory.request_classifier import KINDS
 from chat.memory.request_features import FOLDER, TOPICS, find_suspect, measure
@@ -82,6 +82,11 @@ def test_only_suspects_are_embedded_and_each_once(embedder):
     for _ in range(2):
         assert find_request("Be so kind and drop my age.").kind is RequestKind.FORGET
     assert len(embedder.asked) == 2
+
+
+def test_the_sentences_of_a_long_message_are_not_embedded(embedder):
+    find_requests("Be so kind and drop my age. " * 200)
+    assert embedder.asked == []
 
 
 def test_a_wording_counts_for_nothing_where_the_classifier_is_sure(embedder, monkeypatch):
