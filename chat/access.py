@@ -25,6 +25,7 @@ from chat.models import (
     Message,
     OwnerSettings,
     PromptReport,
+    RequestOutcome,
     Topic,
     User,
 )
@@ -137,6 +138,12 @@ def own_event(request: HtmxHttpRequest, pk: UUID) -> FactEvent:
 def own_deletion(request: HtmxHttpRequest, pk: UUID) -> Deletion:
     """Return a deletion of the user, in any state."""
     return get_object_or_404(Deletion.objects.for_owner(request.user).select_related("owner"), pk=pk)
+
+
+def own_outcome(request: HtmxHttpRequest, pk: UUID) -> RequestOutcome:
+    """Return what came of a request to memory in a message of the user."""
+    rows = RequestOutcome.objects.for_owner(request.user).filter(message__conversation__deletion=None)
+    return get_object_or_404(rows.select_related("message__conversation"), pk=pk)
 
 
 def own_token(request: HtmxHttpRequest, pk: UUID) -> ApiToken:

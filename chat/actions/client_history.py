@@ -24,22 +24,22 @@ History = Sequence[tuple[Role, str]]
 
 
 def create_from_history(
-    owner: User, app: App, history: History, *, title: str = "", system_prompt: str, memory_mode: str
+    owner: User, app: App, history: History, *, title: str | None = None, system_prompt: str, memory_mode: str
 ) -> Conversation:
     """Create a conversation that already contains these messages; memory extracts from the user's.
 
-    Without a title the conversation is temporary: memory learns nothing, whatever `memory_mode` is, and
-    it is deleted after `RESUME_WINDOW`. One transaction. Raises Refused when a message is too long or the
-    app is archived.
+    Without a title (None) the conversation is temporary: memory learns nothing, whatever `memory_mode` is,
+    and it is deleted after `RESUME_WINDOW`. One transaction. Raises Refused when a message is too long or
+    the app is archived.
     """
     history = [(role, messages.validate_length(text)) for role, text in history]
     with transaction.atomic():
-        temporary = not title
+        temporary = title is None
         learns = memory_mode == MemoryMode.ON and not temporary
         made = conversations.create_conversation(
             owner,
             app=app,
-            title=title,
+            title=title or "",
             system_prompt=system_prompt,
             temporary=temporary,
             memory_mode=memory_mode,

@@ -15,7 +15,6 @@ from django.db import models, transaction
 from chat.models import Deletion, FactEvent, Job, Tombstone
 
 from . import jobs
-from .deletions import CLEAR_UNDO_WINDOW
 
 logger = logging.getLogger(__name__)
 
@@ -34,19 +33,24 @@ def repair_timestamps(now: datetime) -> int:
     Covers every table and owner, because there is one clock. FactEvent keeps its timestamps, because
     their order matters more than the dates. One transaction; reads each table once.
     """
-    count = 0
     with transaction.atomic():
+        count = _repair_deadlines(now)
         for model, field in _iterate_past_columns():
             corrected = now if (model, field) in _DELETION_COLUMNS else now - _ONE_SECOND
             rows = model._default_manager.filter(**{f"{field}__gt": now + AHEAD})
             count += rows.order_by().update(**{field: corrected})
-        until = now + CLEAR_UNDO_WINDOW
-        waiting = Deletion.objects.pending().order_by()
-        count += waiting.filter(expires_at__gt=until + AHEAD).update(expires_at=until)
         count += jobs.repair_run_times(now)
     if count:
         logger.warning("the clock was set back; timestamps repaired", extra={"rows": count})
     return count
+
+
+def _repair_deadlines(now: datetime) -> int:
+    """Move the deadlines of deletions that were requested in the future: their time for undo begins now."""
+    ahead = list(Deletion.objects.pending().filter(pressed_at__gt=now + AHEAD))
+    for deletion in ahead:
+        deletion.expires_at = now + (deletion.expires_at - deletion.pressed_at)
+    return Deletion.objects.bulk_update(ahead, ["expires_at"])
 
 
 def _iterate_past_columns() -> Iterator[tuple[type[models.Model], str]]:

@@ -10,6 +10,8 @@ from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from chat.errors import Refused
+from chat.memory.kept_out import leave_out_sentences
+from chat.memory.memory_requests import keeps_out_next_message
 from chat.memory.small_talk import is_small_talk
 from chat.models import (
     App,
@@ -33,6 +35,8 @@ from .owners import default_app, lock_memory, require_active_app
 # Pages reconnect within 15 s after a restart of the server (static/js/socket.js).
 RECONNECT_WINDOW = timedelta(seconds=20)
 LONGEST_TITLE = 120  # characters; the column's length
+# Characters of a first message from which its title is made.
+_TITLE_SOURCE = 2000
 
 
 def create_conversation(owner: User, key: Any = None, **fields: Any) -> Conversation:
@@ -134,12 +138,14 @@ def keep_temporary(conversation: Conversation) -> bool:
 
     Memory extracts only from later messages.
     """
+    first = Message.objects.filter(conversation=conversation, role=Role.USER).exclude(content="").first()
+    # It may embed sentences, so it precedes the transaction.
+    title = make_opening_title(first.content) if first else ""
     with transaction.atomic():
         fresh = Conversation.objects.select_for_update().get(pk=conversation.pk)
         if not fresh.temporary:
             return False
-        first = Message.objects.filter(conversation=fresh, role=Role.USER).exclude(content="").first()
-        fresh.temporary, fresh.title = False, make_opening_title(first.content) if first else ""
+        fresh.temporary, fresh.title = False, title
         fresh.save(update_fields=["temporary", "title"])
         set_memory_mode(fresh, MemoryMode.ON)
         events.send_on_commit(fresh.owner_id, "conversations")
@@ -261,6 +267,24 @@ def set_model_title(conversation_id: Any, title: str) -> bool:
 
 
 def make_opening_title(text: str) -> str:
-    """Return a title made of the first message, until there is a better one."""
-    first_line = next(line for line in text.splitlines() if line.strip())
+    """Return a title made of the first message, until there is a better one.
+
+    Sentences that it asks not to save or to forget are left out; "" if no other is left. May embed sentences.
+    """
+    said = leave_out_sentences(text[:_TITLE_SOURCE])
+    first_line = next((line for line in said.splitlines() if line.strip()), "")
     return first_line if len(first_line) <= 60 else first_line[:59].rsplit(" ", 1)[0] + "…"
+
+
+def find_title(conversation: Conversation | None, text: str) -> str:
+    """Return the title that a new message gives its conversation, "" if it has one or the message gives none.
+
+    May embed sentences: call it outside transactions.
+    """
+    if conversation is not None and (conversation.title or conversation.temporary):
+        return ""
+    earlier = None
+    if conversation is not None:
+        said = Message.objects.filter(conversation=conversation, role=Role.USER).current_branch()
+        earlier = said.values_list("content", flat=True).last()
+    return "" if earlier and keeps_out_next_message(earlier) else make_opening_title(text)

@@ -44,6 +44,8 @@ FACT_UNDO_WINDOW = timedelta(seconds=4)
 CLEAR_UNDO_WINDOW = timedelta(seconds=8)
 # The user reads the reply first, and sees what was forgotten below it.
 REQUEST_UNDO_WINDOW = timedelta(minutes=2)
+# The request came from a program, so that nobody may have seen what was forgotten.
+PROGRAM_UNDO_WINDOW = timedelta(hours=24)
 CONVERSATION_UNDO_WINDOW = timedelta(seconds=8)
 
 

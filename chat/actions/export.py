@@ -11,12 +11,13 @@ The content, table by table; the import reads the same format (`chat.porting.sha
 - topics: all but the vector, which the importing machine computes; archives are unpacked into the messages,
   so up to where one was restored is omitted too.
 - messages: all, including replaced ones, with the turn note and the prompt report (tokens, facts, cuts).
+  Whether a program sent a message is omitted, because it matters only until memory has read the message.
 - facts: live, superseded and archived ones with their history; without vectors.
 - graph: the relationships of these facts, including obsolete ones, and their entities.
 
-Extraction runs, usage, jobs and energy describe this machine's work and are omitted. So is everything pending
-deletion. Tombstones are omitted, because their hash key is this machine's and the file contains nothing that
-they hide; an import applies the tombstones of its own machine.
+Extraction runs, outcomes of requests, usage, jobs and energy describe this machine's work and are omitted. So
+is everything pending deletion. Tombstones are omitted, because their hash key is this machine's and the file
+contains nothing that they hide; an import applies the tombstones of its own machine.
 
 The document contains no export time and has a fixed order, so the same data gives the same bytes.
 """

@@ -14,7 +14,7 @@ from chat.errors import Busy, Refused
 from chat.models import Conversation, Message, MessageState, Role, TitledBy
 from chat.models.message import MessageQuerySet
 
-from . import events, indexing, retraction, topics
+from . import events, indexing, request_outcomes, retraction, topics
 from .conversations import make_opening_title
 from .messages import (
     append_message,
@@ -62,27 +62,30 @@ def retry_reply(reply: Message) -> Message:
     return new
 
 
-def resend_message(message: Message, text: str) -> tuple[Message, Message]:
+def resend_message(message: Message, text: str, *, by_program: bool = False) -> tuple[Message, Message]:
     """Replace a user's message and all after it by a new message and an empty reply; returns both.
 
     Memory extracts from the new message, and takes back what only the replaced ones taught. One short
-    transaction. Raises Refused when the text is empty or too long, or the message is not the user's or
-    was replaced already, and Busy while a reply is written.
+    transaction; `by_program` as for `send_message`. Raises Refused when the text is empty or too long, or the
+    message is not the user's or was replaced already, and Busy while a reply is written.
     """
     text = validate_message(text)
     conversation = message.conversation
+    # Both may embed sentences, so they precede the transaction.
+    requests, title = request_outcomes.find_live_requests(text), make_opening_title(text)
     try:
         with transaction.atomic():
             lock_memory(conversation.owner_id)
             place = reserve_seq(conversation)
-            asked = create_message(conversation, place, Role.USER, text, flagged=message.flagged)
+            marks = {"flagged": message.flagged, "by_program": by_program}
+            asked = create_message(conversation, place, Role.USER, text, **marks)
             reply = create_message(conversation, place + 1, Role.ASSISTANT, "", state=MessageState.STREAMING)
             target = Message.objects.filter(pk=message.pk, role=Role.USER, replaced_by__isnull=True)
             if not target.exists():
                 raise Refused("message-not-editable")
             _mark_replaced(conversation, message.seq, asked, Message.objects.all())
-            _name_if_first(conversation, asked)
-            note_user_message(conversation, asked)
+            _name_if_first(conversation, asked, title)
+            note_user_message(conversation, asked, requests)
             replaced = Message.objects.filter(replaced_by=asked, role=Role.USER)
             retraction.retract_messages(asked, set(replaced.values_list("pk", flat=True)))
             events.send_on_commit(conversation.owner_id, "messages", conversation=str(conversation.pk))
@@ -91,12 +94,12 @@ def resend_message(message: Message, text: str) -> tuple[Message, Message]:
     return asked, reply
 
 
-def _name_if_first(conversation: Conversation, asked: Message) -> None:
-    """Make the words of a message the title, if it is the first of its branch; not over a better title."""
+def _name_if_first(conversation: Conversation, asked: Message, title: str) -> None:
+    """Give a conversation its title from the first message of a branch; a better title stays."""
     if Message.objects.filter(conversation=conversation, seq__lt=asked.seq).current_branch().exists():
         return
     opened = Conversation.objects.filter(pk=conversation.pk, titled_by=TitledBy.OPENING)
-    if opened.update(title=make_opening_title(asked.content)):
+    if opened.update(title=title):
         indexing.index_title(conversation.pk)
 
 

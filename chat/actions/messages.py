@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -10,12 +11,12 @@ from django.utils import timezone
 
 from chat.context.importance import score_importance
 from chat.errors import Busy, Refused
-from chat.memory import memory_requests
+from chat.memory.memory_requests import MemoryRequest, are_urgent
 from chat.models import App, Conversation, MemoryMode, Message, MessageState, Role, User
 
-from . import conversations, events, indexing, topics
+from . import conversations, events, indexing, request_outcomes, topics
 from .conversation_jobs import flush_extraction, queue_extraction, schedule_idle_end
-from .conversations import make_opening_title
+from .conversations import find_title
 from .owners import default_app
 
 MAX_CHARACTERS = 200_000
@@ -30,25 +31,30 @@ def send_message(
     *,
     app: App | None = None,
     temporary: bool = False,
+    by_program: bool = False,
 ) -> tuple[Message, Message]:
     """Save the user's message and an empty reply, and return both; one transaction.
 
     Without a conversation, one is created in `app`, or else in the owner's first app. A `temporary` one has
-    memory off, appears in no list and is deleted after its page is closed. Raises Refused when the text is
+    memory off, appears in no list and is deleted after its page is closed. `by_program` says that nobody sees
+    what is asked below the reply. Raises Refused when the text is
     empty or longer than `MAX_CHARACTERS`, the app is archived or the conversation deleted, and Busy while a
     reply is being written in the conversation.
     """
     text = validate_message(text)
+    # Both may embed sentences, so they precede the transaction.
+    requests = request_outcomes.find_live_requests(text)
+    title = "" if temporary else find_title(conversation, text)
     try:
         with transaction.atomic():
             conversation = conversation or _new_conversation(
-                owner, app or default_app(owner), text, temporary
+                owner, app or default_app(owner), title, temporary
             )
             place = reserve_seq(conversation)
-            asked = create_message(conversation, place, Role.USER, text)
+            asked = create_message(conversation, place, Role.USER, text, by_program=by_program)
             reply = create_message(conversation, place + 1, Role.ASSISTANT, "", state=MessageState.STREAMING)
-            _name_after(conversation, text)
-            note_user_message(conversation, asked)
+            _name_after(conversation, title)
+            note_user_message(conversation, asked, requests)
             events.send_on_commit(owner.pk, "messages", conversation=str(conversation.pk))
     except IntegrityError as error:
         raise Busy("reply-in-progress") from error
@@ -74,15 +80,19 @@ def validate_length(text: str) -> str:
 def add_message(conversation: Conversation, role: str, text: str, **fields: Any) -> Message:
     """Save a message that another program exchanged; starts no reply. Raises Refused when it is too long.
 
-    `fields` are `tool_calls`, `tool_call_id`, `name` and `created_at` (aware). Memory extracts from the
-    user's messages as from those sent on the page.
+    `fields` are `tool_calls`, `tool_call_id`, `name`, `by_program` and `created_at` (aware). Memory extracts
+    from the user's messages as from those sent on the page.
     """
     text = validate_length(text)
+    is_users = role == Role.USER and bool(text.strip())
+    # Both may embed sentences, so they precede the transaction.
+    requests = request_outcomes.find_live_requests(text) if is_users else []
+    title = find_title(conversation, text) if is_users else ""
     with transaction.atomic():
         message = append_message(conversation, Role(role), text, **fields)
-        if message.role == Role.USER and text.strip():
-            _name_after(conversation, text)
-            note_user_message(conversation, message)
+        if is_users:
+            _name_after(conversation, title)
+            note_user_message(conversation, message, requests)
         else:
             topics.assign_reply(message)
             touch_conversation(conversation)
@@ -90,14 +100,18 @@ def add_message(conversation: Conversation, role: str, text: str, **fields: Any)
     return message
 
 
-def note_user_message(conversation: Conversation, asked: Message) -> None:
-    """Reopen the conversation and schedule the extraction of a user message; in the caller's transaction."""
+def note_user_message(conversation: Conversation, asked: Message, requests: Sequence[MemoryRequest]) -> None:
+    """Reopen the conversation and schedule the extraction of a user message; in the caller's transaction.
+
+    `requests` are what the message asks of memory.
+    """
     touch_conversation(conversation, ended_at=None)
     schedule_idle_end(conversation.pk)
     if conversation.memory_mode != MemoryMode.ON:
         # Not even later, when memory is on again: it was off when this was sent.
         Conversation.objects.filter(pk=conversation.pk).update(extracted_through=asked.seq)
-    elif memory_requests.must_be_obeyed_at_once(asked.content):
+        request_outcomes.record_memory_off(asked, requests)
+    elif are_urgent(requests):
         # The user asks something of memory, so extraction does not wait for a pause.
         flush_extraction(conversation.pk, urgent=True)
     else:
@@ -137,16 +151,19 @@ def stop_stale_replies() -> int:
     return len(stale)
 
 
-def _new_conversation(owner: User, app: App, text: str, temporary: bool) -> Conversation:
+def _new_conversation(owner: User, app: App, title: str, temporary: bool) -> Conversation:
     if temporary:
         return conversations.create_conversation(owner, app=app, temporary=True, memory_mode=MemoryMode.OFF)
-    return conversations.create_conversation(owner, app=app, title=make_opening_title(text))
+    return conversations.create_conversation(owner, app=app, title=title)
 
 
-def _name_after(conversation: Conversation, text: str) -> None:
-    """Title an untitled conversation, created by a program, after its first message; in a transaction."""
+def _name_after(conversation: Conversation, title: str) -> None:
+    """Title an untitled conversation after a message; in a transaction.
+
+    A program created it without a title, or no message so far may be shown in one.
+    """
     untitled = Conversation.objects.filter(pk=conversation.pk, title="", temporary=False)
-    if untitled.update(title=make_opening_title(text)):
+    if title and untitled.update(title=title):
         indexing.index_title(conversation.pk)
 
 

@@ -10,7 +10,17 @@ from django.http import HttpRequest
 
 from chat.actions.deletions import forget_app_memories
 from chat.errors import Refused
-from chat.models import App, AppMemory, AppMemoryEvent, Entity, ExtractionRun, Fact, FactEvent, Relationship
+from chat.models import (
+    App,
+    AppMemory,
+    AppMemoryEvent,
+    Entity,
+    ExtractionRun,
+    Fact,
+    FactEvent,
+    Relationship,
+    RequestOutcome,
+)
 
 from .base import AnyInline, ReadOnly, shortened
 
@@ -199,4 +209,14 @@ class AppMemoryEventAdmin(ReadOnly):
     list_display = ("created_at", "kind", "app", "owner")
     list_filter = ("kind", "app", "owner")
     list_select_related = ("app", "owner")
+    date_hierarchy = "created_at"
+
+
+@admin.register(RequestOutcome)
+class RequestOutcomeAdmin(ReadOnly):
+    """Requests to memory that were not carried out at once: asked, without a match, or with memory off."""
+
+    list_display = ("kind", "message", "owner", "created_at", "answered_at")
+    list_filter = ("kind", ("answered_at", admin.EmptyFieldListFilter), "owner")
+    list_select_related = ("message", "owner")
     date_hierarchy = "created_at"

@@ -80,7 +80,7 @@ class Sessions:
         """Add a message and return its row; raises ValueError where it is refused."""
         conversation = self.resolve(session_id)
         fields = message.model_dump(include={"tool_calls", "created_at"})
-        fields.update(tool_call_id=message.tool_call_id or "", name=message.name or "")
+        fields.update(tool_call_id=message.tool_call_id or "", name=message.name or "", by_program=True)
         try:
             return messages.add_message(conversation, message.role, message.content, **fields)
         except Refused as reason:

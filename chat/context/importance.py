@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from chat.memory.memory_requests import RequestKind, find_requests
+from chat.memory.memory_requests import RequestKind, find_worded_requests
 
 from .decision_words import DECISION
 
@@ -161,7 +161,9 @@ def count_signs(text: str) -> dict[Signal, int]:
     statements = "\n".join(sentences)
     decided = [s for s in sentences if DECISION.search(s) and not _UNSURE.search(s)]
     found = {
-        Signal.REMEMBER: int(any(request.kind is RequestKind.REMEMBER for request in find_requests(prose))),
+        Signal.REMEMBER: int(
+            any(request.kind is RequestKind.REMEMBER for request in find_worded_requests(prose))
+        ),
         Signal.DECISION: int(bool(decided)),
         Signal.CODE: code,
         Signal.FIGURE: _count_different(_FIGURE, statements),

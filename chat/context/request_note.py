@@ -8,8 +8,8 @@ from chat.models import MemoryMode
 _DONE = {
     RequestKind.REMEMBER: "Memory saves what the user asks you to remember here. Confirm it in a few words.",
     RequestKind.FORGET: (
-        "Memory looks for what the user asks you to forget here, deletes it where it is clear which fact is "
-        "meant, and shows below your reply what it deleted. Say that in a few words, and claim nothing else."
+        "Memory looks for what the user asks you to forget here, and shows below your reply what it deleted, "
+        "or asks there which fact is meant. Say that in a few words, and claim nothing else."
     ),
     RequestKind.KEEP_OUT: "Memory does not save what the user asks you not to save here.",
 }

@@ -16,7 +16,17 @@ import numpy as np
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from chat.actions import deletions, events, extraction, fact_bulk, facts, graph, kept_out, unread_messages
+from chat.actions import (
+    deletions,
+    events,
+    extraction,
+    fact_bulk,
+    facts,
+    graph,
+    kept_out,
+    request_outcomes,
+    unread_messages,
+)
 from chat.actions.owners import local_day_of
 from chat.actions.text_extraction import ask_extractor, embed_lasting_candidates
 from chat.actions.usage import AccountedProvider, account_calls
@@ -31,7 +41,8 @@ from chat.memory.consolidate import Action, Opinion
 from chat.memory.judge import Verdict, judge_candidate, judge_ending
 from chat.memory.kept_out import leave_out_forgotten
 from chat.memory.kinds import KINDS
-from chat.models import Conversation, Fact, MemoryMode, Message, Role
+from chat.memory.meant_facts import MeantFacts
+from chat.models import Conversation, Fact, MemoryMode, Message, OutcomeKind, Role
 from chat.topics.contents import is_content_lost, load_contents
 
 from . import schedule
@@ -124,28 +135,43 @@ def _judge(
 def _forget_on_request(
     provider: AccountedProvider, message: Message, abouts: Sequence[str], live: Sequence[Fact]
 ) -> None:
-    """Forget what the message asks to forget. A killed process does it again; then the facts are gone.
+    """Forget what the message asks to forget, or record what has to be asked. A killed process does it again.
 
     Where neither words nor meaning show which fact is meant, the model says of which kind it is; a kind with
-    one value, such as the home, names the fact.
+    one value, such as the home, names the fact. A program cannot be asked: what its message means is
+    forgotten, however much it is, and can be undone for longer.
     """
-    embedder = registry.embedder()
-    name = embedder.name if embedder else ""
+    window = deletions.PROGRAM_UNDO_WINDOW if message.by_program else deletions.REQUEST_UNDO_WINDOW
+    outcomes: list[tuple[OutcomeKind, Sequence[Fact]]] = []
     for about in abouts:
-        meant = meant_facts.find_facts_to_forget(
-            about, live, name, lambda text: embedder.embed([text])[0] if embedder else None
-        )
-        if not meant and live and meant_facts.names_only_a_kind(about):
-            kind, _, _ = classify_fact(provider, about)
-            meant = [fact for fact in live if fact.kind == kind and KINDS[kind].single]
-        # One of them may have been forgotten by hand meanwhile.
-        with suppress(Refused):
-            deletions.forget_facts(
-                message.conversation.owner,
-                [fact.pk for fact in meant],
-                deletions.REQUEST_UNDO_WINDOW,
-                message=message,
-            )
+        meant = _find_meant_facts(provider, about, live)
+        certain = meant.facts or (meant.candidates if meant.many and message.by_program else [])
+        if certain:
+            # One of them may have been forgotten by hand meanwhile.
+            with suppress(Refused):
+                ids = [fact.pk for fact in certain]
+                deletions.forget_facts(message.conversation.owner, ids, window, message=message)
+        elif meant.candidates:
+            outcomes.append((OutcomeKind.MANY if meant.many else OutcomeKind.UNCLEAR, meant.candidates))
+        else:
+            outcomes.append((OutcomeKind.NOTHING, ()))
+    if abouts:
+        request_outcomes.record_outcomes(message, outcomes)
+
+
+def _find_meant_facts(provider: AccountedProvider, about: str, live: Sequence[Fact]) -> MeantFacts:
+    embedder = registry.embedder()
+    meant = meant_facts.find_facts_to_forget(
+        about,
+        live,
+        embedder.name if embedder else "",
+        lambda text: embedder.embed([text])[0] if embedder else None,
+    )
+    if meant.facts or meant.many or not live or not meant_facts.names_only_a_kind(about):
+        return meant
+    kind, _, _ = classify_fact(provider, about)
+    of_kind = [fact for fact in live if fact.kind == kind and KINDS[kind].single]
+    return MeantFacts(facts=of_kind) if of_kind else meant
 
 
 def _end_denied_facts(

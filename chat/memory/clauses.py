@@ -97,12 +97,12 @@ def judge_sentences(
 
 def judge_requests(text: str) -> list[JudgedSentence]:
     """Return the sentences of a text in order, each with what it asks of memory and with no other reason than
-    KEPT_OUT.
+    KEPT_OUT and FORGETTING.
     """
     pieces = (piece.strip() for piece in _SENTENCE_BREAK.split(text) if piece and piece.strip())
     found = ((piece, find_request(piece)) for piece in pieces)
     judged = [
-        JudgedSentence(piece, speech_acts.KEPT_OUT if _keeps_out(request) else "", request)
+        JudgedSentence(piece, _REASONS.get(request.kind, "") if request else "", request)
         for piece, request in found
     ]
     return _apply_to_neighbours(judged)
@@ -190,13 +190,10 @@ def _obey(sentence: str, own_names: frozenset[str]) -> list[JudgedSentence]:
     return [replace(judged, request=request) for judged in _judge(request.about, own_names)]
 
 
-def _keeps_out(request: MemoryRequest | None) -> bool:
-    return request is not None and request.kind is RequestKind.KEEP_OUT
-
-
 def _apply_to_neighbours(judged: list[JudgedSentence]) -> list[JudgedSentence]:
     """Apply requests that stand alone: "Don't save that." keeps out the sentence before it, or the next one
-    if it is the first; "That's wrong." is about the next one.
+    if it is the first; "Delete that." and "Keep that in mind." are about the sentence before them; "That's
+    wrong." is about the next one.
     """
     for index, sentence in enumerate(judged):
         request = sentence.request
@@ -208,6 +205,11 @@ def _apply_to_neighbours(judged: list[JudgedSentence]) -> list[JudgedSentence]:
         elif request.kind is RequestKind.WRONG and index + 1 < len(judged):
             following = replace(request, about=judged[index + 1].text)
             judged[index + 1] = replace(judged[index + 1], request=following)
+        elif request.kind is not RequestKind.WRONG and index and judged[index - 1].request is None:
+            earlier = judged[index - 1]
+            meant = replace(request, about=earlier.text)
+            reason = _REASONS.get(request.kind, earlier.reason)
+            judged[index - 1] = replace(earlier, reason=reason, request=meant)
     return judged
 
 

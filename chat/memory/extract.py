@@ -92,7 +92,9 @@ def extract_facts(
     kinds = {s.text: s.request.kind for s in judged if s.request is not None}
     requested = frozenset(text for text, kind in kinds.items() if kind is RequestKind.REMEMBER)
     result.to_forget = [
-        s.request.about for s in judged if s.request is not None and s.request.kind is RequestKind.FORGET
+        s.request.about
+        for s in judged
+        if s.request is not None and s.request.kind is RequestKind.FORGET and s.request.about
     ]
     result.denials = [
         Denial(s.text, kinds.get(s.text) is RequestKind.WRONG)

@@ -1,6 +1,7 @@
 """Leaves out the parts of messages that memory must not use, for texts that are written about a conversation.
 
-They are what the user asked not to save, and the sentences that say a forgotten fact (`Message.kept_out`).
+They are what the user asked not to save or to forget, and the sentences that say a forgotten fact
+(`Message.kept_out`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import copy
 from collections.abc import Iterable, Sequence
 
 from chat.memory.clauses import find_sentence_spans, judge_requests
+from chat.memory.memory_requests import keeps_out_next_message
 from chat.models import Message, Role
 
 Span = tuple[int, int]
@@ -17,9 +19,19 @@ Span = tuple[int, int]
 def leave_out_kept(messages: Sequence[Message]) -> list[Message]:
     """Return the messages without the parts that memory must not use.
 
-    The returned messages are copies where something is left out; do not save them.
+    A message that only asks not to save something means the user's next one. The returned messages are copies
+    where something is left out; do not save them.
     """
-    return [_copy_without(message, find_kept_spans(message)) for message in messages]
+    left = []
+    earlier = ""
+    for message in messages:
+        spans = find_kept_spans(message)
+        if message.role == Role.USER:
+            if earlier and keeps_out_next_message(earlier):
+                spans = [(0, len(message.content))]
+            earlier = message.content
+        left.append(_copy_without(message, spans))
+    return left
 
 
 def leave_out_marked(message: Message) -> Message:

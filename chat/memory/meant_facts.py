@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +23,34 @@ from chat.memory.text_similarity import (
 )
 from chat.models import Fact
 
-# More facts than these are not forgotten at one request: too many of them would be meant by accident.
+# More facts than these are not forgotten without a question: too many of them would be meant by accident.
 MOST = 3
 # With MiniLM, English requests and the facts that they mean by other words ("my salary", "User earns 48000
 # pounds a year") had a cosine from 0.39, and the next fact was 0.19 away. The default model, asked with the
 # list of facts, chose wrong ones in two of three such cases.
 _MIN_COSINE = 0.35
 _MIN_MARGIN = 0.15
+# What is offered when it is unclear which fact is meant.
+_MIN_CANDIDATE_COSINE = 0.25
+_MAX_CANDIDATES = 5
 
 Embed = Callable[[str], NDArray[np.float32] | None]
 
 
-def find_facts_to_forget(about: str, facts: Sequence[Fact], embedder_name: str, embed: Embed) -> list[Fact]:
-    """Return the facts that the user asks to forget; [] if it is not clear which, or if more than MOST are.
+@dataclass(frozen=True, slots=True)
+class MeantFacts:
+    """What a request to forget means: `facts`, or `candidates` of which the owner has to choose.
+
+    With `many`, all candidates are meant by its words; they are more than are forgotten without a question.
+    """
+
+    facts: list[Fact] = field(default_factory=list)
+    candidates: list[Fact] = field(default_factory=list)
+    many: bool = False
+
+
+def find_facts_to_forget(about: str, facts: Sequence[Fact], embedder_name: str, embed: Embed) -> MeantFacts:
+    """Return the facts that the user asks to forget, or those of which it is not clear which is meant.
 
     They contain all words of `about`; where none does, the nearest fact by meaning is meant, if no other is
     near. `embed` returns the unit vector (float32) of a text, None without an embedder.
@@ -42,13 +58,26 @@ def find_facts_to_forget(about: str, facts: Sequence[Fact], embedder_name: str, 
     said = normalize_sentence(about, about)
     stems = extract_core_stems(said)
     named = [fact for fact in facts if contains_stems(extract_content_stems(fact.text), stems)]
+    if len(named) > MOST:
+        return MeantFacts(candidates=named, many=True)
     if named or not facts:
-        return named if len(named) <= MOST else []
+        return MeantFacts(facts=named)
     vector = embed(said)
     scores = [compute_similarity(vector, fact, embedder_name) or 0.0 for fact in facts]
     best, second = sorted([*scores, 0.0], reverse=True)[:2]
-    is_clear = best >= _MIN_COSINE and best - second >= _MIN_MARGIN
-    return [facts[scores.index(best)]] if is_clear else []
+    if best >= _MIN_COSINE and best - second >= _MIN_MARGIN:
+        return MeantFacts(facts=[facts[scores.index(best)]])
+    return MeantFacts(candidates=_find_candidates(stems, facts, scores))
+
+
+def _find_candidates(stems: frozenset[str], facts: Sequence[Fact], scores: Sequence[float]) -> list[Fact]:
+    """Return the facts that share a word with a request or are near it, the nearest first."""
+    shared = [
+        any(contains_stems(extract_content_stems(f.text), frozenset({s})) for s in stems) for f in facts
+    ]
+    order = sorted(range(len(facts)), key=lambda i: (-shared[i], -scores[i]))
+    near = [i for i in order if shared[i] or scores[i] >= _MIN_CANDIDATE_COSINE]
+    return [facts[i] for i in near[:_MAX_CANDIDATES]]
 
 
 def names_only_a_kind(about: str) -> bool:

@@ -1,27 +1,33 @@
 """Detects what a sentence asks of memory: to remember, to forget, to correct, or to keep something out.
 
-The wordings are data, one file a language in `languages`. A request stands at the beginning of a sentence
-("Please forget that …") or at its end ("…, but don't save that").
+Two ways, of which the first decides where it finds a request: wordings, and a classifier over the embedder's
+vectors. Their words are data, one file a language in `languages`. A request stands at the beginning of a
+sentence ("Please forget that …") or at its end ("…, but don't save that").
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
+from chat.llm.registry import registry
+
 from .kind_rules import guess_kind
 from .normalize import normalize_sentence
+from .request_about import addresses_assistant, find_about
+from .request_classifier import NONE, classify_suspect
+from .request_features import FOLDER, MAX_SENTENCE, Suspect, find_suspect
 
-_FOLDER = Path(__file__).parent / "languages"
 _END_MARKS = " \t\n.!。！…"
 _QUESTION_MARKS = "?？"
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
-# A longer sentence is a text, and no request. It bounds the time that the patterns take.
-_MAX_SENTENCE = 400
+# Characters of a message up to which its sentences are classified while it is being sent.
+_MAX_EMBEDDED = 4000
 # Between a statement and a request after it; between a request and what it is about.
 _BREAK = r"(?:\s*[,，;；:：.。…()]+\s*|\s+[-–—]+\s*)"
 _GAP = r"[\s,，;；:：–—-]*"
@@ -56,9 +62,44 @@ class _Language:
 
 
 def find_request(sentence: str) -> MemoryRequest | None:
-    """Return what a sentence asks of memory, None if it asks nothing."""
+    """Return what a sentence asks of memory, None if it asks nothing.
+
+    A sentence with a suspicious word is embedded, where there is an embedder. If the classifier is sure that
+    it asks nothing, a wording to remember, forget or correct counts for nothing ("Forget that idea, …").
+    """
+    worded = find_worded_request(sentence)
+    if worded is not None and worded.kind is RequestKind.KEEP_OUT:
+        return worded
+    suspect = find_suspect(sentence)
+    if suspect is None:
+        return worded
+    judgement = classify_suspect(suspect, registry.embedder())
+    if worded is not None:
+        return None if judgement.is_surely_none else _narrow_forgotten(worded, suspect)
+    return _build_request(judgement.kind, suspect) if judgement.kind != NONE else None
+
+
+def _narrow_forgotten(request: MemoryRequest, suspect: Suspect) -> MemoryRequest:
+    """Return a request to forget without what is said to the assistant ("I'd rather you didn't know …")."""
+    if request.kind is not RequestKind.FORGET or not addresses_assistant(request.about):
+        return request
+    return MemoryRequest(request.kind, find_about(request.kind, suspect) or request.about)
+
+
+def _build_request(kind: str, suspect: Suspect) -> MemoryRequest | None:
+    """Return the request of a classified suspect; None for a correction that denies nothing ("it's 42")."""
+    about = find_about(kind, suspect)
+    for language in _load_languages():
+        about, _ = _strip_tail(about, language)
+    if kind == RequestKind.WRONG and about and not is_negated_by_words(about):
+        return None
+    return MemoryRequest(RequestKind(kind), about)
+
+
+def find_worded_request(sentence: str) -> MemoryRequest | None:
+    """Return what a sentence asks of memory by its wording, None if no wording is known."""
     text = sentence.strip().strip("¿¡()（） ").replace("’", "'")
-    if len(text) > _MAX_SENTENCE:
+    if len(text) > MAX_SENTENCE:
         return None
     is_question = text.endswith(tuple(_QUESTION_MARKS))
     text = text.rstrip(_END_MARKS + _QUESTION_MARKS)
@@ -91,9 +132,17 @@ def is_negated_by_words(clause: str) -> bool:
 
 
 def find_requests(message: str) -> list[MemoryRequest]:
-    """Return the requests of all sentences of a message, in order."""
-    sentences = (part for part in _SENTENCE_BREAK.split(message) if part.strip())
-    return [request for sentence in sentences if (request := find_request(sentence)) is not None]
+    """Return the requests of all sentences of a message, in order.
+
+    Embeds suspects of a message of ordinary length; sending a long one must not wait for hundreds of vectors.
+    """
+    find = find_request if len(message) <= _MAX_EMBEDDED else find_worded_request
+    return [request for sentence in _split(message) if (request := find(sentence)) is not None]
+
+
+def find_worded_requests(message: str) -> list[MemoryRequest]:
+    """Return the requests of all sentences of a message that have a known wording, in order."""
+    return [request for sentence in _split(message) if (request := find_worded_request(sentence)) is not None]
 
 
 def extract_requested_text(sentence: str) -> str:
@@ -107,7 +156,12 @@ def must_be_obeyed_at_once(message: str) -> bool:
 
     What it asks to keep out needs no haste: a message is never stored before it is read.
     """
-    return any(r.kind is not RequestKind.KEEP_OUT and bool(r.about) for r in find_requests(message))
+    return are_urgent(find_requests(message))
+
+
+def are_urgent(requests: Iterable[MemoryRequest]) -> bool:
+    """Return whether one of the requests asks memory to remember, forget or correct something."""
+    return any(r.kind is not RequestKind.KEEP_OUT and bool(r.about) for r in requests)
 
 
 def keeps_out_next_message(message: str) -> bool:
@@ -122,6 +176,10 @@ def build_requested_fact(requested: str) -> tuple[str, str]:
     return text, guess_kind(text)
 
 
+def _split(message: str) -> list[str]:
+    return [part for part in _SENTENCE_BREAK.split(message) if part.strip()]
+
+
 def _strip_tail(about: str, language: _Language) -> tuple[str, str]:
     """Return what a request is about without polite words after it, and those words."""
     match = language.tail.search(about)
@@ -132,7 +190,7 @@ def _strip_tail(about: str, language: _Language) -> tuple[str, str]:
 
 @cache
 def _load_languages() -> tuple[_Language, ...]:
-    return tuple(_compile(path) for path in sorted(_FOLDER.glob("*.toml")))
+    return tuple(_compile(path) for path in sorted(FOLDER.glob("*.toml")))
 
 
 def _compile(path: Path) -> _Language:

@@ -15,6 +15,7 @@ from .idempotency import IdempotentRequest
 from .job import Energy, Job, UsageRecord
 from .message import Message, MessageState, PromptReport, Role
 from .owner import ApiToken, OwnerSettings, Theme
+from .request_outcome import OutcomeKind, RequestOutcome
 from .search import SearchEntry
 from .topic import Topic, TopicArchive
 
@@ -44,9 +45,11 @@ __all__ = [
     "Message",
     "MessageState",
     "Origin",
+    "OutcomeKind",
     "OwnerSettings",
     "PromptReport",
     "Relationship",
+    "RequestOutcome",
     "Role",
     "SearchEntry",
     "Strategy",

@@ -158,6 +158,8 @@ class Message(UUIDModel):
     archive = models.ForeignKey(
         "chat.TopicArchive", null=True, blank=True, on_delete=models.RESTRICT, related_name="messages"
     )
+    # Sent by a program, through /v1 or the REST API: nobody sees what the page asks under the reply.
+    by_program = models.BooleanField(default=False)
     tool_calls = models.JSONField(null=True, blank=True)
     tool_call_id = models.CharField(max_length=120, blank=True)
     name = models.CharField(max_length=120, blank=True)

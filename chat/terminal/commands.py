@@ -36,6 +36,8 @@ class TerminalSession:
     listed: list[str] = field(default_factory=list)
     # Pending deletions of this terminal, the newest last: id and deadline.
     deleted: list[tuple[str, datetime]] = field(default_factory=list)
+    # The requests to memory of which the outcome was shown.
+    reported: set[str] = field(default_factory=set)
     # The texts of known facts; None where they could not be loaded.
     known: set[str] | None = None
 
@@ -173,10 +175,11 @@ def _forget(session: TerminalSession, rest: str) -> None:
         raise TerminalError(_("A temporary chat is deleted when you leave it."))
     deletion = session.client.delete(f"conversations/{gone}")
     session.conversation = ""
-    _report_deletion(session, _("The chat was deleted."), deletion)
+    report_deletion(session, _("The chat was deleted."), deletion)
 
 
-def _report_deletion(session: TerminalSession, sentence: str, deletion: dict[str, Any]) -> None:
+def report_deletion(session: TerminalSession, sentence: str, deletion: dict[str, Any]) -> None:
+    """Show what was deleted and until when /undo takes it back, and let /undo know it."""
     until = timezone.localtime(datetime.fromisoformat(deletion["expires_at"]))
     session.deleted.append((deletion["id"], until))
     session.screen.line(
@@ -222,7 +225,7 @@ def _unlearn(session: TerminalSession, rest: str) -> None:
     if not found:
         raise TerminalError(_("No memory matches this."))
     deletion = session.client.delete(f"facts/{found[0]['id']}")
-    _report_deletion(session, _("Forgot “%s”.") % format_as_one_line(found[0]["text"]), deletion)
+    report_deletion(session, _("Forgot “%s”.") % format_as_one_line(found[0]["text"]), deletion)
 
 
 def _memories(session: TerminalSession, rest: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.utils.translation import gettext as _
 
 from chat.commands import parse
@@ -9,7 +11,7 @@ from chat.errors import UnknownCommand
 from chat.text import format_as_one_line
 
 from .client import NotFound, TerminalError
-from .commands import TerminalSession, run_command
+from .commands import TerminalSession, report_deletion, run_command
 from .screen import LineReader
 
 _PROMPT = "› "
@@ -37,6 +39,7 @@ def run_repl(session: TerminalSession, lines: LineReader) -> bool:
                 well = _handle_line(session, line.rstrip("\n")) and well
             if lines.is_interactive:
                 _report_new_facts(session)
+                _report_requests(session)
         except KeyboardInterrupt:
             session.screen.line(_("Stopped."), "faint")
             if not lines.is_interactive:
@@ -110,3 +113,32 @@ def _report_new_facts(session: TerminalSession) -> None:
         for text in sorted(now - session.known):
             session.screen.line(_("Remembered: %s") % format_as_one_line(text), "faint")
     session.known = now | (session.known or set())
+
+
+def _report_requests(session: TerminalSession) -> None:
+    """Show what memory did about requests in this conversation, each once, as the page does below a reply."""
+    if not session.conversation:
+        return
+    try:
+        found = session.client.get(f"conversations/{session.conversation}/requests")
+    except TerminalError:
+        return
+    for request in found:
+        if request["id"] not in session.reported:
+            session.reported.add(request["id"])
+            _report_request(session, request)
+
+
+def _report_request(session: TerminalSession, request: dict[str, Any]) -> None:
+    texts = [format_as_one_line(fact["text"]) for fact in request["facts"]]
+    if request["outcome"] == "forgotten":
+        report_deletion(session, _("Forgotten: %s.") % "; ".join(texts), request["deletion"])
+    elif request["outcome"] == "nothing":
+        session.screen.line(_("Nothing in memory matches."), "faint")
+    elif request["outcome"] == "off":
+        sentence = _("This chat does not change memory: nothing was saved or forgotten.")
+        session.screen.line(sentence, "faint")
+    elif texts:
+        session.screen.line(_("Which should be forgotten?"), "faint")
+        for text in texts:
+            session.screen.line(f"  /unlearn {text}", "faint")

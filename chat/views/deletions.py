@@ -18,14 +18,14 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
-from chat.access import HtmxHttpRequest, own_deletion, own_event, own_fact
-from chat.actions import archive, deletions, fact_history
+from chat.access import HtmxHttpRequest, own_deletion, own_event, own_fact, own_outcome, uuid_or_404
+from chat.actions import archive, deletions, fact_history, request_outcomes
 from chat.errors import Refused, TooLateToUndo
 from chat.memory.formatting import format_for_display
 from chat.models import Conversation, Deletion, Fact, FactEventKind, User
 
 from .memory_cards import load_panel_context
-from .responses import add_toast, announce_memory_change, respond_with_error
+from .responses import add_toast, announce_memory_change, build_message_url, respond_with_error
 
 # Characters of a text that a toast quotes.
 MAX_QUOTE_LENGTH = 80
@@ -144,6 +144,20 @@ def undo_deletion(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     if undone.conversation is not None:
         trigger_client_event(answer, "conversations-changed")
     return add_toast(answer, sentence) if sentence else answer
+
+
+@require_POST
+def answer_which(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Forget what a message meant, of the facts that the page offers: one, all of them, or none."""
+    found = own_outcome(request, pk)
+    ids = [uuid_or_404(key) for key in request.POST.getlist("fact") if key]
+    try:
+        request_outcomes.forget_candidates(found, None if "all" in request.POST else ids)
+    except Refused as problem:
+        return respond_with_error(request, problem, build_message_url(found.message))
+    if not request.htmx:
+        return redirect(build_message_url(found.message))
+    return announce_memory_change(HttpResponse(status=204))
 
 
 @require_POST

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Prefetch
 from django.utils.safestring import SafeString, mark_safe
 
 from chat.context.assembly import importance_of
@@ -17,7 +18,18 @@ from chat.error_messages import describe
 from chat.generation.hub import hub
 from chat.generation.markdown import render_blocks_cached
 from chat.llm.types import ToolCall
-from chat.models import Deletion, DeletionState, Fact, FactEvent, Message, MessageState, PromptReport, Role
+from chat.models import (
+    Deletion,
+    DeletionState,
+    Fact,
+    FactEvent,
+    Message,
+    MessageState,
+    OutcomeKind,
+    PromptReport,
+    RequestOutcome,
+    Role,
+)
 from chat.topics.contents import load_contents
 
 
@@ -46,6 +58,15 @@ class RetractedFacts:
         return (*self.texts, *self.revived)[0]
 
 
+@dataclass(frozen=True, slots=True)
+class OutcomeView:
+    """What came of a request to memory; `candidates` are the facts of which the owner has to choose."""
+
+    id: UUID
+    kind: str
+    candidates: list[Fact]
+
+
 @dataclass(slots=True)
 class MessageView:
     """One message as its template shows it; `blocks` and `html` are sanitised HTML."""
@@ -71,10 +92,11 @@ class MessageView:
     # Facts that extraction added, and facts that it ended, from the message that this reply answers.
     learned: list[Fact]
     ended: list[Fact]
-    # What that message asked to forget.
+    # What that message asked to forget, and what came of its other requests to memory.
     forgotten: list[ForgottenFacts]
     # What was taken back because that message was edited; it can be undone.
     retracted: list[RetractedFacts]
+    outcomes: list[OutcomeView]
     compacted: bool
     summarised: bool
     shortened: bool
@@ -100,6 +122,7 @@ def build_message_views(rows: Iterable[Message]) -> list[MessageView]:
     for fact in Fact.objects.live().filter(source_message__in=question_ids).order_by("first_seen"):
         learned.setdefault(fact.source_message_id, []).append(fact)
     forgotten, retracted = _find_forgotten(question_ids), _find_retracted(question_ids)
+    outcomes = _find_outcomes(question_ids)
     ended: dict[Any, list[Fact]] = {}
     for event in FactEvent.objects.ending_facts(question_ids):
         ended.setdefault(event.source_message_id, []).append(event.fact)
@@ -119,6 +142,7 @@ def build_message_views(rows: Iterable[Message]) -> list[MessageView]:
             ended.get(questions[m.pk].pk, []) if m.pk in questions else [],
             forgotten.get(questions[m.pk].pk, []) if m.pk in questions else [],
             retracted.get(questions[m.pk].pk, []) if m.pk in questions else [],
+            outcomes.get(questions[m.pk].pk, []) if m.pk in questions else [],
             after=after,
             cleared=m.seq == cleared,
         )
@@ -153,6 +177,18 @@ def _find_retracted(question_ids: list[Any]) -> dict[Any, list[RetractedFacts]]:
         if texts or again:
             shown = RetractedFacts(deletion.pk, texts, again)
             found.setdefault(deletion.message_id, []).append(shown)
+    return found
+
+
+def _find_outcomes(question_ids: list[Any]) -> dict[Any, list[OutcomeView]]:
+    """Return what came of the messages' requests, by message, without answered and pointless questions."""
+    found: dict[Any, list[OutcomeView]] = {}
+    live = Prefetch("candidates", Fact.objects.live().order_by("first_seen", "pk"), to_attr="offered")
+    rows = RequestOutcome.objects.filter(message__in=question_ids, answered_at__isnull=True)
+    for row in rows.prefetch_related(live):
+        offered: list[Fact] = getattr(row, "offered", [])
+        if offered or row.kind in (OutcomeKind.NOTHING, OutcomeKind.OFF):
+            found.setdefault(row.message_id, []).append(OutcomeView(row.pk, row.kind, offered))
     return found
 
 
@@ -202,6 +238,7 @@ def _build_message_view(
     ended: list[Fact],
     forgotten: list[ForgottenFacts],
     retracted: list[RetractedFacts],
+    outcomes: list[OutcomeView],
     *,
     after: int,
     cleared: bool,
@@ -231,6 +268,7 @@ def _build_message_view(
         ended=ended if message.state != MessageState.STREAMING else [],
         forgotten=forgotten if message.state != MessageState.STREAMING else [],
         retracted=retracted if message.state != MessageState.STREAMING else [],
+        outcomes=outcomes if message.state != MessageState.STREAMING else [],
         # Only the reply whose prompt was compacted, not each reply after it.
         compacted=bool(report and report.stage and (report.cut_messages or report.summarised)),
         summarised=bool(report and report.summarised),

@@ -19,7 +19,18 @@ from chat.actions.facts import add_fact
 from chat.actions.importing import uploads
 from chat.actions.messages import finish_reply, send_message
 from chat.actions.topics import assign_topic
-from chat.models import ApiToken, App, AppMemory, Conversation, Deletion, Fact, Message, PromptReport, Topic
+from chat.models import (
+    ApiToken,
+    App,
+    AppMemory,
+    Conversation,
+    Deletion,
+    Fact,
+    Message,
+    PromptReport,
+    RequestOutcome,
+    Topic,
+)
 
 ORIGIN = "http://testserver"
 
@@ -39,6 +50,7 @@ class OwnedObjects:
     app_memory: AppMemory
     upload: Any
     token: ApiToken
+    question: RequestOutcome
 
     @classmethod
     def of(cls, user: Any, mark: str) -> OwnedObjects:
@@ -58,8 +70,11 @@ class OwnedObjects:
         upload = uploads.store_upload(user, [sent], len(sent))
         create_token(user, f"Token {mark}")
         token = ApiToken.objects.get(owner=user, name=f"Token {mark}")
+        question = RequestOutcome.objects.create(owner=user, message=asked, kind="unclear")
+        question.candidates.add(fact)
         return cls(
-            asked.conversation, asked, reply, fact, deletion, away, topic, app, app_memory, upload, token
+            *(asked.conversation, asked, reply, fact, deletion, away, topic, app, app_memory, upload, token),
+            question,
         )
 
 
@@ -82,6 +97,10 @@ OBJECT_URLS: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
         ("POST", lambda t: reverse("conversation_strategy", args=[t.conversation.pk]), {"strategy": "simple"})
     ],
     "reply_memories": [("GET", lambda t: reverse("reply_memories", args=[t.reply.pk]), {})],
+    "request_answer": [
+        ("POST", lambda t: reverse("request_answer", args=[t.question.pk]), {"fact": "{fact}"}),
+        ("POST", lambda t: reverse("request_answer", args=[t.question.pk]), {"all": "1"}),
+    ],
     "deletion_undo": [("POST", lambda t: reverse("deletion_undo", args=[t.deletion.pk]), {})],
     "fact": [("GET", lambda t: reverse("fact", args=[t.fact.pk]), {})],
     "fact_edit": [

@@ -16,7 +16,16 @@ from chat.actions.prompts import record_prompt
 from chat.actions.usage import record_call
 from chat.context.prompt import build_prompt
 from chat.llm.types import Lane, Usage
-from chat.models import AppMemory, AppMemoryEvent, Energy, ExtractionRun, OwnerSettings, Topic, TopicArchive
+from chat.models import (
+    AppMemory,
+    AppMemoryEvent,
+    Energy,
+    ExtractionRun,
+    OwnerSettings,
+    RequestOutcome,
+    Topic,
+    TopicArchive,
+)
 
 pytestmark = pytest.mark.django_db
 MODELS = list(apps.get_app_config("chat").get_models())
@@ -35,6 +44,7 @@ def filled(owner, scripted):
     gone = deletions.forget_facts(owner, [add_fact(owner, "I love coffee").pk])
     assert deletions.finish_deletion(gone.pk, gone.expires_at + deletions.UNDO_GRACE)
     ExtractionRun.objects.create(message=asked, stored=1)
+    RequestOutcome.objects.create(owner=owner, message=asked, kind="nothing")
     topic = Topic.objects.create(conversation=asked.conversation, title="I love hiking.")
     TopicArchive.objects.create(topic=topic, data=b"packed", count=1, sha256="0" * 64)
     create_token(owner, "script")

@@ -33,6 +33,7 @@ REQUESTS = [
         "I go to the gym on Mondays",
     ),
     ("Kannst du bitte löschen, wo ich wohne?", RequestKind.FORGET, "wo ich wohne"),
+    ("I'd rather you didn't know my age anymore, remove it.", RequestKind.FORGET, "my age"),
     ("Oublie que je fume, stp", RequestKind.FORGET, "je fume"),
     ("Olvida lo que te dije de mi ex", RequestKind.FORGET, "mi ex"),
     ("Potresti dimenticare che ho il diabete?", RequestKind.FORGET, "ho il diabete"),

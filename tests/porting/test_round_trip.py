@@ -41,7 +41,7 @@ NOT_EXPORTED = {
     Conversation: {"owner", "temporary", "deletion", "memory_block", "memory_block_facts", "branch"}
     | {"prepared", "flushed_through", "imported_through"},
     Topic: {"conversation", "embedding", "embedder", "restored_through"},
-    Message: {"conversation", "archive", "imported"},
+    Message: {"conversation", "archive", "imported", "by_program"},
     PromptReport: {"reply"},
     Fact: {"owner", "embedding", "embedder", "durability", "deletion"},
     FactEvent: {"fact"},

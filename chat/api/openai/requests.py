@@ -86,7 +86,7 @@ def begin_reply(request: HtmxHttpRequest, owner: User, chat_request: ChatRequest
     def save() -> tuple[Message, Message]:
         require_model()
         found = _resolve_conversation(owner, chosen, system, history, text)
-        return messages.send_message(owner, text, found)
+        return messages.send_message(owner, text, found, by_program=True)
 
     run = idempotency.send_once(identity, save, chat_request.options)
     found = Conversation.objects.for_owner(owner).get(pk=run.conversation)

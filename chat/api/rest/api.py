@@ -46,6 +46,7 @@ from . import (
     metrics,
     porting,
     replies,
+    requests,
     search,
     settings,
     topics,
@@ -127,6 +128,7 @@ api.add_router("/conversations", conversations.router)
 api.add_router("/conversations", replies.of_conversation)
 api.add_router("/conversations", topics.of_conversation)
 api.add_router("/conversations", extractions.of_conversation)
+api.add_router("/conversations", requests.router)
 api.add_router("/messages", replies.router)
 api.add_router("/facts", facts.router)
 api.add_router("/topics", topics.router)

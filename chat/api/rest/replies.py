@@ -115,10 +115,10 @@ def send_message(
 
     def save() -> Sequence[Message]:
         if not body.is_answered:
-            fields = body.model_dump(include={"tool_calls", "tool_call_id", "name"})
+            fields = body.model_dump(include={"tool_calls", "tool_call_id", "name"}) | {"by_program": True}
             return [actions.add_message(found, body.role, body.text, **fields)]
         require_model()
-        return actions.send_message(request.auth, body.text, found)
+        return actions.send_message(request.auth, body.text, found, by_program=True)
 
     return _exchange(request, response, save, idempotency_key, wait)
 
@@ -168,7 +168,7 @@ def resend_message(
 
     def save() -> Sequence[Message]:
         require_model()
-        return message_edits.resend_message(found, body.content)
+        return message_edits.resend_message(found, body.content, by_program=True)
 
     return _exchange(request, response, save, idempotency_key, wait)
 

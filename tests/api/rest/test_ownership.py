@@ -30,6 +30,7 @@ OF_AN_OBJECT: list[Case] = [
     ("GET", "conversations/{conversation}/messages/recent", None),
     ("GET", "conversations/{conversation}/topics", None),
     ("GET", "conversations/{conversation}/extractions", None),
+    ("GET", "conversations/{conversation}/requests", None),
     ("GET", "messages/{message}", None),
     ("PATCH", "messages/{message}", {"flagged": True}),
     ("POST", "messages/{reply}/stop", None),

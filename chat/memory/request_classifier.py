@@ -1,0 +1,122 @@
+"""Decides by a linear classifier what a suspect sentence asks of memory: nothing, or one of the requests.
+
+The inputs are the embedder's vectors of the sentence and of the words around its trigger, and the features of
+`request_features`. The weights come from `tests/benchmarks/train_requests.py`, one file an embedder.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .request_features import Suspect, measure
+
+FOLDER = Path(__file__).parent / "request_weights"
+NONE = "none"
+# The order of the columns of the weights; the others are values of `RequestKind`.
+KINDS = (NONE, "remember", "forget", "wrong", "keep-out")
+# The vectors have unit length, so that each of their numbers is small beside the features.
+_VECTOR_SCALE = 4.0
+_MOST_CACHED = 2048
+
+logger = logging.getLogger(__name__)
+
+
+class TextEmbedder(Protocol):
+    """What the classifier needs of an embedder: its name, and the unit vectors of texts."""
+
+    name: str
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return an array of float32, one row of length 1 a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A trained classifier: one column a kind, the last row is added.
+
+    `threshold` is the least probability of a request. With a probability of `veto` that it is none, a
+    sentence is none, whatever its wording.
+    """
+
+    matrix: NDArray[np.float32]
+    threshold: float
+    veto: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a suspect is: one of KINDS; `is_surely_none` if its wording must not be taken for a request."""
+
+    kind: str = NONE
+    is_surely_none: bool = False
+
+
+def classify_suspect(suspect: Suspect, embedder: TextEmbedder | None) -> Judgement:
+    """Return what a suspect is; NONE without an embedder, without weights for it, or in doubt.
+
+    Embeds two short texts, unless the same sentence was classified lately.
+    """
+    weights = load_weights(embedder.name) if embedder is not None else None
+    if embedder is None or weights is None:
+        return Judgement()
+    # Keyed by a hash, so that no text stays in memory.
+    key = (embedder.name, hash(suspect.text))
+    known = _decided.get(key)
+    if known is None:
+        if len(_decided) >= _MOST_CACHED:
+            _decided.clear()
+        known = _decided[key] = _classify(suspect, embedder, weights)
+    return known
+
+
+def build_inputs(suspects: Sequence[Suspect], embedder: TextEmbedder) -> NDArray[np.float32]:
+    """Return the inputs of the classifier, one row a suspect."""
+    texts = [text for suspect in suspects for text in (suspect.text, suspect.window)]
+    vectors = embedder.embed(texts).reshape(len(suspects), -1) * _VECTOR_SCALE
+    features = np.array([measure(suspect) for suspect in suspects], dtype=np.float32)
+    return np.concatenate([vectors, features], axis=1)
+
+
+def compute_probabilities(inputs: NDArray[np.float32], matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the probability of each kind (columns) for each row of inputs."""
+    scores = inputs @ matrix[:-1] + matrix[-1]
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float32)
+
+
+@cache
+def load_weights(embedder_name: str) -> Weights | None:
+    """Return the weights for an embedder, None where there are none."""
+    try:
+        stored = json.loads((FOLDER / f"{embedder_name}.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return Weights(np.array(stored["matrix"], dtype=np.float32), stored["threshold"], stored["veto"])
+
+
+def choose_kind(probabilities: NDArray[np.float32], threshold: float) -> str:
+    """Return the most likely kind if it is a request with at least the threshold's probability, else NONE."""
+    best = int(probabilities.argmax())
+    return KINDS[best] if probabilities[best] >= threshold else NONE
+
+
+_decided: dict[tuple[str, int], Judgement] = {}
+
+
+def _classify(suspect: Suspect, embedder: TextEmbedder, weights: Weights) -> Judgement:
+    inputs = build_inputs([suspect], embedder)
+    if inputs.shape[1] + 1 != weights.matrix.shape[0]:
+        logger.warning("the weights for requests were trained with other inputs and are not used")
+        return Judgement()
+    [probabilities] = compute_probabilities(inputs, weights.matrix)
+    kind = choose_kind(probabilities, weights.threshold)
+    return Judgement(kind, bool(probabilities[KINDS.index(NONE)] >= weights.veto))

@@ -1,0 +1,131 @@
+"""Trains the classifier of `chat.memory.request_classifier`: `python -m tests.benchmarks.train_requests`.
+
+Reads the labelled sentences of `tests/memory/data/request_sentences.jsonl`, of which only the suspects count,
+and fits a softmax regression to the installed embedder's vectors and the features. Prints the share of
+sentences whose kind is right by cross-validation, alone and after the wordings. `--write` stores the weights.
+Takes about a minute.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chat.llm.registry import registry
+from chat.memory.memory_requests import RequestKind, find_worded_request
+from chat.memory.request_classifier import FOLDER, KINDS, build_inputs, choose_kind, compute_probabilities
+from chat.memory.request_features import Suspect, find_suspect
+
+DATA = Path(__file__).resolve().parents[1] / "memory" / "data"
+# The best of 0.0005, 0.001, 0.002 and 0.004 by cross-validation, for both embedders.
+PENALTY = 0.002
+THRESHOLDS = [round(0.3 + 0.02 * step, 2) for step in range(30)]
+VETOES = [0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 2.0]
+STEPS = 400
+RATE = 0.02
+FOLDS = 5
+Floats = NDArray[np.float32]
+Labels = NDArray[np.int64]
+
+
+def load_suspects() -> tuple[list[Suspect], Labels]:
+    """Return the labelled sentences that are suspects, and their kinds as indices of KINDS."""
+    suspects, labels = [], []
+    for line in (DATA / "request_sentences.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if (suspect := find_suspect(row["sentence"])) is not None:
+            suspects.append(suspect)
+            labels.append(KINDS.index(row["kind"]))
+    return suspects, np.array(labels)
+
+
+def fit(inputs: Floats, labels: Labels) -> Floats:
+    """Return the weights (inputs + 1 rows, kinds as columns), by the full gradient with Adam.
+
+    A kind with fewer sentences counts more.
+    """
+    rows = np.concatenate([inputs, np.ones((len(inputs), 1), dtype=np.float32)], axis=1)
+    wanted = np.eye(len(KINDS), dtype=np.float32)[labels]
+    counts = np.maximum(np.bincount(labels, minlength=len(KINDS)), 1)
+    share = np.sqrt(len(labels) / (len(KINDS) * counts))[labels][:, None]
+    matrix = np.zeros((rows.shape[1], len(KINDS)), dtype=np.float32)
+    mean, square = np.zeros_like(matrix), np.zeros_like(matrix)
+    for step in range(1, STEPS + 1):
+        slope = rows.T @ ((compute_probabilities(inputs, matrix) - wanted) * share) / len(rows)
+        slope[:-1] += PENALTY * matrix[:-1]
+        mean = 0.9 * mean + 0.1 * slope
+        square = 0.999 * square + 0.001 * slope**2
+        matrix -= RATE * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+    return np.asarray(matrix, dtype=np.float32)
+
+
+def cross_validate(inputs: Floats, labels: Labels) -> Floats:
+    """Return the probabilities of each row by weights that were trained without it."""
+    fold = np.random.default_rng(0).permutation(len(labels)) % FOLDS
+    found = np.zeros((len(labels), len(KINDS)), dtype=np.float32)
+    for number in range(FOLDS):
+        held = fold == number
+        found[held] = compute_probabilities(inputs[held], fit(inputs[~held], labels[~held]))
+    return found
+
+
+def count_cost(kinds: Labels, labels: Labels) -> int:
+    """Return the number of errors; a sentence that is none and is taken for a request counts twice, because
+    that may delete something.
+    """
+    return int((kinds != labels).sum() + ((labels == 0) & (kinds != 0)).sum())
+
+
+def choose_cheapest(candidates: Sequence[float], found: Sequence[Labels], labels: Labels) -> float:
+    """Return the candidate whose kinds cost least; of several the middle one."""
+    costs = [count_cost(kinds, labels) for kinds in found]
+    cheapest = [one for one, cost in zip(candidates, costs, strict=True) if cost == min(costs)]
+    return cheapest[len(cheapest) // 2]
+
+
+def take_likely(probabilities: Floats, threshold: float) -> Labels:
+    """Return the kinds by the classifier alone."""
+    return np.array([KINDS.index(choose_kind(row, threshold)) for row in probabilities])
+
+
+def take_worded(worded: Labels, likely: Labels, probabilities: Floats, veto: float) -> Labels:
+    """Return the kinds by wordings and classifier, as `find_request` combines them."""
+    is_vetoed = (probabilities[:, 0] >= veto) & (worded != KINDS.index(RequestKind.KEEP_OUT))
+    return np.where(worded == 0, likely, np.where(is_vetoed, 0, worded))
+
+
+def main() -> None:
+    """Fit, print the measures and, with --write, store the weights."""
+    registry._load_embedder()
+    embedder = registry.embedder()
+    if embedder is None:
+        sys.exit("The weights of the embedder are not installed.")
+    suspects, labels = load_suspects()
+    inputs = build_inputs(suspects, embedder)
+    probabilities = cross_validate(inputs, labels)
+    found = [find_worded_request(suspect.text) for suspect in suspects]
+    worded = np.array([KINDS.index(one.kind) if one is not None else 0 for one in found])
+    threshold = choose_cheapest(THRESHOLDS, [take_likely(probabilities, t) for t in THRESHOLDS], labels)
+    likely = take_likely(probabilities, threshold)
+    veto = choose_cheapest(VETOES, [take_worded(worded, likely, probabilities, v) for v in VETOES], labels)
+    both = take_worded(worded, likely, probabilities, veto)
+    print(f"threshold {threshold}, veto {veto}")
+    for name, kinds in (("wordings", worded), ("classifier", likely), ("both", both)):
+        false = int(((labels == 0) & (kinds != 0)).sum())
+        print(
+            f"{name}: {(kinds == labels).mean():.3f} of {len(labels)} right, {false} requests that are none"
+        )
+    if "--write" in sys.argv:
+        FOLDER.mkdir(exist_ok=True)
+        matrix = fit(inputs, labels).round(3).tolist()
+        stored = {"threshold": threshold, "veto": veto, "matrix": matrix}
+        (FOLDER / f"{embedder.name}.json").write_text(json.dumps(stored) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
