@@ -25,7 +25,8 @@ DATA = Path(__file__).resolve().parents[1] / "memory" / "data"
 # The best of 0.0005, 0.001, 0.002 and 0.004 by cross-validation, for both embedders.
 PENALTY = 0.002
 THRESHOLDS = [round(0.3 + 0.02 * step, 2) for step in range(30)]
-VETOES = [0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 2.0]
+# Not lower: a request in plain words must be obeyed.
+VETOES = [0.9, 0.95, 2.0]
 STEPS = 400
 RATE = 0.02
 FOLDS = 5

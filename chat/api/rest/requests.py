@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
 from uuid import UUID
 
 from django.db.models import Prefetch
@@ -29,10 +28,10 @@ class RequestOut(Schema):
     """What came of a request; a deletion that is final or undone is not listed."""
 
     id: UUID
-    message: UUID
-    outcome: Literal["forgotten", "unclear", "many", "nothing", "off"] = Field(
-        description="unclear, many: the page asks which of `facts` to forget. off: the conversation does "
-        "not change memory."
+    message: UUID | None
+    outcome: str = Field(
+        description="forgotten, unclear, many, nothing or off. unclear, many: the page asks which of `facts` "
+        "to forget. off: the conversation does not change memory."
     )
     facts: list[MeantFactOut]
     deletion: DeletionOut | None = None

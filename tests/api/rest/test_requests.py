@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chat.actions import deletions
+from chat.actions.messages import finish_reply
 from chat.models import Deletion, Message, RequestOutcome
 
 pytestmark = pytest.mark.django_db
@@ -27,8 +28,10 @@ def test_what_was_forgotten_and_what_is_asked_are_listed(program, talk, owner, m
     assert left["outcome"] == "unclear"
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_message_of_a_program_is_marked(program, scripted, talk):
-    asked, _ = talk("Hello")
+    asked, reply = talk("Hello")
     assert not asked.by_program
+    finish_reply(reply, "Hi.", "complete")
     program("POST", f"conversations/{asked.conversation_id}/messages", {"role": "user", "content": "Hi"})
     assert Message.objects.filter(role="user").latest("seq").by_program
