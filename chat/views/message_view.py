@@ -144,12 +144,15 @@ def _find_retracted(question_ids: list[Any]) -> dict[Any, list[RetractedFacts]]:
     """Return what was taken back when these messages replaced others and can be undone, by message."""
     pending = Deletion.objects.pending().filter(message__in=question_ids, retraction__isnull=False)
     rows = list(pending.prefetch_related("facts"))
-    keys = {key for deletion in rows for key, _ in deletion.retraction["revived"]}
-    revived = {str(fact.pk): fact.text for fact in Fact.objects.live().filter(pk__in=keys)} if keys else {}
+    revived_by = {
+        deletion.pk: [key for key, _ in (deletion.retraction or {})["revived"]] for deletion in rows
+    }
+    keys = {key for revived in revived_by.values() for key in revived}
+    known = {str(fact.pk): fact.text for fact in Fact.objects.live().filter(pk__in=keys)} if keys else {}
     found: dict[Any, list[RetractedFacts]] = {}
     for deletion in rows:
         texts = [fact.text for fact in deletion.facts.all() if fact.superseded_at is None]
-        again = [revived[key] for key, _ in deletion.retraction["revived"] if key in revived]
+        again = [known[key] for key in revived_by[deletion.pk] if key in known]
         if texts or again:
             shown = RetractedFacts(deletion.pk, texts, again)
             found.setdefault(deletion.message_id, []).append(shown)
