@@ -78,8 +78,9 @@ class Sources:
         if self.is_first_replaced:
             # The next mention becomes the first one, which gives the initial confidence.
             counted += [event for event in self.others if event.kind == FactEventKind.REINFORCE][:1]
-        rise: float = sum(e.after.get("confidence", 0) - e.before.get("confidence", 0) for e in counted)
-        return round(max(0.0, min(rise, self.fact.confidence - confidence.CONFIDENCE_FLOOR)), 6)
+        rise = sum(e.after.get("confidence", 0) - e.before.get("confidence", 0) for e in counted)
+        left = self.fact.confidence - confidence.CONFIDENCE_FLOOR
+        return round(float(max(0.0, min(rise, left))), 6)
 
 
 @dataclass(slots=True)
