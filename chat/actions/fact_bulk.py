@@ -21,7 +21,7 @@ from .facts import MAX_PINNED, choose_kind_in_category, queue_classification
 from .owners import lock_memory
 from .supersession import keep_one_value
 
-EMBEDDING_BATCH = 50  # facts; about half a second of embedding
+EMBEDDING_BATCH = 50  # facts; at most half a second of embedding
 
 
 def pin_facts(owner: User, ids: Collection[UUID], pinned: bool) -> int:

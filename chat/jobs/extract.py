@@ -16,7 +16,7 @@ import numpy as np
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from chat.actions import deletions, events, extraction, fact_bulk, facts, graph
+from chat.actions import deletions, events, extraction, fact_bulk, facts, graph, topic_vectors
 from chat.actions.owners import time_zone_of
 from chat.actions.text_extraction import ask_extractor
 from chat.actions.usage import AccountedProvider, account_calls
@@ -262,7 +262,7 @@ def settle_fact(payload: dict[str, Any]) -> None:
 
 @handles("reindex", model=False)
 def reindex(payload: dict[str, Any]) -> None:
-    """Embed the facts and entities that have no vector, or one of another embedder."""
+    """Embed the facts and entities that have no vector, or one of another embedder, and such topics."""
     embedder = registry.embedder()
     if embedder is None:
         return
@@ -271,6 +271,8 @@ def reindex(payload: dict[str, Any]) -> None:
     while entities := graph.find_entities_without_vector(embedder.name):
         vectors = list(embedder.embed([entity.name for entity in entities]))
         graph.store_entity_vectors(entities, vectors, embedder.name)
+    while topics := topic_vectors.find_outdated_topics(embedder.name):
+        topic_vectors.embed_topics(topics, lambda texts: list(embedder.embed(texts)), embedder.name)
 
 
 @handles("sweep_looks", quick=True, again=schedule.next_sweep)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from chat.memory.clauses import split_clauses
 from chat.memory.consolidate import compute_similarity
+from chat.memory.cosines import get_thresholds
 from chat.memory.language import detect_language
 from chat.memory.memory_requests import is_negated_by_words
 from chat.memory.normalize import normalize_sentence
@@ -24,11 +25,6 @@ from chat.models import Fact
 
 # More facts than these are not forgotten at one request: too many of them would be meant by accident.
 MOST = 3
-# With MiniLM, English requests and the facts that they mean by other words ("my salary", "User earns 48000
-# pounds a year") had a cosine from 0.39, and the next fact was 0.19 away. The default model, asked with the
-# list of facts, chose wrong ones in two of three such cases.
-_MIN_COSINE = 0.35
-_MIN_MARGIN = 0.15
 
 Embed = Callable[[str], NDArray[np.float32] | None]
 
@@ -47,7 +43,8 @@ def find_facts_to_forget(about: str, facts: Sequence[Fact], embedder_name: str, 
     vector = embed(said)
     scores = [compute_similarity(vector, fact, embedder_name) or 0.0 for fact in facts]
     best, second = sorted([*scores, 0.0], reverse=True)[:2]
-    is_clear = best >= _MIN_COSINE and best - second >= _MIN_MARGIN
+    thresholds = get_thresholds(embedder_name)
+    is_clear = best >= thresholds.meant and best - second >= thresholds.meant_margin
     return [facts[scores.index(best)]] if is_clear else []
 
 

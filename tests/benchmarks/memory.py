@@ -218,7 +218,7 @@ def time_rounds(work: Callable[[], None], rounds: int) -> list[float]:
 
 
 def make_facts(owner: Any, count: int, seed: int) -> Iterator[Fact]:
-    """Yield `count` unsaved facts of different kinds, with vectors of 384 float32 values."""
+    """Yield `count` unsaved facts of different kinds, with vectors of 512 float32 values."""
     rng = random.Random(seed)
     for n in range(count):
         category, kind, sentence = rng.choice(SENTENCES)
@@ -234,8 +234,8 @@ def make_facts(owner: Any, count: int, seed: int) -> Iterator[Fact]:
 
 
 def make_unit_vector(seed: int) -> NDArray[np.float32]:
-    """Return a float32 vector of length 1 and shape (384,) that depends only on the seed."""
-    vector = np.random.default_rng(seed).normal(size=384).astype(np.float32)
+    """Return a float32 vector of length 1 and shape (512,) that depends only on the seed."""
+    vector = np.random.default_rng(seed).normal(size=512).astype(np.float32)
     return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
 
