@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from chat.llm import weights
-from chat.llm.embedder import Embedder
+from chat.llm.embedder import Embedder, load_embedder
 from chat.llm.llama import LlamaProvider, default_threads
 
 SMALL_MODEL = "smollm2-135m"
-EMBEDDER = "minilm-l6-int8"
 
 
 def require_weights(name: str) -> weights.Entry:
@@ -41,11 +40,11 @@ def use_small_model(environment: dict[str, str]) -> None:
         environment["MODEL_DIR"] = folder
 
 
-def load_embedder() -> Embedder:
-    """Return the real embedder; skip the calling test if its files are missing."""
-    entry = require_weights(EMBEDDER)
-    model, tokenizer = (weights.path_of(entry, file) for file in entry.files)
-    return Embedder(model, tokenizer)
+def load_real_embedder(name: str = weights.DEFAULT_EMBEDDER) -> Embedder:
+    """Return an embedder of the catalogue; skip the calling test if it is not installed."""
+    embedder = load_embedder(require_weights(name))
+    assert embedder is not None
+    return embedder
 
 
 @contextmanager

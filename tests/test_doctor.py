@@ -128,7 +128,17 @@ class TestModel:
         assert finding.state is FindingState.BROKEN
         assert "weights fetch smollm2-135m" in finding.text
 
-    def test_a_missing_embedder_is_only_a_note(self) -> None:
+    def test_the_embedder_is_installed_with_the_program(self) -> None:
+        finding = model_checks.check_embedder(deep=True)
+        assert finding.state is FindingState.OK
+        assert finding.text.startswith("use-multilingual-v3: ")
+
+    def test_an_unknown_embedder_is_broken(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("EMBEDDER", "word2vec")
+        assert model_checks.check_embedder(deep=False).state is FindingState.BROKEN
+
+    def test_a_missing_embedder_is_only_a_note(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("EMBEDDER", "minilm-l6-int8")
         finding = model_checks.check_embedder(deep=False)
         assert finding.state is FindingState.NOTE
         assert "weights fetch minilm-l6-int8" in finding.text

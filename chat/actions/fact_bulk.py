@@ -21,7 +21,7 @@ from .facts import MAX_PINNED, choose_kind_in_category, queue_classification
 from .owners import lock_memory
 from .supersession import keep_one_value
 
-EMBEDDING_BATCH = 50  # facts; about half a second of embedding
+EMBEDDING_BATCH = 50  # facts; at most half a second of embedding
 
 
 def pin_facts(owner: User, ids: Collection[UUID], pinned: bool) -> int:
@@ -106,13 +106,15 @@ def _save_with_events(
 def find_outdated_embeddings(embedder_name: str) -> list[Fact]:
     """Return up to `EMBEDDING_BATCH` facts without a vector of this embedder, not only live ones."""
     rows = Fact.objects.exclude(embedder=embedder_name).filter(deletion__isnull=True)
-    return list(rows.only("text").order_by("pk")[:EMBEDDING_BATCH])
+    return list(rows.only("text", "quote", "origin", "durability").order_by("pk")[:EMBEDDING_BATCH])
 
 
 def store_embeddings(
     facts: Sequence[Fact], vectors: Sequence[NDArray[np.float32]], embedder_name: str
 ) -> None:
-    """Store a float32 vector of shape (dimensions,) per fact, where the fact still has the embedded text."""
+    """Store the durability of each fact and its float32 vector of shape (dimensions,), where the fact still has
+    the embedded text.
+    """
     with transaction.atomic():
         now = dict(Fact.objects.filter(pk__in=[fact.pk for fact in facts]).values_list("pk", "text"))
         current = []
@@ -120,4 +122,4 @@ def store_embeddings(
             if now.get(fact.pk) == fact.text:
                 fact.embedding, fact.embedder = vector.astype(np.float32).tobytes(), embedder_name
                 current.append(fact)
-        Fact.objects.bulk_update(current, ["embedding", "embedder"])
+        Fact.objects.bulk_update(current, ["embedding", "embedder", "durability"])

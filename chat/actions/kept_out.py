@@ -22,7 +22,8 @@ from django.db.models import Q, QuerySet
 from chat.llm.embedder import Embedder
 from chat.memory import kept_out
 from chat.memory.clauses import find_sentence_spans
-from chat.memory.consolidate import compute_similarity, get_same_cosine
+from chat.memory.consolidate import compute_similarity
+from chat.memory.cosines import get_thresholds
 from chat.memory.forgotten_sentences import SentenceFinder, find_source_spans
 from chat.memory.kept_out import Span
 from chat.memory.summary_sentences import split_sentences
@@ -211,7 +212,7 @@ def _compare(
 ) -> Iterator[tuple[UUID, Span]]:
     """Yield the sentences whose meaning is that of a fact."""
     vectors = embedder.embed([sentence for _, _, sentence in similar])
-    least = get_same_cosine(embedder.name, contained=True)
+    least = get_thresholds(embedder.name).same_contained
     for (key, span, _), vector in zip(similar, vectors, strict=True):
         near = (compute_similarity(vector.astype(np.float32), fact, embedder.name) for fact in facts)
         if any(cosine is not None and cosine >= least for cosine in near):

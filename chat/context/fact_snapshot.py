@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
-from functools import lru_cache
 from uuid import UUID
 
 from chat.actions.owners import local_day_of
@@ -12,9 +11,7 @@ from chat.llm.embedder import Embedder
 from chat.memory import relevance
 from chat.memory.fact_dates import tell_with_date
 from chat.memory.formatting import to_one_line
-from chat.memory.prototypes import Prototypes
 from chat.memory.query_intent import QueryIntent, analyse_message
-from chat.memory.relevance import NO_VECTOR_MATCH, VectorMatch
 from chat.memory.wordings import list_wordings
 from chat.models import AppMemory, Deletion, DeletionState, Fact, User
 from chat.models.fact import FactQuerySet
@@ -71,18 +68,16 @@ class RelevantFacts:
 def rank_live_facts(owner: User, message: str, embedder: Embedder | None) -> RelevantFacts:
     """Return the owner's live facts with their relevance to a message.
 
-    Two queries, with the vectors only where they help: not for greetings, and not for languages other than
-    English. Then the message is embedded (about 9 ms), so call it outside any transaction.
+    Two queries, with the vectors where there is an embedder; then the message is embedded, so call it outside
+    any transaction. A greeting is compared with nothing.
     """
     ask = analyse_message(message)
     if ask.greeting:
         return RelevantFacts(list_live_facts(owner), ask, {})
-    if embedder is None or not ask.english:
-        facts = list_live_facts(owner)
-        return RelevantFacts(facts, ask, compute_relevance(facts, ask, {}, ""))
+    if embedder is None:
+        return RelevantFacts(facts := list_live_facts(owner), ask, compute_relevance(facts, ask, {}))
     facts, vectors = list_live_facts_with_vectors(owner, embedder)
-    ask, sights = _compare_vectors(embedder, message, ask, vectors)
-    return RelevantFacts(facts, ask, compute_relevance(facts, ask, sights, embedder.name))
+    return RelevantFacts(facts, ask, compute_relevance(facts, ask, _find_near(embedder, message, vectors)))
 
 
 def list_live_facts_with_vectors(
@@ -99,31 +94,19 @@ def list_live_facts_with_vectors(
 
 
 def compute_relevance(
-    facts: list[FactSnapshot], ask: QueryIntent, sights: dict[UUID, VectorMatch], embedder: str
+    facts: list[FactSnapshot], ask: QueryIntent, cosines: dict[UUID, float]
 ) -> dict[UUID, float]:
-    """Return the relevance of each fact to a message; `sights` are the comparisons of vectors, by fact id."""
-    return {
-        f.id: relevance.compute_relevance(ask, f, sights.get(f.id, NO_VECTOR_MATCH), embedder) for f in facts
-    }
+    """Return the relevance of each fact to a message; `cosines` are those of near facts, by fact id."""
+    return {f.id: relevance.compute_relevance(ask, f, cosines.get(f.id, 0.0)) for f in facts}
 
 
-@lru_cache(maxsize=2)
-def load_prototypes(embedder: Embedder) -> Prototypes:
-    """Return the vectors of the example sentences; the first call takes about 300 ms."""
-    return Prototypes.embed(embedder.embed)
-
-
-def _compare_vectors(
-    embedder: Embedder, message: str, ask: QueryIntent, vectors: dict[UUID, bytes]
-) -> tuple[QueryIntent, dict[UUID, VectorMatch]]:
+def _find_near(embedder: Embedder, message: str, vectors: dict[UUID, bytes]) -> dict[UUID, float]:
     try:
-        examples = load_prototypes(embedder)
         vector = embedder.embed([message])[0]
     except OSError:
-        # The weights were deleted after the embedder was set up: go on without vectors.
-        return ask, {}
-    ask = replace(ask, domains=ask.domains | examples.classify_message(vector))
-    return ask, relevance.compute_vector_matches(vector, vectors, examples if ask.domains else None)
+        # The embedder was removed since it was found: go on without vectors.
+        return {}
+    return relevance.compute_relevant_cosines(vector, vectors, embedder.name)
 
 
 def list_pending_deletion_lines(owner: User) -> set[str]:

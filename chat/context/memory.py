@@ -49,7 +49,7 @@ class TurnMemory:
 
     @classmethod
     def load(cls, conversation: Conversation, message: Message, provider: Provider) -> TurnMemory:
-        """Read the facts and embed the message (about 9 ms); call it outside any transaction."""
+        """Read the facts and embed the message; call it outside any transaction."""
         if conversation.memory_mode == MemoryMode.OFF:
             relevant, pending = RelevantFacts([], analyse_message(""), {}), set()
         else:

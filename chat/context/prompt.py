@@ -80,7 +80,7 @@ class Prompt:
 def build_prompt(conversation: Conversation, message: Message, provider: Provider) -> Prompt:
     """Return the prompt that answers `message`; never longer than the window less the reply's reserve.
 
-    Embeds the message where there is an embedder (about 9 ms). Raises ProviderError.
+    Embeds the message where there is an embedder. Raises ProviderError.
     """
     memory = TurnMemory.load(conversation, message, provider)
     assembly = assemble_prompt(conversation, message, provider, memory)

@@ -20,7 +20,6 @@ from chat.context.prompt import Prompt, build_prompt
 from chat.errors import ModelNotReady, ProviderError
 from chat.llm.registry import registry
 from chat.llm.types import Finish, GenerationOptions, Lane, ModelState, Provider, StopFlag, Stream, Usage
-from chat.memory.query_intent import analyse_message
 from chat.models import Conversation, Message, MessageState, Role
 from chat.topics.match import Vector, is_too_short
 from memoryapp.base import logs
@@ -253,7 +252,7 @@ class ReplyRun:
 def assign_topic(message: Message) -> None:
     """Assign a user's message to its topic. Errors are logged and not raised: the reply matters more.
 
-    Embeds the message (about 9 ms): call it outside any transaction.
+    Embeds the message: call it outside any transaction.
     """
     try:
         vector, embedder = embed_message(message.content)
@@ -266,13 +265,13 @@ def assign_topic(message: Message) -> None:
 
 
 def embed_message(text: str) -> tuple[Vector | None, str]:
-    """Return a message's vector (float32, 384 numbers) and the embedder's name.
+    """Return a message's vector (float32) and the embedder's name.
 
     (None, "") without a vector.
     """
     embedder = registry.embedder()
-    # The embedder understands English only, and a short message stays in the current topic anyway.
-    if embedder is None or is_too_short(text) or not analyse_message(text).english:
+    # A short message stays in the current topic anyway.
+    if embedder is None or is_too_short(text):
         return None, ""
     try:
         return embedder.embed([text])[0], embedder.name

@@ -14,7 +14,6 @@ from django.utils import timezone
 from chat.actions import energy, jobs, prompts, summaries
 from chat.actions.usage import account_calls
 from chat.context import budget, compaction, precompute, title
-from chat.context.fact_snapshot import load_prototypes
 from chat.context.prompt import DEFAULT_PERSONA
 from chat.context.strategies import uses_summary
 from chat.errors import ModelNotReady, ProviderError, Unfinished
@@ -103,7 +102,7 @@ def _warm_embedder() -> None:
     embedder = registry.embedder()
     if embedder is not None:
         with suppress(OSError):
-            load_prototypes(embedder)
+            embedder.embed(["warm"])
 
 
 def background_prompts() -> dict[str, list[Turn]]:

@@ -1,113 +1,39 @@
-"""Sentence vectors from all-MiniLM-L6-v2 (int8) on onnxruntime; about 9 ms a text.
-
-The model knows English only.
-"""
+"""The embedder: a model that turns texts into vectors whose cosine says how alike their meanings are."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import onnxruntime as ort
-    from tokenizers import Tokenizer
-
-MAX_TOKENS = 256  # the limit in the model's card; longer texts are truncated
-DIMENSIONS = 384
-# A larger batch only pads more texts to the longest one, since one thread computes it.
-_BATCH = 32
+from . import weights
 
 
-class Embedder:
-    """Turns texts into unit vectors. Callable from any thread; the first call loads the weights."""
+class Embedder(Protocol):
+    """Turns texts into unit vectors. Callable from any thread; the first call loads the model."""
 
-    name = "minilm-l6-int8"
-    dimensions = DIMENSIONS
-
-    def __init__(self, model_path: Path | str, tokenizer_path: Path | str) -> None:
-        self._model_path = Path(model_path)
-        self._tokenizer_path = Path(tokenizer_path)
-        self._lock = threading.Lock()
-        self._last: tuple[int, NDArray[np.float32]] | None = None
-        self._loaded: tuple[ort.InferenceSession, Tokenizer] | None = None
+    @property
+    def name(self) -> str:
+        """The name in the catalogue. It is stored with each vector: only those of one embedder compare."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return an array of float32, shape (len(texts), 384), each row of length 1.
+        """Return an array of shape (len(texts), dimensions), each row of length 1. Blocks while it computes.
 
-        Raises OSError without weights.
+        Raises OSError where the model is not installed any more.
         """
-        if not texts:
-            return np.zeros((0, DIMENSIONS), dtype=np.float32)
-        session, tokenizer = self._load()
-        if len(texts) == 1:
-            return self._embed_one(session, tokenizer, texts[0])
-        rows = [
-            self._embed_batch(session, tokenizer, texts[start : start + _BATCH])
-            for start in range(0, len(texts), _BATCH)
-        ]
-        return np.concatenate(rows)
 
-    def _embed_one(
-        self, session: ort.InferenceSession, tokenizer: Tokenizer, text: str
-    ) -> NDArray[np.float32]:
-        """Return the vector of one text, shape (1, 384).
 
-        The last one is cached: topics and memory embed the same text.
-        """
-        # Keyed by the text's hash, so that no text stays in memory.
-        last = self._last
-        if last is not None and last[0] == hash(text):
-            return last[1].copy()
-        row = self._embed_batch(session, tokenizer, [text])
-        self._last = (hash(text), row)
-        return row.copy()
+def load_embedder(entry: weights.Entry) -> Embedder | None:
+    """Return the embedder of a catalogue entry, None where it is not installed. Its model is loaded later."""
+    if not weights.is_present(entry):
+        return None
+    if entry.module:
+        from .use_embedder import UseEmbedder
 
-    def _embed_batch(
-        self, session: ort.InferenceSession, tokenizer: Tokenizer, texts: Sequence[str]
-    ) -> NDArray[np.float32]:
-        encoded = tokenizer.encode_batch(list(texts))
-        mask = np.array([e.attention_mask for e in encoded], dtype=np.int64)
-        feeds: dict[str, Any] = {
-            "input_ids": np.array([e.ids for e in encoded], dtype=np.int64),
-            "attention_mask": mask,
-            "token_type_ids": np.zeros_like(mask),
-        }
-        wanted = {node.name for node in session.get_inputs()}
-        hidden = np.asarray(session.run(None, {k: v for k, v in feeds.items() if k in wanted})[0])
-        weight = mask[:, :, None].astype(np.float32)
-        # The mask excludes padding from the mean.
-        mean = (hidden * weight).sum(axis=1) / np.maximum(weight.sum(axis=1), 1.0)
-        length = np.linalg.norm(mean, axis=1, keepdims=True)
-        return np.asarray(mean / np.maximum(length, 1e-9), dtype=np.float32)
+        return UseEmbedder(entry.name)
+    from .onnx_embedder import OnnxEmbedder
 
-    def _load(self) -> tuple[ort.InferenceSession, Tokenizer]:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = (self._session(), self._tokenizer())
-            return self._loaded
-
-    def _session(self) -> ort.InferenceSession:
-        import onnxruntime as ort
-
-        if not self._model_path.is_file():
-            raise FileNotFoundError(self._model_path)
-        options = ort.SessionOptions()
-        # One thread: more would compete with the language model for the cores.
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        return ort.InferenceSession(str(self._model_path), options, providers=["CPUExecutionProvider"])
-
-    def _tokenizer(self) -> Tokenizer:
-        from tokenizers import Tokenizer
-
-        if not self._tokenizer_path.is_file():
-            raise FileNotFoundError(self._tokenizer_path)
-        tokenizer = Tokenizer.from_file(str(self._tokenizer_path))
-        tokenizer.enable_truncation(max_length=MAX_TOKENS)
-        tokenizer.enable_padding()
-        return tokenizer
+    paths = {path.suffix: path for path in (weights.path_of(entry, file) for file in entry.files)}
+    return OnnxEmbedder(entry.name, paths[".onnx"], paths[".json"])

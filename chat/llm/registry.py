@@ -249,12 +249,12 @@ class Registry:
         )
 
     def _load_embedder(self) -> None:
-        from .embedder import Embedder
+        from .embedder import load_embedder
 
-        entry = weights.embedder()
-        if weights.is_present(entry):
-            paths = {path.suffix: path for path in (weights.path_of(entry, file) for file in entry.files)}
-            self._embedder = Embedder(paths[".onnx"], paths[".json"])
+        try:
+            self._embedder = load_embedder(weights.embedder()) or self._embedder
+        except weights.UnknownModel as error:
+            logger.warning("memory compares words only: %s", error)
 
     def set_status(self, status: ModelStatus, monitor: HealthMonitor | None = None) -> None:
         """Set the status of the model and call the listeners in this thread.

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from chat.memory.candidates import FactCandidate
 from chat.memory.change_markers import extract_topic_stems, states_change, states_ending
+from chat.memory.cosines import get_thresholds
 from chat.memory.kinds import KINDS
 from chat.memory.text_similarity import (
     compute_cosine,
@@ -25,20 +26,13 @@ from chat.memory.text_similarity import (
     extract_names,
     extract_numbers,
     has_same_numbers_names_negation,
+    has_same_numbers_negation,
     is_negated,
     is_restatement,
     normalize_text,
     remove_numbers,
 )
 from chat.models import Fact
-
-# The cosine at which two facts say the same, by embedder. Measured with MiniLM: "likes jazz" / "enjoys jazz
-# music" 0.90, but "vegetarian" / "vegan" 0.89 and "drinks tea" / "drinks coffee" 0.83.
-SAME_COSINE = {"minilm-l6-int8": 0.90}
-# The same threshold when one fact contains all words of the other: "is a nurse" / "is a nurse in a hospital"
-# has a cosine of 0.88.
-SAME_COSINE_CONTAINED = {"minilm-l6-int8": 0.80}
-_DEFAULT_SAME_COSINE = 0.95  # for an embedder without measurements, therefore strict
 
 # "promoted from technician to team lead": group 1 is the former value, "technician".
 _FROM_TO = re.compile(
@@ -226,15 +220,15 @@ def _repeats(
     if _is_same_value(candidate, fact):
         return True
     close = compute_similarity(vector, fact, embedder_name)
-    if close is None or not has_same_numbers_names_negation(candidate.text, fact.text):
+    if close is None:
         return False
-    if close >= get_same_cosine(embedder_name):
+    thresholds = get_thresholds(embedder_name)
+    if not extract_core_stems(candidate.text) & extract_core_stems(fact.text):
+        # Another language, in which names differ too ("Copenhague"); German capitalises all nouns.
+        return close >= thresholds.same_translated and has_same_numbers_negation(candidate.text, fact.text)
+    if not has_same_numbers_names_negation(candidate.text, fact.text):
+        return False
+    if close >= thresholds.same:
         return True
     within = contains_stems(extract_core_stems(candidate.text), extract_core_stems(fact.text))
-    return within and close >= get_same_cosine(embedder_name, contained=True)
-
-
-def get_same_cosine(embedder_name: str, *, contained: bool = False) -> float:
-    """Return the cosine at which two sentences say the same, or where one has all words of the other."""
-    known = SAME_COSINE_CONTAINED if contained else SAME_COSINE
-    return known.get(embedder_name, _DEFAULT_SAME_COSINE)
+    return within and close >= thresholds.same_contained

@@ -1,9 +1,9 @@
 """Detects the domains of life of a text by its words: food, health, home …, in seven languages.
 
-Domains connect texts that share no word, such as "Suggest a dinner" and "is vegetarian". Embedding vectors
-are optional and English only, so the word lists of `domain_words` must suffice. In those lists "bak*" matches
-any ending, "*essen" any beginning, and "son@en" counts only in texts in English, because the word means
-something else in another language.
+Domains connect texts that share no word, such as "Suggest a dinner" and "is vegetarian", where the vectors of
+an embedder are too far apart or missing. In the word lists of `domain_words` "bak*" matches any ending,
+"*essen" any beginning, and "son@en" counts only in texts in English, because the word means something else in
+another language.
 """
 
 from __future__ import annotations

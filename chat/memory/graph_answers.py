@@ -12,6 +12,7 @@ import numpy as np
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from chat.memory.cosines import get_thresholds
 from chat.memory.graph.questions import GraphQuery, parse_question
 from chat.memory.text_similarity import compute_cosine, normalize_text
 from chat.models import Entity, Fact, Relationship, User
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
 # The maximum number of facts that an answer cites.
 _MAX_SOURCES = 12
-# The cosine from which the entity nearest to an unknown name is meant. With MiniLM and 20 entities, 9 of 15
-# other names ("hotkeys" for "keyboard shortcuts") and none of 12 names of other things reach it.
-_MIN_COSINE = 0.55
 
 
 @dataclass(slots=True)
@@ -187,7 +185,7 @@ def _find_nearest_entity(owner: User, name: str, embedder: Embedder) -> list[Ent
         if entity.embedding
     ]
     best, nearest = max(scored, key=lambda item: item[0], default=(0.0, None))
-    return [nearest] if nearest is not None and best >= _MIN_COSINE else []
+    return [nearest] if nearest is not None and best >= get_thresholds(embedder.name).entity else []
 
 
 def _describe_edges(found: Iterable[GraphEdge]) -> str:

@@ -24,6 +24,7 @@ from chat.memory.consolidate import (
     differs_only_in_numbers,
 )
 from chat.memory.consolidation_prompt import build_prompt
+from chat.memory.cosines import get_thresholds
 from chat.memory.kind_rules import match_first_rule
 from chat.memory.merge import MAX_MERGED, is_merged, loses_words
 from chat.memory.normalize import normalize_sentence
@@ -37,13 +38,6 @@ _MAX_TOKENS = 12
 _MAX_TOKENS_TO_MERGE = 80
 # The prompt contains at most this many facts. One fact has about 15 tokens.
 _MAX_FACTS = 10
-# The cosine from which a fact of the same category may have the same topic without sharing a word, by
-# embedder. With MiniLM a contradiction has 0.49 and a paraphrase 0.77.
-_MIN_COSINE = {"minilm-l6-int8": 0.55}
-_DEFAULT_MIN_COSINE = 0.7
-# The cosine from which the model may answer NOOP although the candidate has words that the stored fact lacks.
-_MIN_COSINE_TO_REPEAT = {"minilm-l6-int8": 0.7}
-_DEFAULT_MIN_COSINE_TO_REPEAT = 0.85
 # Kinds whose new value may replace an old one that shares no word with it, if the message states a change: a
 # barber who is a florist now.
 _REPLACEABLE_KINDS = frozenset({"job", "reply_style"})
@@ -103,7 +97,7 @@ def judge_candidate(
     if states_addition(candidate.quote):
         return Verdict()
     facts = _find_similar_facts(candidate, vector, live, embedder_name)
-    min_cosine = _MIN_COSINE_TO_REPEAT.get(embedder_name, _DEFAULT_MIN_COSINE_TO_REPEAT)
+    min_cosine = get_thresholds(embedder_name).may_repeat
     allowed: dict[str, int] = {}
     merging = set()
     for number, fact in enumerate(facts, 1):
@@ -156,13 +150,14 @@ def _find_similar_facts(
     Facts of all categories: an event ("sold the boat") may end a project.
     """
     topic = extract_topic_stems(candidate.text) | extract_topic_stems(candidate.quote)
+    same_topic = get_thresholds(embedder_name).same_topic
     scored = []
     for fact in _filter_by_person(candidate.kind == "family", live):
         fact_topic = extract_topic_stems(fact.text)
         shared = len(topic & fact_topic) / len(fact_topic) if fact_topic else 0.0
         cosine = compute_similarity(vector, fact, embedder_name) or 0.0
         same_category = fact.category == candidate.category
-        if shared or (same_category and cosine >= _MIN_COSINE.get(embedder_name, _DEFAULT_MIN_COSINE)):
+        if shared or (same_category and cosine >= same_topic):
             scored.append((max(shared, cosine), fact))
         elif fact.kind == candidate.kind and fact.kind in _REPLACEABLE_KINDS:
             scored.append((cosine, fact))

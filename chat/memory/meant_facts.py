@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from chat.memory.clauses import split_clauses
 from chat.memory.consolidate import compute_similarity
+from chat.memory.cosines import get_thresholds
 from chat.memory.language import detect_language
 from chat.memory.memory_requests import is_negated_by_words
 from chat.memory.normalize import normalize_sentence
@@ -25,13 +26,7 @@ from chat.models import Fact
 
 # More facts than these are not forgotten without a question: too many of them would be meant by accident.
 MOST = 3
-# With MiniLM, English requests and the facts that they mean by other words ("my salary", "User earns 48000
-# pounds a year") had a cosine from 0.39, and the next fact was 0.19 away. The default model, asked with the
-# list of facts, chose wrong ones in two of three such cases.
-_MIN_COSINE = 0.35
-_MIN_MARGIN = 0.15
-# What is offered when it is unclear which fact is meant.
-_MIN_CANDIDATE_COSINE = 0.25
+# How many facts are offered when it is unclear which one is meant.
 _MAX_CANDIDATES = 5
 
 Embed = Callable[[str], NDArray[np.float32] | None]
@@ -65,18 +60,23 @@ def find_facts_to_forget(about: str, facts: Sequence[Fact], embedder_name: str, 
     vector = embed(said)
     scores = [compute_similarity(vector, fact, embedder_name) or 0.0 for fact in facts]
     best, second = sorted([*scores, 0.0], reverse=True)[:2]
-    if best >= _MIN_COSINE and best - second >= _MIN_MARGIN:
+    thresholds = get_thresholds(embedder_name)
+    if best >= thresholds.meant and best - second >= thresholds.meant_margin:
         return MeantFacts(facts=[facts[scores.index(best)]])
-    return MeantFacts(candidates=_find_candidates(stems, facts, scores))
+    return MeantFacts(
+        candidates=_find_candidates(stems, facts, scores, thresholds.meant - thresholds.meant_margin)
+    )
 
 
-def _find_candidates(stems: frozenset[str], facts: Sequence[Fact], scores: Sequence[float]) -> list[Fact]:
-    """Return the facts that share a word with a request or are near it, the nearest first."""
+def _find_candidates(
+    stems: frozenset[str], facts: Sequence[Fact], scores: Sequence[float], least: float
+) -> list[Fact]:
+    """Return the facts that share a word with a request or have at least that cosine, the nearest first."""
     shared = [
         any(contains_stems(extract_content_stems(f.text), frozenset({s})) for s in stems) for f in facts
     ]
     order = sorted(range(len(facts)), key=lambda i: (-shared[i], -scores[i]))
-    near = [i for i in order if shared[i] or scores[i] >= _MIN_CANDIDATE_COSINE]
+    near = [i for i in order if shared[i] or scores[i] >= least]
     return [facts[i] for i in near[:_MAX_CANDIDATES]]
 
 

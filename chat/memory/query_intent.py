@@ -1,4 +1,4 @@
-"""Analyses what a message asks for, by its words: its domains, whether it is personal, a greeting, English.
+"""Analyses what a message asks for, by its words: its domains, whether it is personal, a greeting.
 
 Pure. `clear_text_caches` empties the text caches of all modules that it imports.
 """
@@ -90,20 +90,6 @@ _COMMON_STEMS = frozenset(
 )
 # Characters of Chinese function words and common verbs; a pair with one of them indicates no relevance.
 _COMMON_CHARACTER = re.compile(r"[用户的了在是有和也我你他她它什么怎喜欢一个不吃去想要可以]")
-# Common English words, and common words of the other languages that are no common English words ("was",
-# "die").
-_ENGLISH = _set(
-    "user user's the a an and is are am do does did has have had how what which why when where who "
-    "whose can could should would will i i'm i've i'd my you your it it's this that these those of to "
-    "for with on at from by be been not there we our they their she he his her if than or but any "
-    "some about give tell"
-)
-_FOREIGN = _set(
-    "ich und ist der das den dem mein meine nicht mit bin habe auf ein eine einen im wie wo wer für "
-    "von zu mir mich kann soll je le les et mon ma est pas avec dans pour une un des du que qui quoi "
-    "quel quelle vous moi el los las mi una con en por para como del al se mis il lo gli della di che "
-    "per una sono mio mia cosa os as um uma meu minha com em do da no na o posso puedo puis"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +105,6 @@ class QueryIntent:
     about_user: bool
     personal: bool
     greeting: bool
-    english: bool
 
 
 @lru_cache(maxsize=256)
@@ -132,7 +117,6 @@ def analyse_message(message: str) -> QueryIntent:
         about_user=about_user,
         personal=about_user or bool(_PERSONAL.search(_REQUEST.sub(" ", message))),
         greeting=not about_user and is_greeting(message),
-        english=is_english(message),
     )
 
 
@@ -141,20 +125,6 @@ def is_greeting(message: str) -> bool:
     bare = _GREETING_ZH.sub("", message) if _HAN.search(message) else message
     words = [_REPEATED_LETTER.sub(r"\1", w.casefold()) for w in tokenize(bare)]
     return all(w in _GREETING for w in words)
-
-
-@lru_cache(maxsize=_CACHE_SIZE)
-def is_english(text: str) -> bool:
-    """Return whether a text is English by its words, so that an English embedder's vector is meaningful."""
-    words = [w.casefold() for w in tokenize(text)]
-    english = sum(w in _ENGLISH for w in words)
-    return text.isascii() and english > sum(w in _FOREIGN for w in words)
-
-
-def may_be_english(text: str) -> bool:
-    """Return whether a text has no sign of another language; use it for texts of one or two words."""
-    words = [w.casefold() for w in tokenize(text)]
-    return text.isascii() and sum(w in _ENGLISH for w in words) >= sum(w in _FOREIGN for w in words)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -172,7 +142,7 @@ def clear_text_caches() -> None:
     clear_domain_caches()
     clear_similarity_caches()
     clear_change_caches()
-    for function in (analyse_message, is_english, extract_terms, _extract_term, to_one_line):
+    for function in (analyse_message, extract_terms, _extract_term, to_one_line):
         function.cache_clear()
 
 

@@ -1,20 +1,20 @@
 """Computes how relevant a fact is to a message, and finds the fact that a description means. Pure.
 
-By shared words, domains of life and vectors.
+By shared words, domains of life, and the vectors of an embedder, where there is one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
 
+from chat.memory.cosines import get_thresholds
 from chat.memory.domains import detect_domains, score_domain_match
-from chat.memory.prototypes import Matrix, Prototypes
-from chat.memory.query_intent import QueryIntent, extract_terms, is_english
+from chat.memory.query_intent import QueryIntent, extract_terms
 from chat.memory.rank import Rankable
+from chat.memory.typical_vectors import Matrix, subtract_typical_fact, subtract_typical_message
 
 from .text_similarity import (
     compute_overlap,
@@ -24,46 +24,22 @@ from .text_similarity import (
     normalize_text,
 )
 
-# The cosine from which a fact is relevant to a message, by embedder. Measured with MiniLM on English pairs:
-# unrelated ones stay below 0.19, a third of the related ones is above 0.25. In other languages unrelated
-# pairs reach 0.49, so vectors are not used there.
-MIN_COSINE = {"minilm-l6-int8": 0.25}
-_DEFAULT_MIN_COSINE = 0.6  # for an embedder without measurements, therefore strict
 
+def compute_relevance(intent: QueryIntent, fact: Rankable, cosine: float = 0.0) -> float:
+    """Return the relevance of a fact to a message, 0 for none; terms, domains and the cosine add up.
 
-# Kinds whose domain may be determined by the vector. The other kinds have a fixed topic; for them the vector
-# is often wrong, because all facts begin alike ("User lives in Graz" is near to the examples for food).
-_KINDS_OF_ANY_DOMAIN = frozenset({"likes", "dislikes", "diet", "habit", "event", "health", "job"})
-
-
-@dataclass(frozen=True, slots=True)
-class VectorMatch:
-    """The result of comparing vectors: a fact's cosine with the message, and the fact's domain as a set."""
-
-    cosine: float = 0.0
-    domains: frozenset[str] = frozenset()
-
-
-NO_VECTOR_MATCH = VectorMatch()
-
-
-def compute_relevance(
-    intent: QueryIntent, fact: Rankable, match: VectorMatch = NO_VECTOR_MATCH, embedder: str = ""
-) -> float:
-    """Return the relevance of a fact to a message, 0 for none; terms, domains and the cosine add up."""
-    own = extract_terms(fact.text)
-    score = len(intent.terms & own) / len(own) if own else 0.0
-    by_vector = match.domains if fact.kind in _KINDS_OF_ANY_DOMAIN else frozenset()
-    close = match.cosine >= MIN_COSINE.get(embedder, _DEFAULT_MIN_COSINE)
-    # The vectors count only where both texts are English. `is_english` is slow, so it is called last.
-    trusted = intent.english and (close or not by_vector.isdisjoint(intent.domains)) and is_english(fact.text)
+    `cosine` is 0 where it is below the embedder's threshold.
+    """
+    score = cosine + compute_shared_terms(intent.terms, fact.text)
     if intent.domains:
-        score += score_domain_match(
-            intent.domains,
-            fact.kind,
-            detect_domains(fact.text) | by_vector if trusted else detect_domains(fact.text),
-        )
-    return score + match.cosine if close and trusted else score
+        score += score_domain_match(intent.domains, fact.kind, detect_domains(fact.text))
+    return score
+
+
+def compute_shared_terms(terms: frozenset[str], text: str) -> float:
+    """Return the share of the terms of `text` that are among `terms`, 0–1."""
+    own = extract_terms(text)
+    return len(terms & own) / len(own) if own else 0.0
 
 
 def needs_identity_facts(intent: QueryIntent, identity: Mapping[UUID, float]) -> bool:
@@ -75,35 +51,39 @@ def needs_identity_facts(intent: QueryIntent, identity: Mapping[UUID, float]) ->
     return intent.personal and not intent.domains and not any(identity.values())
 
 
-def compute_vector_matches(
-    message: Matrix, embeddings: Mapping[UUID, bytes], prototypes: Prototypes | None
-) -> dict[UUID, VectorMatch]:
-    """Return the match of each fact with a message; `embeddings` are float32 unit vectors as bytes.
+def compute_relevant_cosines(
+    message: Matrix, embeddings: Mapping[UUID, bytes], embedder: str
+) -> dict[UUID, float]:
+    """Return the cosine of each fact that is near enough to a message to help to answer it.
 
-    `message` is the message's float32 unit vector, shape (dimensions,). Facts whose vector has another size
-    are left out. Without `prototypes` the domains are empty.
+    `message` is the message's float32 unit vector, shape (dimensions,); `embeddings` are such vectors as
+    bytes. What all facts and all messages have in common is left out of the cosines.
     """
-    sized = {key: blob for key, blob in embeddings.items() if len(blob) == message.nbytes}
-    if not sized:
-        return {}
-    rows = np.frombuffer(b"".join(sized.values()), dtype=np.float32).reshape(len(sized), -1)
-    domains = prototypes.classify_facts(rows) if prototypes else [frozenset[str]()] * len(sized)
-    return {
-        key: VectorMatch(cosine, domain)
-        for key, cosine, domain in zip(sized, (rows @ message).tolist(), domains, strict=True)
-    }
+    keys, rows = stack_vectors(embeddings, message)
+    facts = subtract_typical_fact(rows, embedder)
+    cosines = facts @ subtract_typical_message(message, embedder)
+    min_cosine = get_thresholds(embedder).relevant
+    return {key: cosine for key, cosine in zip(keys, cosines.tolist(), strict=True) if cosine >= min_cosine}
+
+
+def stack_vectors(embeddings: Mapping[UUID, bytes], like: Matrix) -> tuple[list[UUID], Matrix]:
+    """Return the keys and the matrix of the vectors that have the size of `like`, one row each."""
+    sized = {key: blob for key, blob in embeddings.items() if len(blob) == like.nbytes}
+    rows = np.frombuffer(b"".join(sized.values()), dtype=np.float32)
+    return list(sized), rows.reshape(len(sized), like.size)
 
 
 # The share of the description's core stems that a sentence must contain.
 _MIN_DESCRIBED_SHARE = 0.6
-# The minimum cosine. With MiniLM a paraphrase has about 0.77, a contradiction 0.49.
-_MIN_DESCRIBED_COSINE = 0.62
 
 
-def find_nearest(said: str, sentences: Sequence[str], cosines: Sequence[float] = ()) -> int | None:
+def find_nearest(
+    said: str, sentences: Sequence[str], cosines: Sequence[float] = (), min_cosine: float = 1.0
+) -> int | None:
     """Return the index of the sentence that `said` describes, None if no sentence is similar enough.
 
-    `cosines` holds the cosine of each sentence with `said`; it is empty without vectors.
+    `cosines` holds the cosine of each sentence with `said`, which counts from `min_cosine` on; it is empty
+    without vectors.
     """
     wanted = extract_core_stems(said)
     best: tuple[float, float] | None = None
@@ -117,12 +97,10 @@ def find_nearest(said: str, sentences: Sequence[str], cosines: Sequence[float] =
         )
         cosine = cosines[place] if cosines else 0.0
         score = (
-            max(share, cosine if cosine >= _MIN_DESCRIBED_COSINE else 0.0),
+            max(share, cosine if cosine >= min_cosine else 0.0),
             compute_overlap(said, sentence),
         )
-        if (share >= _MIN_DESCRIBED_SHARE or cosine >= _MIN_DESCRIBED_COSINE) and (
-            best is None or score > best
-        ):
+        if (share >= _MIN_DESCRIBED_SHARE or cosine >= min_cosine) and (best is None or score > best):
             best, found = score, place
     return found
 

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from chat.llm.embedder import Embedder
 
 from .request_features import Suspect, measure
 
@@ -28,15 +29,6 @@ _VECTOR_SCALE = 4.0
 _MOST_CACHED = 2048
 
 logger = logging.getLogger(__name__)
-
-
-class TextEmbedder(Protocol):
-    """What the classifier needs of an embedder: its name, and the unit vectors of texts."""
-
-    name: str
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return an array of float32, one row of length 1 a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +52,7 @@ class Judgement:
     is_surely_none: bool = False
 
 
-def classify_suspect(suspect: Suspect, embedder: TextEmbedder | None) -> Judgement:
+def classify_suspect(suspect: Suspect, embedder: Embedder | None) -> Judgement:
     """Return what a suspect is; NONE without an embedder, without weights for it, or in doubt.
 
     Embeds two short texts, unless the same sentence was classified lately.
@@ -78,7 +70,7 @@ def classify_suspect(suspect: Suspect, embedder: TextEmbedder | None) -> Judgeme
     return known
 
 
-def build_inputs(suspects: Sequence[Suspect], embedder: TextEmbedder) -> NDArray[np.float32]:
+def build_inputs(suspects: Sequence[Suspect], embedder: Embedder) -> NDArray[np.float32]:
     """Return the inputs of the classifier, one row a suspect."""
     texts = [text for suspect in suspects for text in (suspect.text, suspect.window)]
     vectors = embedder.embed(texts).reshape(len(suspects), -1) * _VECTOR_SCALE
@@ -112,7 +104,7 @@ def choose_kind(probabilities: NDArray[np.float32], threshold: float) -> str:
 _decided: dict[tuple[str, int], Judgement] = {}
 
 
-def _classify(suspect: Suspect, embedder: TextEmbedder, weights: Weights) -> Judgement:
+def _classify(suspect: Suspect, embedder: Embedder, weights: Weights) -> Judgement:
     inputs = build_inputs([suspect], embedder)
     if inputs.shape[1] + 1 != weights.matrix.shape[0]:
         logger.warning("the weights for requests were trained with other inputs and are not used")

@@ -131,11 +131,12 @@ def _is_negation_word(word: str) -> bool:
 
 def has_same_numbers_names_negation(a: str, b: str) -> bool:
     """Return whether two texts agree in numbers, names and negation, which their vectors hardly reflect."""
-    return (
-        extract_numbers(a) == extract_numbers(b)
-        and extract_names(a) == extract_names(b)
-        and is_negated(a) == is_negated(b)
-    )
+    return extract_names(a) == extract_names(b) and has_same_numbers_negation(a, b)
+
+
+def has_same_numbers_negation(a: str, b: str) -> bool:
+    """Return whether two texts agree in numbers and negation, also in two languages."""
+    return extract_numbers(a) == extract_numbers(b) and is_negated(a) == is_negated(b)
 
 
 def is_restatement(new: str, old: str) -> bool:

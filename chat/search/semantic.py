@@ -17,15 +17,11 @@ from chat.context.fact_snapshot import FactSnapshot, list_live_facts, list_live_
 from chat.llm.embedder import Embedder
 from chat.llm.registry import registry
 from chat.memory import relevance
-from chat.memory.query_intent import extract_terms, is_english, may_be_english
+from chat.memory.cosines import get_thresholds
+from chat.memory.query_intent import extract_terms
 from chat.memory.relevance import compute_cosines, find_nearest
 from chat.models import Fact, User
 
-# Minimum cosine by embedder. Measured for MiniLM with 40 queries of mostly one word against 30 facts: at
-# 0.35, 1 of 1,160 unrelated pairs and 24 of 40 related ones pass; at 0.25, the threshold of prompts, 13 and
-# 32 do. For 41 queries in other languages 3 of 1,230 pairs pass, all related.
-_NEAR = {"minilm-l6-int8": 0.35}
-_UNMEASURED = 0.6  # for an embedder without a measured threshold
 # Threads are started at the first search.
 _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="search-embedding")
 
@@ -39,13 +35,11 @@ class PendingVector:
 
 
 def start_embedding(text: str, embedder: Embedder | None) -> PendingVector | None:
-    """Start to embed a text and return at once (about 9 ms of work, in parallel with the index query).
+    """Start to embed a text and return at once: it happens while the index is queried.
 
-    Returns None without an embedder, or where the text is not English.
+    Returns None without an embedder.
     """
-    if embedder is None or not may_be_english(text):
-        return None
-    return PendingVector(embedder, _threads.submit(embedder.embed, [text]))
+    return PendingVector(embedder, _threads.submit(embedder.embed, [text])) if embedder else None
 
 
 def match_facts(
@@ -59,10 +53,7 @@ def match_facts(
     wanted = extract_terms(text)
     weights = {}
     for fact in facts:
-        own = extract_terms(fact.text)
-        weight = len(wanted & own) / len(own) if own else 0.0
-        weight += cosines.get(fact.id, 0.0) if is_english(fact.text) else 0.0
-        if weight:
+        if weight := relevance.compute_shared_terms(wanted, fact.text) + cosines.get(fact.id, 0.0):
             weights[fact.id] = weight
     return facts, weights
 
@@ -77,9 +68,9 @@ def _load_cosines(owner: User, sense: PendingVector | None) -> tuple[list[FactSn
     except OSError:
         # The embedder's files were removed: search by words only.
         return facts, {}
-    floor = _NEAR.get(sense.embedder.name, _UNMEASURED)
-    seen = relevance.compute_vector_matches(vector, vectors, None)
-    return facts, {key: sight.cosine for key, sight in seen.items() if sight.cosine >= floor}
+    keys, rows = relevance.stack_vectors(vectors, vector)
+    min_cosine = get_thresholds(sense.embedder.name).found
+    return facts, {k: c for k, c in zip(keys, (rows @ vector).tolist(), strict=True) if c >= min_cosine}
 
 
 def find_best_match(owner: User, words: str) -> Fact | None:
@@ -87,12 +78,14 @@ def find_best_match(owner: User, words: str) -> Fact | None:
     does.
     """
     facts = list(Fact.objects.for_owner(owner).live().select_related("source_conversation"))
-    place = find_nearest(words, [fact.text for fact in facts], _compute_cosines(words, facts))
+    embedder = registry.embedder()
+    cosines = _compute_cosines(embedder, words, facts)
+    min_cosine = get_thresholds(embedder.name if embedder else "").described
+    place = find_nearest(words, [fact.text for fact in facts], cosines, min_cosine)
     return None if place is None else facts[place]
 
 
-def _compute_cosines(words: str, facts: list[Fact]) -> list[float]:
-    embedder = registry.embedder()
+def _compute_cosines(embedder: Embedder | None, words: str, facts: list[Fact]) -> list[float]:
     if embedder is None or not facts:
         return []
     try:

@@ -38,14 +38,14 @@ def main() -> None:
     django.setup()
     import memoryapp.asgi  # noqa: F401 - what a serving process has loaded
     from chat.llm import weights
-    from chat.llm.embedder import Embedder
+    from chat.llm.embedder import load_embedder
     from chat.llm.engine import BACKGROUND_SEQUENCES
     from chat.llm.llama import BACKGROUND_CELLS, SEQUENCES, default_threads, default_window
     from chat.llm.native import BATCH, Native
 
     parts = {"Python": read_anonymous_mib()}
-    paths = {p.suffix: p for p in (weights.path_of(weights.embedder(), f) for f in weights.embedder().files)}
-    Embedder(paths[".onnx"], paths[".json"]).embed(["warm"])
+    if (embedder := load_embedder(weights.embedder())) is not None:
+        embedder.embed(["warm"])
     parts["embedder"] = read_anonymous_mib() - sum(parts.values())
     path, cells = weights.model_path(), 2 * default_window()
     tiny = Native(path, cells=256, sequences=1, threads=default_threads())

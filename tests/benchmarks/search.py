@@ -32,7 +32,7 @@ from chat.actions import fact_bulk, indexing  # noqa: E402
 from chat.actions.owners import default_app, ensure_owner, local_owner  # noqa: E402
 from chat.jobs.maintenance import sweep_index  # noqa: E402
 from chat.llm import weights  # noqa: E402
-from chat.llm.embedder import Embedder  # noqa: E402
+from chat.llm.embedder import load_embedder  # noqa: E402
 from chat.llm.registry import registry  # noqa: E402
 from chat.llm.scripted import ScriptedProvider  # noqa: E402
 from chat.models import Conversation, Fact, Message, Role, SearchEntry  # noqa: E402
@@ -133,11 +133,9 @@ def create_facts(owner: Any, count: int = 150) -> None:
 
 def use_embedder(owner: Any) -> bool:
     """Embed the facts and register the embedder; return False if its weights are missing."""
-    entry = weights.embedder()
-    if not weights.is_present(entry):
+    embedder = load_embedder(weights.embedder())
+    if embedder is None:
         return False
-    paths = {path.suffix: path for path in (weights.path_of(entry, file) for file in entry.files)}
-    embedder = Embedder(paths[".onnx"], paths[".json"])
     facts = list(Fact.objects.for_owner(owner))
     fact_bulk.store_embeddings(facts, list(embedder.embed([fact.text for fact in facts])), embedder.name)
     registry.use(ScriptedProvider(), embedder=embedder)

@@ -32,7 +32,7 @@ from chat.actions import messages, topic_archive, topics  # noqa: E402
 from chat.actions.owners import default_app, local_owner  # noqa: E402
 from chat.generation.reply_run import embed_message  # noqa: E402
 from chat.llm import weights  # noqa: E402
-from chat.llm.embedder import Embedder  # noqa: E402
+from chat.llm.embedder import load_embedder  # noqa: E402
 from chat.llm.registry import registry  # noqa: E402
 from chat.llm.scripted import ScriptedProvider  # noqa: E402
 from chat.models import Conversation, Message, MessageState, Topic  # noqa: E402
@@ -54,9 +54,7 @@ MIN_REDUCTION = 60  # percent
 def main() -> int:
     """Run all measurements, print the tables, and return the exit code."""
     call_command("migrate", verbosity=0)
-    entry = weights.embedder()
-    paths = {path.suffix: path for path in (weights.path_of(entry, file) for file in entry.files)}
-    registry.use(ScriptedProvider(), embedder=Embedder(paths[".onnx"], paths[".json"]))
+    registry.use(ScriptedProvider(), embedder=load_embedder(weights.embedder()))
     small = print_sizes()
     rows = [*measure_archiving(), *measure_matching(), *measure_adding()]
     return print_table(rows) or int(not small)
@@ -173,7 +171,7 @@ def create_unrelated_topics(conversation: Conversation, embedder: str) -> None:
     rng = np.random.default_rng(1)
     missing = DEFAULT_RULES.max_topics - Topic.objects.filter(conversation=conversation).count()
     for number in range(missing):
-        vector = rng.normal(size=384).astype(np.float32)
+        vector = rng.normal(size=512).astype(np.float32)
         Topic.objects.create(
             conversation=conversation,
             title=f"A subject that nobody talks about, number {number}",

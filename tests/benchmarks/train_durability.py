@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chat.llm import weights
 from chat.llm.embedder import load_embedder
 from chat.memory.durability import FOLDER
 
@@ -74,7 +75,9 @@ def compute_auc(scores: Floats, labels: Floats) -> float:
 
 def main() -> None:
     """Fit, print the measures and, with --write, store the weights."""
-    embedder = load_embedder()
+    embedder = load_embedder(weights.embedder())
+    if embedder is None:
+        sys.exit("The embedder is not installed.")
     training, held_out = load("durability.jsonl"), load("held_out_durability.jsonl")
     rows = training + held_out
     vectors = embedder.embed([row["text"] for row in rows] + [row["source"] for row in rows]).astype(float)
@@ -82,12 +85,12 @@ def main() -> None:
     labels = np.array([float(row["keep"]) for row in rows])
     count = len(training)
     scores = cross_validate(features[:count], labels[:count])
-    weights = fit(features[:count], labels[:count])
+    fitted = fit(features[:count], labels[:count])
     print(f"cross-validated {compute_auc(scores, labels[:count]):.3f}")
     for language in sorted({row["lang"] for row in training}):
         chosen = np.array([row["lang"] == language for row in training])
         print(f"  {language} {compute_auc(scores[chosen], labels[:count][chosen]):.3f}")
-    held_out_scores, truth = score(features[count:], weights), labels[count:]
+    held_out_scores, truth = score(features[count:], fitted), labels[count:]
     print(f"held out {compute_auc(held_out_scores, truth):.3f}")
     for least in (LASTING_FROM, DOUBTFUL_FROM):
         lost, kept = (
@@ -96,11 +99,11 @@ def main() -> None:
         )
         print(f"  from {least}: {lost:.1%} of the lasting ones lost, {kept:.1%} of the passing ones kept")
     if "--write" in sys.argv:
-        half = embedder.dimensions
+        half = vectors.shape[1]
         stored = {
-            "text": weights[:half].round(4).tolist(),
-            "quote": weights[half:-1].round(4).tolist(),
-            "bias": round(float(weights[-1]), 4),
+            "text": fitted[:half].round(4).tolist(),
+            "quote": fitted[half:-1].round(4).tolist(),
+            "bias": round(float(fitted[-1]), 4),
             "lasting_from": LASTING_FROM,
             "doubtful_from": DOUBTFUL_FROM,
         }

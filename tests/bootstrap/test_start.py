@@ -64,7 +64,17 @@ class TestWeights:
         monkeypatch.setenv("MODEL_DIR", str(tmp_path / "models"))
 
     def test_missing_weights_are_none(self) -> None:
-        assert preparation.find_weights(["smollm2-135m", "embedder"]) == [None, None]
+        assert preparation.find_weights(["smollm2-135m", "minilm-l6-int8"]) == [None, None]
+
+    def test_an_embedder_that_is_installed_with_the_program_is_not_fetched(self) -> None:
+        [found] = preparation.find_weights(["embedder"])
+        assert found is not None
+
+    def test_an_embedder_of_the_catalogue_that_the_user_chose_is_fetched(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("EMBEDDER", "minilm-l6-int8")
+        assert preparation.find_weights(["embedder"]) == [None]
 
     def test_the_model_file_of_the_user_is_found(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -72,7 +82,7 @@ class TestWeights:
         own = tmp_path / "mine.gguf"
         own.write_bytes(b"GGUF")
         monkeypatch.setenv("MODEL_PATH", str(own))
-        assert preparation.find_weights(["chat", "embedder"]) == [own, None]
+        assert preparation.find_weights(["chat", "minilm-l6-int8"]) == [own, None]
 
     def test_an_unknown_model_is_refused_before_anything_is_created(
         self, monkeypatch: pytest.MonkeyPatch

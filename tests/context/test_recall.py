@@ -10,7 +10,7 @@ from chat.llm.embedder import Embedder
 from chat.llm.llama import LlamaProvider
 from chat.llm.registry import registry
 from tests.context import recall_cases
-from tests.small_model import load_embedder, load_small_model
+from tests.small_model import load_real_embedder, load_small_model
 
 pytestmark = pytest.mark.django_db
 
@@ -26,7 +26,7 @@ HELD_OUT_MINIMUM = 0.95
 @pytest.fixture(scope="session")
 def embedder() -> Embedder:
     """The real embedder; skipped only where its files are missing."""
-    return load_embedder()
+    return load_real_embedder()
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from chat.jobs import runner
 from chat.llm.registry import registry
 from chat.models import Deletion, DeletionState, ExtractionRun, Fact, Message, Origin
 from tests.jobs.run_extraction import run_extraction_jobs
-from tests.small_model import load_embedder
+from tests.small_model import load_real_embedder
 
 pytestmark = pytest.mark.django_db
 
@@ -73,7 +73,7 @@ def test_a_request_that_means_no_fact_or_too_many_changes_nothing(say, make_fact
     ],
 )
 def test_a_fact_is_found_by_meaning_where_that_is_clear(say, make_fact, monkeypatch, message, remain):
-    embedder = load_embedder()
+    embedder = load_real_embedder()
     monkeypatch.setattr(registry, "embedder", lambda: embedder)
     texts = ["User earns 48000 pounds a year", "User works as an optician", "User has two cats"]
     for text, vector in zip(texts, embedder.embed(texts), strict=True):

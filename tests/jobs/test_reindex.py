@@ -1,14 +1,17 @@
-"""After a change of the embedder every fact gets a vector of the new embedder."""
+"""After a change of the embedder facts, entities and topics get vectors of the new embedder."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from django.utils import timezone
 
 from chat.actions import fact_bulk, graph
+from chat.actions.owners import default_app
 from chat.jobs import extract, runner
 from chat.llm.registry import registry
-from chat.models import Entity, Fact
+from chat.models import Conversation, Entity, Fact, Message, Topic
+from chat.topics.match import MEAN_WINDOW
 
 pytestmark = pytest.mark.django_db
 
@@ -92,3 +95,41 @@ def test_entities_get_vectors_once_a_fact_names_them(use_embedder, make_fact, cl
     used = use_embedder("newer")
     extract.reindex({})
     assert "Bergen" in used.asked
+
+
+def make_topic(owner, *texts: str, **fields) -> Topic:
+    """Return a topic with a vector of the embedder "old" and user messages of these texts."""
+    conversation = Conversation.objects.create(owner=owner, app=default_app(owner))
+    topic = Topic.objects.create(conversation=conversation, embedding=b"1234", embedder="old", **fields)
+    for seq, text in enumerate(texts, 1):
+        Message.objects.create(conversation=conversation, seq=seq, role="user", content=text, topic=topic)
+    return topic
+
+
+def test_topics_get_the_mean_of_their_newest_messages(use_embedder, owner):
+    texts = [f"How long does the dough number {n} have to rest{'!' * n}" for n in range(MEAN_WINDOW + 2)]
+    topic = make_topic(owner, *texts, "ok thanks")
+    use_embedder("new")
+    extract.reindex({})
+    topic.refresh_from_db()
+    assert topic.embedder == "new"
+    newest = texts[-MEAN_WINDOW:]
+    mean = sum(map(len, newest)) / len(newest)
+    assert np.frombuffer(topic.embedding, dtype=np.float32)[0] == pytest.approx(mean)
+
+
+def test_a_topic_of_small_talk_loses_its_vector(use_embedder, owner):
+    topic = make_topic(owner, "ok thanks")
+    use_embedder("new")
+    extract.reindex({})
+    topic.refresh_from_db()
+    assert (topic.embedding, topic.embedder) == (None, "")
+
+
+def test_retired_topics_and_current_vectors_are_skipped(use_embedder, owner, clock):
+    text = "How long does the dough have to rest?"
+    retired = make_topic(owner, text, retired_at=timezone.now())
+    used = use_embedder("new")
+    extract.reindex({})
+    retired.refresh_from_db()
+    assert (retired.embedder, used.asked) == ("old", [])

@@ -156,6 +156,15 @@ def test_without_an_embedder_there_is_none(registry, weights_present):
     made[0].engine.ready.set()
 
 
+def test_an_unknown_embedder_does_not_stop_the_model(registry, weights_present, monkeypatch, caplog):
+    monkeypatch.setenv("EMBEDDER", "word2vec")
+    registry.load(window=4096)
+    assert registry.embedder() is None
+    assert "no model named 'word2vec'" in caplog.text
+    made[0].engine.ready.set()
+    assert registry.wait_ready(10)
+
+
 MODELS = {"data": [{"id": "/models/fox-1b.gguf"}]}
 
 

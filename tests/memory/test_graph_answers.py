@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from chat.actions import graph
 from chat.memory.graph_answers import answer_question
-from tests.small_model import load_embedder
+from tests.small_model import load_real_embedder
 
 pytestmark = pytest.mark.django_db
 FACTS = [
@@ -75,7 +75,7 @@ def test_another_owners_graph_answers_nothing(stored_facts, other):
 @pytest.mark.model
 def test_an_unknown_name_means_the_entity_that_is_nearest_by_meaning(stored_facts, make_fact):
     graph.sync_fact(make_fact("User admires Linear for its keyboard shortcuts", kind="likes"))
-    embedder = load_embedder()
+    embedder = load_real_embedder()
     entities = graph.find_entities_without_vector(embedder.name)
     graph.store_entity_vectors(
         entities, list(embedder.embed([entity.name for entity in entities])), embedder.name

@@ -29,8 +29,8 @@ def test_an_unrelated_description_finds_nothing(said):
 
 
 def test_vectors_find_a_paraphrase_without_shared_words():
-    assert find_nearest("my home town", KNOWN, [0.8, 0.1, 0.2, 0.0]) == 0
-    assert find_nearest("my home town", KNOWN, [0.5, 0.1, 0.2, 0.0]) is None
+    assert find_nearest("my home town", KNOWN, [0.8, 0.1, 0.2, 0.0], 0.6) == 0
+    assert find_nearest("my home town", KNOWN, [0.5, 0.1, 0.2, 0.0], 0.6) is None
 
 
 def test_without_facts_nothing_is_found():

@@ -18,7 +18,7 @@ from chat.memory.request_about import find_about
 from chat.memory.request_classifier import KINDS
 from chat.memory.request_features import FOLDER, TOPICS, find_suspect, measure
 from tests.benchmarks.train_requests import DATA, load_suspects
-from tests.small_model import load_embedder
+from tests.small_model import load_real_embedder
 
 ABOUT = [
     ("forget", "I'd rather you didn't know my weight, remove it.", "my weight"),
@@ -155,6 +155,6 @@ def test_no_text_breaks_the_features_and_what_is_found_is_in_the_text(text):
     ],
 )
 def test_the_installed_embedder_finds_requests_without_a_known_wording(sentence, kind, monkeypatch):
-    use_embedder(monkeypatch, load_embedder())
+    use_embedder(monkeypatch, load_real_embedder())
     found = find_request(sentence)
     assert (found and found.kind) == kind

@@ -17,7 +17,7 @@ from chat.topics.match import (
     is_too_short,
     update_topic_vector,
 )
-from tests.small_model import load_embedder
+from tests.small_model import load_real_embedder
 
 MINILM = "minilm-l6-int8"
 QUESTION = "How do I keep the crust of a loaf crisp overnight?"
@@ -143,7 +143,7 @@ def test_a_topics_vector_is_the_mean_of_its_last_messages():
 
 @pytest.mark.model
 def test_real_vectors_distinguish_a_new_subject_from_the_old_one():
-    embedder = load_embedder()
+    embedder = load_real_embedder()
     bread = [
         "My sourdough bread comes out flat and dense. What am I doing wrong?",
         "How do I know that the starter is active enough?",
@@ -156,7 +156,7 @@ def test_real_vectors_distinguish_a_new_subject_from_the_old_one():
     for seen in (1, 2):
         topic = update_topic_vector(topic, vectors[seen], seen)
     topics = [TopicCandidate("bread", topic, frozenset())]
-    assert choose_topic(again, vectors[3], MINILM, topics, "bread") == "bread"
-    assert choose_topic(other, vectors[4], MINILM, topics, "bread") is None
+    assert choose_topic(again, vectors[3], embedder.name, topics, "bread") == "bread"
+    assert choose_topic(other, vectors[4], embedder.name, topics, "bread") is None
     both = [*topics, TopicCandidate("pods", vectors[4], frozenset())]
-    assert choose_topic(again, vectors[3], MINILM, both, "pods") == "bread"
+    assert choose_topic(again, vectors[3], embedder.name, both, "pods") == "bread"

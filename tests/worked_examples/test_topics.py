@@ -272,7 +272,7 @@ def test_the_parameters_have_the_defaults_of_the_table():
     parameters = inspect.signature(MemoryManager.__init__).parameters
     assert {name: parameters[name].default for name in list(parameters)[-7:]} == {
         "max_topics": 20,
-        # 0.7 keeps no follow-up in its topic with the embedder in use: designs.md, 2.3.
+        # 0.7 keeps hardly any follow-up in its topic with the embedder in use: designs.md, 2.3.
         "similarity_threshold": None,
         "base_half_life_seconds": 86400,
         "max_half_life_seconds": 2592000,

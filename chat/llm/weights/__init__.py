@@ -4,6 +4,7 @@ Standard library only and no Django, since `manage.py start` uses it before anyt
 """
 
 from .entries import (
+    DEFAULT_EMBEDDER,
     Entry,
     File,
     catalog,
@@ -30,6 +31,7 @@ from .errors import (
 from .progress import Progress, silent
 
 __all__ = [
+    "DEFAULT_EMBEDDER",
     "ChecksumWrong",
     "DiskFull",
     "Entry",

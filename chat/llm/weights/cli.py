@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .entries import (
     Entry,
@@ -67,7 +67,8 @@ def resolve_name(name: str) -> Entry:
 def _paths(chosen: Sequence[Entry]) -> int:
     code = 0
     for entry in chosen:
-        there = is_present(entry)
+        # A package is installed with the program: there is nothing to fetch.
+        there = bool(entry.module) or is_present(entry)
         print(path_of(entry) if there else "")
         code = code if there else MISSING
     return code
@@ -78,15 +79,12 @@ def format_table() -> str:
 
     Models in use have a star.
     """
-    try:
-        chosen = choose_model(os.environ)
-    except WeightsError:
-        chosen = None
+    chosen, comparing = _try(lambda: choose_model(os.environ)), _try(embedder)
     rows = []
     for entry in catalog().values():
-        mark = "*" if entry in (chosen, embedder()) else " "
+        mark = "*" if entry in (chosen, comparing) else " "
         here = "here" if is_present(entry) else "not fetched"
-        size = f"{format_megabytes(entry.bytes)} MB"
+        size = "installed" if entry.module else f"{format_megabytes(entry.bytes)} MB"
         rows.append(
             f"{mark} {entry.name:<20} {size:>9}  {entry.ram_gb:>4} GB RAM  {entry.licence:<11} {here:<12} "
             f"{entry.title}"
@@ -94,13 +92,24 @@ def format_table() -> str:
     if chosen is not None and chosen.own_path is not None:
         here = "here" if is_present(chosen) else "missing"
         rows.append(f"* {chosen.name:<20} MODEL_PATH={chosen.own_path} ({here})")
-    return "\n".join(rows) + "\n* in use. Choose another with MODEL=<name> or MODEL_PATH=<file.gguf>."
+    return "\n".join(rows) + (
+        "\n* in use. Choose another with MODEL=<name> or MODEL_PATH=<file.gguf>, "
+        "and what compares sentences with EMBEDDER=<name>."
+    )
+
+
+def _try(choose: Callable[[], Entry]) -> Entry | None:
+    """Return what a choice names, None where it names no model."""
+    try:
+        return choose()
+    except WeightsError:
+        return None
 
 
 def _fetch(entry: Entry) -> None:
     from .fetching import discard_wrong, fetch
 
-    if entry.own_path is not None:
+    if entry.own_path is not None or entry.module:
         require(entry)
     if is_present(entry):
         return

@@ -5,18 +5,19 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 from memoryapp.base.env import model_dir
 from memoryapp.base.machine import GIB, total_memory
 
-from .errors import ModelPathMissing, NotEnoughMemory, UnknownModel, WeightsMissing
+from .errors import ModelPathMissing, NotEnoughMemory, PackageMissing, UnknownModel, WeightsMissing
 
 CATALOG = Path(__file__).resolve().parent.parent / "catalog.toml"
 DEFAULT = "qwen2.5-coder-1.5b"
 DEFAULT_SMALL = "qwen2.5-coder-0.5b"
-EMBEDDER = "minilm-l6-int8"
+DEFAULT_EMBEDDER = "use-multilingual-v3"
 # Machines with less memory use the smaller default.
 SMALL_MACHINE_BYTES = 4 * GIB
 
@@ -56,7 +57,10 @@ class File:
 
 @dataclass(frozen=True)
 class Entry:
-    """A model of the catalogue, or (with `own_path`) the user's own GGUF file. `context` is in tokens."""
+    """A model of the catalogue, or (with `own_path`) the user's own GGUF file. `context` is in tokens.
+
+    A model with a `module` is a Python package that is installed with the program, and has no files.
+    """
 
     name: str
     title: str
@@ -66,6 +70,7 @@ class Entry:
     ram_gb: float
     files: tuple[File, ...]
     own_path: Path | None = None
+    module: str = ""
 
     @property
     def bytes(self) -> int:
@@ -88,7 +93,7 @@ def read_catalog(text: str) -> dict[str, Entry]:
     """Parse a catalogue in TOML; raises KeyError or TypeError for missing or unknown keys."""
     entries = {}
     for name, table in tomllib.loads(text).items():
-        files = tuple(_file(file) for file in table["files"])
+        files = tuple(_file(file) for file in table.get("files", ()))
         rest = {key: value for key, value in table.items() if key != "files"}
         entries[name] = Entry(name=name, files=files, **rest)
     return entries
@@ -126,14 +131,22 @@ def choose_model(env: Mapping[str, str], memory: int | None = None) -> Entry:
 
 
 def embedder() -> Entry:
-    """Return the model that turns sentences into vectors."""
-    return entry_named(EMBEDDER)
+    """Return the model that turns sentences into vectors: the one that EMBEDDER names, else the default.
+
+    Raises UnknownModel.
+    """
+    return entry_named(os.environ.get("EMBEDDER", "").strip() or DEFAULT_EMBEDDER, "embedding")
 
 
 def path_of(entry: Entry, file: File | str | None = None) -> Path:
-    """Return the path of a file of the model, present or not; of its first file without `file`."""
+    """Return the path of a file of the model, present or not; of its first file without `file`.
+
+    Of a model in a Python package, the path of the package's folder.
+    """
     if entry.own_path is not None:
         return entry.own_path
+    if entry.module:
+        return _find_module(entry.module) or Path(entry.module)
     name = file if isinstance(file, str) else (file or entry.files[0]).name
     return model_dir() / entry.name / name
 
@@ -142,14 +155,18 @@ def is_present(entry: Entry) -> bool:
     """Return whether every file exists in its full size. Checksums are compared when files are fetched."""
     if entry.own_path is not None:
         return entry.own_path.is_file()
+    if entry.module:
+        return _find_module(entry.module) is not None
     return all(_has_size(path_of(entry, file), file.bytes) for file in entry.files)
 
 
 def require(entry: Entry) -> Path:
-    """Return the path of the model's first file; raises WeightsMissing when a file is missing."""
+    """Return the path of the model's first file, or of its package; raises WeightsMissing without it."""
     if is_present(entry):
         return path_of(entry)
-    raise ModelPathMissing(entry.own_path) if entry.own_path is not None else WeightsMissing(entry.name)
+    if entry.own_path is not None:
+        raise ModelPathMissing(entry.own_path)
+    raise PackageMissing(entry.name) if entry.module else WeightsMissing(entry.name)
 
 
 def require_memory(entry: Entry, memory: int | None = None) -> None:
@@ -168,6 +185,12 @@ def require_memory(entry: Entry, memory: int | None = None) -> None:
 def model_path(env: Mapping[str, str] | None = None) -> Path:
     """Return the file of the chosen chat model; raises UnknownModel or WeightsMissing."""
     return require(choose_model(os.environ if env is None else env))
+
+
+def _find_module(name: str) -> Path | None:
+    """Return the folder of an installed Python package, None where it is not installed; imports nothing."""
+    spec = find_spec(name)
+    return Path(spec.origin).parent if spec is not None and spec.origin else None
 
 
 def _has_size(path: Path, size: int) -> bool:

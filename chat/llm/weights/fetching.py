@@ -32,7 +32,7 @@ def fetch(
     """
     if is_present(entry):
         return
-    if entry.own_path is not None:
+    if entry.own_path is not None or entry.module:
         require(entry)
     with _locked_folder(entry, on_wait):
         for file in entry.files:

@@ -34,8 +34,8 @@ def check_model(*, deep: bool) -> Finding:
 
 def check_embedder(*, deep: bool) -> Finding:
     """Check the weights of the embedder; without them memory compares words only."""
-    entry = weights.embedder()
     try:
+        entry = weights.embedder()
         weights.require(entry)
         if deep:
             weights.verify(entry)
@@ -43,7 +43,8 @@ def check_embedder(*, deep: bool) -> Finding:
         return note("embedder", f"{error} Until then memory compares words.")
     except weights.WeightsError as error:
         return broken("embedder", str(error))
-    return ok("embedder", f"{entry.name}: {weights.path_of(entry).parent}")
+    path = weights.path_of(entry)
+    return ok("embedder", f"{entry.name}: {path if entry.module else path.parent}")
 
 
 def check_decode() -> Finding:
