@@ -112,8 +112,9 @@ def find_outdated_embeddings(embedder_name: str) -> list[Fact]:
 def store_embeddings(
     facts: Sequence[Fact], vectors: Sequence[NDArray[np.float32]], embedder_name: str
 ) -> None:
-    """Store the durability of each fact and its float32 vector of shape (dimensions,), where the fact still has
-    the embedded text.
+    """Store the durability of each fact and its float32 vector of shape (dimensions,).
+
+    A fact that no longer has the embedded text is left as it is.
     """
     with transaction.atomic():
         now = dict(Fact.objects.filter(pk__in=[fact.pk for fact in facts]).values_list("pk", "text"))

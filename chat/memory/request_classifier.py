@@ -73,7 +73,7 @@ def classify_suspect(suspect: Suspect, embedder: Embedder | None) -> Judgement:
 def build_inputs(suspects: Sequence[Suspect], embedder: Embedder) -> NDArray[np.float32]:
     """Return the inputs of the classifier, one row a suspect."""
     texts = [text for suspect in suspects for text in (suspect.text, suspect.window)]
-    vectors = embedder.embed(texts).reshape(len(suspects), -1) * _VECTOR_SCALE
+    vectors = np.asarray(embedder.embed(texts)).reshape(len(suspects), -1) * _VECTOR_SCALE
     features = np.array([measure(suspect) for suspect in suspects], dtype=np.float32)
     return np.concatenate([vectors, features], axis=1)
 
