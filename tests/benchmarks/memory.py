@@ -29,7 +29,7 @@ from numpy.typing import NDArray  # noqa: E402
 from chat.actions.extraction import record_extraction  # noqa: E402
 from chat.actions.owners import default_app, local_owner  # noqa: E402
 from chat.context.budget import MEMORY_MAX  # noqa: E402
-from chat.context.fact_snapshot import compute_relevance, load_prototypes  # noqa: E402
+from chat.context.fact_snapshot import compute_relevance  # noqa: E402
 from chat.context.memory import TurnMemory  # noqa: E402
 from chat.context.prompt import build_prompt  # noqa: E402
 from chat.llm.llama import LlamaProvider  # noqa: E402
@@ -39,7 +39,7 @@ from chat.memory.candidates import Extraction, FactCandidate  # noqa: E402
 from chat.memory.consolidate import decide_action  # noqa: E402
 from chat.memory.judge import judge_candidate  # noqa: E402
 from chat.memory.query_intent import clear_text_caches  # noqa: E402
-from chat.memory.relevance import compute_vector_matches  # noqa: E402
+from chat.memory.relevance import compute_relevant_cosines  # noqa: E402
 from chat.models import Conversation, Fact, Message  # noqa: E402
 from tests.benchmarks import sample_talk  # noqa: E402
 from tests.benchmarks.default_tokenizer import load_tokenizer  # noqa: E402
@@ -78,7 +78,7 @@ QUESTIONS = (
 class FixedEmbedder:
     """An embedder that returns one fixed vector at once, because embedding is measured separately."""
 
-    name = "minilm-l6-int8"
+    name = "use-multilingual-v3"
 
     def __init__(self, vector: NDArray[np.float32]) -> None:
         self.vector = vector
@@ -110,11 +110,10 @@ def measure_one_owner(provider: LlamaProvider) -> Iterator[Row]:
     memory = TurnMemory.load(conversation, message, provider)
     known = memory.relevant
     vectors = {f.id: make_unit_vector(i).tobytes() for i, f in enumerate(known.facts)}
-    examples = load_prototypes(registry.embedder())  # type: ignore[arg-type]
 
     def choose() -> None:
-        seen = compute_vector_matches(make_unit_vector(0), vectors, examples)
-        known.relevance.update(compute_relevance(known.facts, known.ask, seen, FixedEmbedder.name))
+        cosines = compute_relevant_cosines(make_unit_vector(0), vectors, FixedEmbedder.name)
+        known.relevance.update(compute_relevance(known.facts, known.ask, cosines))
         memory.build_note(memory.build_block(MEMORY_MAX)[0], earlier, lambda: MEMORY_MAX)
 
     def whole() -> None:
