@@ -45,7 +45,7 @@ THRESHOLDS_BY_EMBEDDER = {
         # 0.20 finds 62 to 81 % of the facts by one word and 0.3 to 1.4 % of the others, 0.25 finds 46 to 58 %
         # and at most 0.3 %.
         found=0.22,
-        # Requests that reach it are right in all four languages, as none of the others does.
+        # Where the nearest fact to a request reaches it, it is the right one in all four languages.
         described=0.40,
         # "speaks fluent Finnish" / "her Finnish is fluent" 0.93, but "has two sons" / "sons-in-law" 0.90.
         same=0.92,
