@@ -19,6 +19,7 @@ from chat.memory.candidates import FactCandidate
 from chat.memory.change_markers import extract_topic_stems, states_change, states_ending
 from chat.memory.cosines import get_thresholds
 from chat.memory.kinds import KINDS
+from chat.memory.language import detect_language
 from chat.memory.text_similarity import (
     compute_cosine,
     contains_stems,
@@ -45,6 +46,7 @@ _FROM_TO = re.compile(
 # Kinds whose value is a name or a number, whatever the wording: "is due on 12 April" equals "must be handed
 # in by 12 April". `relationship` is not one of them: being engaged and being married to one person differ.
 KINDS_WITH_NAMED_VALUE = frozenset({"age", "home", "origin", "employer", "deadline"})
+_USER = re.compile(r"\bUser(?:'s)?\b")
 _PREFERENCE_KINDS = frozenset({"likes", "dislikes"})
 
 
@@ -210,6 +212,12 @@ def compute_similarity(vector: NDArray[np.float32] | None, fact: Fact, embedder_
     return compute_cosine(vector, np.frombuffer(bytes(fact.embedding), dtype=np.float32))
 
 
+def _are_in_two_languages(a: str, b: str) -> bool:
+    # "User" begins facts of all languages.
+    languages = {detect_language(_USER.sub("", text)) for text in (a, b)}
+    return len(languages) > 1 and not extract_core_stems(a) & extract_core_stems(b)
+
+
 def _repeats(
     candidate: FactCandidate, vector: NDArray[np.float32] | None, fact: Fact, embedder_name: str
 ) -> bool:
@@ -223,8 +231,8 @@ def _repeats(
     if close is None:
         return False
     thresholds = get_thresholds(embedder_name)
-    if not extract_core_stems(candidate.text) & extract_core_stems(fact.text):
-        # Another language, in which names differ too ("Copenhague"); German capitalises all nouns.
+    if _are_in_two_languages(candidate.text, fact.text):
+        # Names differ too ("Copenhague"), and German capitalises all nouns.
         return close >= thresholds.same_translated and has_same_numbers_negation(candidate.text, fact.text)
     if not has_same_numbers_names_negation(candidate.text, fact.text):
         return False

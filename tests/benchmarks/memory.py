@@ -78,7 +78,7 @@ QUESTIONS = (
 class FixedEmbedder:
     """An embedder that returns one fixed vector at once, because embedding is measured separately."""
 
-    name = "minilm-l6-int8"
+    name = "use-multilingual-v3"
 
     def __init__(self, vector: NDArray[np.float32]) -> None:
         self.vector = vector

