@@ -54,7 +54,8 @@ EXPORTED = {
     AppMemory: export.APP_MEMORY,
     Conversation: export.CONVERSATION,
     Topic: export.TOPIC,
-    Message: export.MESSAGE,
+    # Computed, without the keys of deletions.
+    Message: (*export.MESSAGE, "kept_out"),
     PromptReport: export.REPORT,
     Fact: export.FACT,
     FactEvent: export.EVENT,

@@ -207,7 +207,7 @@ def test_a_message_can_be_edited_and_sent_again(program, conversation_path, scri
     assert late.status_code == 422
 
 
-def test_what_an_edit_took_back_in_memory_comes_with_its_undo(program, conversation_path):
+def test_what_an_edit_took_back_in_memory_comes_with_its_undo(program, conversation_path, scripted):
     first = program("POST", f"{conversation_path}/messages", {"content": "I live in Oslo"}).json()
     assert first["deletion"] is None
     message = Message.objects.select_related("conversation__owner").get(pk=first["message"]["id"])
