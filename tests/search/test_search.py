@@ -316,8 +316,8 @@ def test_a_search_among_a_thousand_messages_uses_a_fixed_number_of_queries(owner
         for n in range(1, 101)
     )
     indexing.fill_index([chat.pk for chat in chats])
-    # Queries: titles, messages, adjacent matches, the rows of both, the time zone, facts, and the data that the
-    # page shows.
+    # Queries: titles, messages, adjacent matches, the rows of both, the time zone, facts, and the data
+    # that the page shows.
     with django_assert_num_queries(8):
         assert len(find(owner, "boat number").hits) == 30
     # Queries: the index twice for titles and twice for messages, titles that match the prefix, the time zone,
