@@ -4,8 +4,8 @@ Domains connect texts that share no word, such as "Suggest a dinner" and "is veg
 an embedder are too far apart or missing. With use-multilingual-v3, 168 of 184 recall cases are right with the
 word lists and 134 without them; with the facts of 20 other cases added, 201 and 181 of 261 facts are found.
 
-In the word lists of `domain_words` "bak*" matches any ending, "*essen" any beginning, and "son@en" counts only
-in texts in English, because the word means something else in another language.
+In the word lists of `domain_words` "bak*" matches any ending, "*essen" any beginning, and "son@en" counts
+only in texts in English, because the word means something else in another language.
 """
 
 from __future__ import annotations
