@@ -6,9 +6,10 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
+from websockets.exceptions import InvalidState
 
 from chat.generation import run as generation
 from chat.jobs.runner import JobRunner
@@ -35,7 +36,9 @@ class PromptServer(uvicorn.Server):
         for server in self.servers:
             server.close()
         for connection in list(self.server_state.connections):
-            connection.shutdown()
+            # A socket that the page is closing at this moment ends by itself.
+            with suppress(InvalidState):
+                connection.shutdown()
         while self.server_state.connections or self.server_state.tasks:  # noqa: ASYNC110 - uvicorn has no event
             await asyncio.sleep(0.005)
 

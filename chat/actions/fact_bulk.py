@@ -106,7 +106,7 @@ def _save_with_events(
 def find_outdated_embeddings(embedder_name: str) -> list[Fact]:
     """Return up to `EMBEDDING_BATCH` facts without a vector of this embedder, not only live ones."""
     rows = Fact.objects.exclude(embedder=embedder_name).filter(deletion__isnull=True)
-    return list(rows.only("text", "quote", "origin", "durability").order_by("pk")[:EMBEDDING_BATCH])
+    return list(rows.only("text", "kind", "quote", "origin", "durability").order_by("pk")[:EMBEDDING_BATCH])
 
 
 def store_embeddings(

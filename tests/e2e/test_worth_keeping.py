@@ -27,6 +27,7 @@ def test_a_fact_that_was_heard_once_can_be_kept_or_forgotten(open_page, make_fac
     sheet.get_by_role("button", name="Keep “Walks by the lake”").press("Enter")
     expect(fact_card(sheet, "lake")).to_be_visible()
     expect(page.get_by_text("Kept.")).to_be_visible()
+    expect(line).to_have_text("Heard once 1")
     sheet.get_by_role("button", name="Forget “At the station”").press("Enter")
     expect(sheet.locator("#heard-once")).to_be_hidden()
     page.get_by_role("button", name="Undo").click()
