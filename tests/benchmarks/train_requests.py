@@ -29,7 +29,7 @@ THRESHOLDS = [round(0.3 + 0.02 * step, 2) for step in range(35)]
 VETOES = [0.9, 0.95, 2.0]
 # A false request may delete something. Of the suspects in ordinary talk about one in thirty is a request, of
 # the labelled ones half.
-FALSE_REQUEST_COST = 5
+FALSE_REQUEST_COST = 8
 STEPS = 400
 RATE = 0.02
 FOLDS = 5
