@@ -19,17 +19,22 @@ Span = tuple[int, int]
 def leave_out_kept(messages: Sequence[Message]) -> list[Message]:
     """Return the messages without the parts that memory must not use.
 
-    A message that only asks not to save something means the user's next one. The returned messages are copies
-    where something is left out; do not save them.
+    A message that only asks not to save something means the user's next one. The reply to a request is left
+    out too, because it may repeat what is kept out: "I have forgotten that you are allergic to nuts". The
+    returned messages are copies where something is left out; do not save them.
     """
     left = []
     earlier = ""
+    repeats_request = False
     for message in messages:
         spans = find_kept_spans(message)
         if message.role == Role.USER:
-            if earlier and keeps_out_next_message(earlier):
-                spans = [(0, len(message.content))]
+            is_kept_out = bool(earlier) and keeps_out_next_message(earlier)
+            repeats_request = is_kept_out or bool(find_requested_spans(message.content))
+            spans = [(0, len(message.content))] if is_kept_out else spans
             earlier = message.content
+        elif repeats_request and message.role == Role.ASSISTANT:
+            spans = [(0, len(message.content))]
         left.append(_copy_without(message, spans))
     return left
 

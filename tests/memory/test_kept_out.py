@@ -40,8 +40,17 @@ def read_prompts(scripted):
 def test_only_what_is_to_be_kept_out_is_left_out(said, left):
     said_by_user, reply = make_messages(said, "Good luck with the new job.")
     kept = leave_out_kept([said_by_user, reply])
-    assert [m.content for m in kept] == [left, "Good luck with the new job."]
+    assert kept[0].content == left
     assert said_by_user.content == said
+
+
+@pytest.mark.parametrize(
+    "said", ["Off the record: I'm looking for a new job.", "Please forget that I'm allergic to nuts.", SAID]
+)
+def test_the_reply_to_a_request_is_left_out_because_it_repeats_it(said):
+    texts = ["I like tea.", "So do many.", said, "I have forgotten it.", "And coffee.", "Noted."]
+    kept = [m.content for m in leave_out_kept(make_messages(*texts))]
+    assert (kept[1], kept[3], kept[5]) == ("So do many.", "", "Noted.")
 
 
 @pytest.mark.parametrize(
