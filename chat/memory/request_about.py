@@ -80,7 +80,8 @@ def _after_connector(clause: str, *, at_start: bool = False) -> str:
     """Return what follows a "that" of a clause, "" if at least two words do not."""
     pattern = load_patterns()["that"]
     match = pattern.match(clause.lstrip(_EDGES)) if at_start else pattern.search(clause)
-    if match is None:
+    # "That's me" has no clause behind its "that".
+    if match is None or match.string[match.end() :].startswith(("'", "’")):
         return ""
     rest = match.string[match.end() :].strip(_EDGES)
     return rest if len(rest.split()) > 1 else ""

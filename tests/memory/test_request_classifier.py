@@ -158,3 +158,9 @@ def test_the_installed_embedder_finds_requests_without_a_known_wording(sentence,
     use_embedder(monkeypatch, load_real_embedder())
     found = find_request(sentence)
     assert (found and found.kind) == kind
+
+
+def test_that_is_me_has_no_clause_behind_its_that():
+    suspect = find_suspect("put Philippa Oduya there, that's me")
+    assert suspect is not None
+    assert find_about("remember", suspect) != "s me"
