@@ -27,7 +27,7 @@ def purge_conversation_rows(conversation: Conversation) -> None:
     Job.objects.filter(dedupe_key__in=[f"{kind}:{key}" for kind in _CONVERSATION_JOBS]).delete()
     Conversation.objects.filter(pk=conversation.pk).delete()
     indexing.queue_index_merge()
-    # The model's prompt caches still contain the conversation.
+    # The model keeps the tokens of the conversation in its caches until this job has run.
     jobs.enqueue("free_caches", {"conversations": [key]})
 
 

@@ -214,7 +214,10 @@ def choose_kind_in_category(kind: str, text: str, category: str) -> str:
 
 
 def find_same_text(owner: User, text: str, but: Fact | None = None) -> Fact | None:
-    """Return the live fact with the same normalised text, except `but`; None if there is none."""
+    """Return the live fact that has the same text apart from case and punctuation; None if there is none.
+
+    The fact `but` does not count.
+    """
     wanted = normalize_text(text)
     live = Fact.objects.filter(owner=owner).live()
     return next((f for f in live if f != but and normalize_text(f.text) == wanted), None)

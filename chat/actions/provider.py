@@ -165,7 +165,7 @@ def _parse_choice(
 
 
 def _find_reusable_key(address: Address, drop: bool) -> str:
-    """Return the key stored for exactly this server; a key must not be sent to another one."""
+    """Return the stored key if it belongs to this server, else "": no other server may get it."""
     before = stored_choice.read_choice()
     if before is None or drop:
         return ""

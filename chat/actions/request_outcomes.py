@@ -1,4 +1,7 @@
-"""What came of requests to memory: recorded for the reply's line, and answered by the owner."""
+"""Records what memory did about requests such as "forget my age", and applies the owner's answers.
+
+The page shows the outcome in a line under the reply. Where it is unclear which fact is meant, the line asks.
+"""
 
 from __future__ import annotations
 

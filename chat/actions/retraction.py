@@ -39,48 +39,14 @@ from chat.topics.contents import load_contents
 from . import archive, graph
 from .deletion_batch import create_deletion
 from .fact_events import MEMORY, SYSTEM, USER, record_event, snapshot
+from .fact_mentions import FactMentions, find_mentions, is_mention
 from .supersession import EDIT_REASON, UNDO_REASON, find_chains, supersede
 
-# Kinds of events that count as mentions when memory wrote them, and as a confirmation when the user did.
-_MENTIONS = (FactEventKind.ADD, FactEventKind.REINFORCE, FactEventKind.RESTORE)
-_CONFIRMATIONS = (*_MENTIONS, FactEventKind.EDIT, FactEventKind.PIN)
 # The user reads the new reply first.
 UNDO_WINDOW = timedelta(minutes=2)
 # How long a retraction waits, at most, for the extraction of the new wording, which may teach the same facts.
 _LONGEST_WAIT = timedelta(days=1)
 _NEXT_LOOK = timedelta(seconds=30)
-
-
-@dataclass(slots=True)
-class Sources:
-    """Where a fact comes from: mentions in replaced messages, other mentions, and acts of the user."""
-
-    fact: Fact
-    replaced: list[FactEvent] = field(default_factory=list)
-    others: list[FactEvent] = field(default_factory=list)
-    is_confirmed: bool = False
-
-    @property
-    def is_first_replaced(self) -> bool:
-        """Whether the first mention is in a replaced message."""
-        first = min((*self.replaced, *self.others), key=lambda event: event.created_at)
-        return first in self.replaced
-
-    @property
-    def lost_mentions(self) -> int:
-        """The number of mentions to take back; one is always left."""
-        return min(len(self.replaced), self.fact.mention_count - 1)
-
-    @property
-    def lost_confidence(self) -> float:
-        """The confidence that the mentions in replaced messages have added, as far as it is still there."""
-        counted = [event for event in self.replaced if event.kind == FactEventKind.REINFORCE]
-        if self.is_first_replaced:
-            # The next mention becomes the first one, which gives the initial confidence.
-            counted += [event for event in self.others if event.kind == FactEventKind.REINFORCE][:1]
-        rise = sum(e.after.get("confidence", 0) - e.before.get("confidence", 0) for e in counted)
-        left = self.fact.confidence - confidence.CONFIDENCE_FLOOR
-        return round(float(max(0.0, min(rise, left))), 6)
 
 
 @dataclass(slots=True)
@@ -91,7 +57,7 @@ class Retraction:
     """
 
     facts: list[Fact] = field(default_factory=list)
-    weakened: list[Sources] = field(default_factory=list)
+    weakened: list[FactMentions] = field(default_factory=list)
     revived: list[tuple[Fact, Fact | None]] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -131,7 +97,7 @@ def _plan_retraction(owner: User, replaced: Collection[UUID]) -> Retraction:
     mentioned = Fact.objects.for_owner(owner).filter(events__source_message__in=replaced, deletion=None)
     facts = mentioned.distinct().select_related("owner")
     for fact in facts.prefetch_related(Prefetch("events", events)):
-        sources = _find_sources(fact, replaced)
+        sources = find_mentions(fact, replaced)
         if not sources.replaced:
             if _is_ended_by(fact, replaced):
                 plan.revived.append((fact, None))
@@ -208,24 +174,6 @@ def find_next_look(deletion: Deletion, now: datetime) -> datetime | None:
     return now + _NEXT_LOOK if waits and unread.exists() else None
 
 
-def _find_sources(fact: Fact, replaced: Collection[UUID]) -> Sources:
-    sources = Sources(fact)
-    for event in fact.events.all():
-        if event.actor == USER and event.kind in _CONFIRMATIONS:
-            sources.is_confirmed = True
-        elif _is_mention(event):
-            said_in = event.source_message
-            if said_in is not None and said_in.pk in replaced:
-                sources.replaced.append(event)
-            elif said_in is None or said_in.replaced_by_id is None:
-                sources.others.append(event)
-    return sources
-
-
-def _is_mention(event: FactEvent) -> bool:
-    return event.actor == MEMORY and event.kind in _MENTIONS
-
-
 def _is_ended_by(fact: Fact, replaced: Collection[UUID]) -> bool:
     """Return whether a replaced message ended the fact, and nothing has happened to it since."""
     last = list(fact.events.all())[-1]
@@ -273,7 +221,7 @@ def _revive(fact: Fact) -> None:
     graph.sync_fact(fact)
 
 
-def _weaken(sources: Sources) -> None:
+def _weaken(sources: FactMentions) -> None:
     fact = sources.fact
     before = snapshot(fact)
     lost = sources.lost_mentions, sources.lost_confidence
@@ -286,7 +234,7 @@ def _strengthen(fact: Fact, mentions: int, rise: float) -> None:
     before = snapshot(fact)
     fact.mention_count += mentions
     fact.confidence = round(min(confidence.MAX_CONFIDENCE, fact.confidence + rise), 6)
-    _point_to_sources(fact, [event for event in fact.events.all() if _is_mention(event)])
+    _point_to_sources(fact, [event for event in fact.events.all() if is_mention(event)])
     record_event(fact, FactEventKind.UPDATE, USER, before=before, reason=UNDO_REASON)
 
 

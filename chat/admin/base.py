@@ -28,7 +28,7 @@ class ReadOnly(AnyAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False: the actions delete with undo, and erase all traces afterwards."""
+        """Return False: the admin site would delete rows without undo, and leave traces of them elsewhere."""
         return False
 
 

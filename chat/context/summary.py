@@ -26,7 +26,8 @@ from .budget import max_summary_tokens
 from .exchanges import parse_tool_calls, split_into_exchanges
 
 SLOT = "summary"
-# Tokens of one portion: few enough for two sentences to cover.
+# The conversation is summarised in portions of this many tokens, so short that two sentences can say what is
+# in one.
 PORTION_TOKENS = 300
 _MAX_MESSAGE_TOKENS = 250  # of a longer message only the beginning and the end are used
 _MIN_CHARACTERS = 20  # a shorter answer is no summary

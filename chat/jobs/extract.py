@@ -1,5 +1,5 @@
 """Extracts facts from messages: the model reads a message, its candidates are compared with known facts, and
-actions store the result. Also classifies and embeds facts that were added by hand.
+actions store the result.
 """
 
 from __future__ import annotations
@@ -20,12 +20,8 @@ from chat.actions import (
     deletions,
     events,
     extraction,
-    fact_bulk,
-    facts,
-    graph,
     kept_out,
     request_outcomes,
-    topic_vectors,
     unread_messages,
 )
 from chat.actions.owners import local_day_of
@@ -39,12 +35,11 @@ from chat.memory import judge, meant_facts, memory_requests, roleplay, speech_ac
 from chat.memory.candidates import Extraction, RefusedFact
 from chat.memory.classify import classify_fact
 from chat.memory.consolidate import Action, Opinion
-from chat.memory.durability import judge_durability
 from chat.memory.judge import Verdict, judge_candidate, judge_ending
 from chat.memory.kept_out import leave_out_forgotten
 from chat.memory.kinds import KINDS
 from chat.memory.meant_facts import MeantFacts
-from chat.models import Conversation, Fact, MemoryMode, Message, Origin, OutcomeKind, Role
+from chat.models import Conversation, Fact, MemoryMode, Message, OutcomeKind, Role
 from chat.topics.contents import is_content_lost, load_contents
 
 from . import schedule
@@ -268,51 +263,6 @@ def extract_conversation(payload: dict[str, Any]) -> None:
         [message] = load_contents([message])
         extract_message(message)
         events.send_now(conversation.owner_id, {"type": "chat", "conversation": str(conversation.pk)})
-
-
-@handles("settle")
-def settle_fact(payload: dict[str, Any]) -> None:
-    """Let the model classify a fact that was added by hand, and store its embedding."""
-    fact = Fact.objects.filter(pk=payload["fact"], version=payload["version"]).first()
-    if fact is None:
-        return
-    kind, subject = fact.kind, fact.subject
-    if facts.has_guessed_kind(fact):
-        with account_calls(registry.provider(), fact.owner_id, "classify") as provider:
-            kind, _, subject = classify_fact(provider, fact.text)
-    embedder = registry.embedder()
-    vector = embedder.embed([fact.text])[0].tobytes() if embedder else None
-    facts.store_classification(
-        fact.pk,
-        payload["version"],
-        kind=kind,
-        subject=subject,
-        vector=vector,
-        embedder=embedder.name if embedder else "",
-    )
-
-
-@handles("reindex", model=False)
-def reindex(payload: dict[str, Any]) -> None:
-    """Embed the facts and entities that have no vector, or one of another embedder, and such topics.
-
-    Facts of which memory has not judged how long they matter are judged.
-    """
-    embedder = registry.embedder()
-    if embedder is None:
-        return
-    while stale := fact_bulk.find_outdated_embeddings(embedder.name):
-        vectors = embedder.embed([fact.text for fact in stale] + [fact.quote for fact in stale])
-        text_vectors, quote_vectors = vectors[: len(stale)], vectors[len(stale) :]
-        for fact, text, quote in zip(stale, text_vectors, quote_vectors, strict=True):
-            if fact.origin == Origin.EXTRACTED and fact.quote and not fact.durability:
-                fact.durability = judge_durability(text, quote, fact.kind, embedder.name)
-        fact_bulk.store_embeddings(stale, list(text_vectors), embedder.name)
-    while entities := graph.find_entities_without_vector(embedder.name):
-        names = list(embedder.embed([entity.name for entity in entities]))
-        graph.store_entity_vectors(entities, names, embedder.name)
-    while topics := topic_vectors.find_outdated_topics(embedder.name):
-        topic_vectors.embed_topics(topics, lambda texts: list(embedder.embed(texts)), embedder.name)
 
 
 @handles("sweep_looks", quick=True, again=schedule.next_sweep)

@@ -21,7 +21,7 @@ from chat.llm.types import ModelState, ModelStatus
 from chat.models import Job
 from memoryapp.base import logs
 
-from . import app_memories, conversations, extract, maintenance, periodic, prompts  # noqa: F401 - importing registers
+from . import app_memories, conversations, embeddings, extract, maintenance, periodic, prompts  # noqa: F401 - importing registers
 from .registry import HANDLERS, MODEL, PERIODIC, QUICK, SLOW, Postpone
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ POLL_SECONDS = 5.0
 # Delay after a model became unavailable or a call was interrupted. Until the model is ready,
 # `JobThread.runnable_kinds` excludes such jobs, so only the first one is postponed this way.
 _WITHOUT_MODEL = timedelta(seconds=5)
-# Keys of a payload that are logged.
+# The log line of a job names these entries of its payload, which are ids.
 _NAMED = ("conversation", "topic", "deletion", "fact")
 
 

@@ -70,7 +70,7 @@ def detect_language(text: str) -> str:
         for language, weight in _WORDS.get(word, {}).items():
             scores[language] += weight
         for language, endings in _ENDINGS.items():
-            # A low weight, because names and loanwords have these endings too.
+            # Endings count less than words: names and loanwords have them in other languages too.
             scores[language] += 0.3 * word.endswith(endings)
         scores["fr"] += 0.5 * word.startswith(_ELIDED_FRENCH)
     for language, letters in _LETTERS.items():

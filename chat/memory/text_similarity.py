@@ -18,7 +18,7 @@ from . import stopwords as lexicon
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+(?:['’\-.+#][^\W_]+)*[+#]*")
 # Elided words before a vowel in French and Italian: l'utente, j'aime, dell'olio, qu'il.
 _ELIDED = re.compile(r"^(?:(?:[cdjlmnst]|qu|dell|nell|all|sull|un)['’])(?=\w{2})", re.I)
-# An extraction compares each candidate with the same stored facts.
+# Entries of each cache below. An extraction compares every candidate with the same stored facts.
 _CACHE_SIZE = 4096
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
@@ -117,7 +117,7 @@ def extract_names(text: str) -> frozenset[str]:
 def is_negated(text: str) -> bool:
     """Return whether the text has a word of negation or dislike in any of the languages."""
     folded = text.casefold()
-    # Chinese words have no spaces around them, so negations are searched as characters.
+    # Chinese is written without spaces, so a negation is looked for as a character, not as a word.
     return any(map(_is_negation_word, tokenize(text))) or any(
         c in folded for c in lexicon.NEGATION_CHARACTERS_ZH
     )

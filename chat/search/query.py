@@ -101,7 +101,8 @@ def _split_pieces(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _can_be_prefix(word: str) -> bool:
-    # A single letter begins a tenth of all words, and a single sign or Chinese character is a whole word.
+    # A search for one letter would match about a tenth of all words. A single sign or Chinese character is a
+    # whole word.
     return len(word) > 1
 
 

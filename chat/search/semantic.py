@@ -59,7 +59,10 @@ def match_facts(
 
 
 def _load_cosines(owner: User, sense: PendingVector | None) -> tuple[list[FactSnapshot], dict[UUID, float]]:
-    """Return the facts, and the cosines that reach the embedder's threshold."""
+    """Return the owner's live facts, and by id the cosines of those near the query.
+
+    Near means at least the embedder's threshold for search.
+    """
     if sense is None:
         return list_live_facts(owner), {}
     facts, vectors = list_live_facts_with_vectors(owner, sense.embedder)

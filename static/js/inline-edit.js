@@ -47,7 +47,7 @@ function handleKey(event) {
 function handleFocusOut({ target }) {
   const form = findForm(target);
   if (!form || !openedWith.has(form) || !isMatch(target, "input")) return;
-  // The focus arrives at the next element after this event.
+  // During this event no element has the focus; the next element gets it afterwards.
   setTimeout(() => {
     if (!form.isConnected || "finished" in form.dataset || form.contains(document.activeElement) || !document.hasFocus()) return;
     finishEdit(form, true);

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def learned(talk, make_fact, live):
-    """A memory learned from the first of many messages."""
+    """A fact whose source is the first message of a conversation longer than the page."""
     asked, _ = talk("By the way, I live in Oslo.")
     conversation = asked.conversation
     conversation.messages.filter(role="assistant").update(state="complete", content="Fine. " * 400)

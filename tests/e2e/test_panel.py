@@ -214,7 +214,7 @@ def test_a_tab_uses_the_present_text_of_the_search_box(open_page, three):
     sheet = open_panel(page)
     sheet.get_by_role("searchbox").fill("lyon")
     expect(sheet.locator("article.card")).to_have_count(1)
-    # The box is empty, and the page has not asked for that yet.
+    # Empty the search box without an event, so the page has not requested the list for the empty search.
     sheet.get_by_role("searchbox").evaluate("box => { box.value = '' }")
     sheet.get_by_role("tab", name="Project").click()
     expect(fact_card(sheet, "synth")).to_be_visible()

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from chat.actions import fact_bulk, graph
 from chat.actions.owners import default_app
-from chat.jobs import extract, runner
+from chat.jobs import embeddings, runner
 from chat.llm.registry import registry
 from chat.models import Conversation, Entity, Fact, Message, Topic
 from chat.topics.match import MEAN_WINDOW
@@ -45,7 +45,7 @@ def test_facts_with_another_or_no_embedder_are_embedded_again(use_embedder, make
     old = make_fact("User likes tea", embedder="old", embedding=b"1234")
     bare = make_fact("User likes chess")
     use_embedder("new")
-    extract.reindex({})
+    embeddings.reindex({})
     for fact in (old, bare):
         fact.refresh_from_db()
         assert fact.embedder == "new"
@@ -55,7 +55,7 @@ def test_facts_with_another_or_no_embedder_are_embedded_again(use_embedder, make
 def test_facts_with_a_current_vector_are_skipped(use_embedder, make_fact):
     make_fact("User likes tea", embedder="new", embedding=b"1234")
     used = use_embedder("new")
-    extract.reindex({})
+    embeddings.reindex({})
     assert used.asked == []
 
 
@@ -65,7 +65,7 @@ def test_more_facts_than_a_batch_are_all_embedded(use_embedder, owner):
         for i in range(fact_bulk.EMBEDDING_BATCH * 2 + 1)
     )
     use_embedder("new")
-    extract.reindex({})
+    embeddings.reindex({})
     assert not Fact.objects.exclude(embedder="new").exists()
 
 
@@ -80,7 +80,7 @@ def test_a_vector_of_a_changed_text_is_not_stored(make_fact):
 
 def test_without_an_embedder_nothing_happens(scripted, make_fact):
     fact = make_fact("User likes tea", embedder="old", embedding=b"1234")
-    extract.reindex({})
+    embeddings.reindex({})
     fact.refresh_from_db()
     assert fact.embedder == "old"
 
@@ -93,7 +93,7 @@ def test_entities_get_vectors_once_a_fact_names_them(use_embedder, make_fact, cl
     assert entity.embedder == "new"
     assert np.frombuffer(entity.embedding, dtype=np.float32)[0] == len("Bergen")
     used = use_embedder("newer")
-    extract.reindex({})
+    embeddings.reindex({})
     assert "Bergen" in used.asked
 
 
@@ -110,7 +110,7 @@ def test_topics_get_the_mean_of_their_newest_messages(use_embedder, owner):
     texts = [f"How long does the dough number {n} have to rest{'!' * n}" for n in range(MEAN_WINDOW + 2)]
     topic = make_topic(owner, *texts, "ok thanks")
     use_embedder("new")
-    extract.reindex({})
+    embeddings.reindex({})
     topic.refresh_from_db()
     assert topic.embedder == "new"
     newest = texts[-MEAN_WINDOW:]
@@ -121,7 +121,7 @@ def test_topics_get_the_mean_of_their_newest_messages(use_embedder, owner):
 def test_a_topic_of_small_talk_loses_its_vector(use_embedder, owner):
     topic = make_topic(owner, "ok thanks")
     use_embedder("new")
-    extract.reindex({})
+    embeddings.reindex({})
     topic.refresh_from_db()
     assert (topic.embedding, topic.embedder) == (None, "")
 
@@ -130,6 +130,6 @@ def test_retired_topics_and_current_vectors_are_skipped(use_embedder, owner, clo
     text = "How long does the dough have to rest?"
     retired = make_topic(owner, text, retired_at=timezone.now())
     used = use_embedder("new")
-    extract.reindex({})
+    embeddings.reindex({})
     retired.refresh_from_db()
     assert (retired.embedder, used.asked) == ("old", [])

@@ -161,7 +161,7 @@ def forget_fact(request: ApiRequest, fact_id: UUID, if_match: IfMatch = None) ->
 
 @router.get("/{fact_id}/history", response=list[EventOut])
 def fact_history(request: ApiRequest, fact_id: UUID) -> list[EventOut]:
-    """Return the events of a fact and of those that it superseded, the oldest first."""
+    """Return the events of a fact and of the facts that it superseded, the oldest event first."""
     return [
         EventOut(
             id=event.pk,
