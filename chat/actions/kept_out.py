@@ -43,9 +43,9 @@ from chat.topics.contents import load_contents
 from . import jobs
 from .owners import lock_memory
 
-# Messages held in memory at once.
+# How many messages are read from the database at a time.
 _PORTION = 500
-# With more words, all messages are read, which costs less than searching the table for each.
+# Up to this many words the database searches for each word. With more, reading all messages costs less.
 _MANY_WORDS = 20
 # How many of the newest sentences are compared by meaning; a vector takes some milliseconds.
 _MAX_COMPARED = 200
@@ -111,14 +111,14 @@ def mark_everywhere(deletion: Deletion, embedder: Embedder | None = None) -> Non
         if current is None:
             return
         _add_marks(current, found)
-        # What is being written now may say it as well.
+        # A reply that is being written now may say the fact too, so it is searched once more.
         is_writing = messages.filter(state=MessageState.STREAMING).exists()
         Deletion.objects.filter(pk=deletion.pk).update(is_searched=not is_writing)
 
 
 def unmark(deletion: Deletion) -> None:
     """Remove the marks of a deletion; in the transaction of its undo."""
-    # Searched messages were marked after the deletion was read.
+    # Read the marks anew: the search may have added some since `deletion` was loaded.
     deletion.refresh_from_db(fields=["marked_messages"])
     marked = list(Message.objects.filter(pk__in=deletion.marked_messages).only("kept_out"))
     for message in marked:
@@ -167,7 +167,7 @@ def _add_marks(deletion: Deletion, found: Found) -> None:
     Message.objects.bulk_update(rows, ["kept_out"], batch_size=_PORTION)
     deletion.marked_messages = sorted({*deletion.marked_messages, *(str(message.pk) for message in rows)})
     deletion.save(update_fields=["marked_messages"])
-    # A prepared compaction may have a summary of them.
+    # A compaction that was prepared before may contain a summary with these sentences.
     touched = {message.conversation_id for message in rows}
     Conversation.objects.filter(pk__in=touched, prepared__isnull=False).update(prepared=None)
 

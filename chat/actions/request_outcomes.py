@@ -19,7 +19,7 @@ from chat.models import Deletion, DeletionState, Fact, Message, OutcomeKind, Req
 from . import deletions, events
 from .owners import lock_memory
 
-# Of these a chat that does not change memory tells that nothing happened.
+# A chat that does not change memory says below the reply that a request of these kinds did nothing.
 _CHANGING = (RequestKind.REMEMBER, RequestKind.FORGET)
 
 

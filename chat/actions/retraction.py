@@ -1,4 +1,4 @@
-"""Takes back what replaced messages alone taught memory. One undo restores it.
+"""Takes back what memory learned only from messages that an edit replaced. One undo restores it.
 
 What the messages of the shown branch say counts. A fact that only replaced messages taught is retracted. One
 that something else taught too loses these mentions and the confidence that they gave. A fact that a retracted
@@ -42,7 +42,7 @@ from .fact_events import MEMORY, SYSTEM, USER, record_event, snapshot
 from .fact_mentions import FactMentions, find_mentions, is_mention
 from .supersession import EDIT_REASON, UNDO_REASON, find_chains, supersede
 
-# The user reads the new reply first.
+# Longer than after a press on "Forget", because the user reads the new reply before the line under it.
 UNDO_WINDOW = timedelta(minutes=2)
 # How long a retraction waits, at most, for the extraction of the new wording, which may teach the same facts.
 _LONGEST_WAIT = timedelta(days=1)
@@ -72,7 +72,7 @@ class Retraction:
 
 
 def retract_messages(edited: Message, replaced: Collection[UUID]) -> Deletion | None:
-    """Take back what only these messages taught, when an edited one replaces them; one undo restores it.
+    """Take back what memory learned only from the messages `replaced`, which the message `edited` replaces.
 
     In the caller's transaction, after `lock_memory`. Returns None when nothing was taken back: also with
     memory off or read-only, since the new wording would not be extracted.

@@ -84,7 +84,7 @@ THRESHOLDS_BY_EMBEDDER = {
         entity=0.55,
     ),
 }
-# For an embedder without measurements, therefore strict.
+# For an embedder that was not measured: strict, because a false match does more harm than a missed one.
 DEFAULT_THRESHOLDS = CosineThresholds(
     relevant=0.6,
     found=0.6,

@@ -175,7 +175,7 @@ def _remove_groups(pattern: str) -> str:
 
 
 def _join_longest_first(words: Iterable[str]) -> str:
-    # So that "einem" is tried before "ein", and 十一 before 十.
+    # Longer words first, so that "einem" is tried before "ein", and 十一 before 十.
     return "|".join(sorted(words, key=len, reverse=True))
 
 

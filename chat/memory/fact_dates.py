@@ -20,7 +20,7 @@ UNDATED = "is-undated"
 _DAY = timedelta(days=1)
 # Kinds in which a number after "is" is an age: "User's son is 3".
 _KINDS_WITH_AGE = frozenset({"age", "family", "pet"})
-# Characters at the beginning and at the end of a message.
+# Of a long message only this many characters at its beginning and at its end are searched for dates.
 _PART_READ = 1000
 # How long a week and a weekend last after their first day.
 _SPANS = {"week": timedelta(days=6), "weekend": timedelta(days=1)}
@@ -89,10 +89,9 @@ def tell_with_date(text: str, said_on: date | None) -> str:
     if not ages:
         return text
     end = max(match.end() for match in ages)
-    # Chinese has no spaces; its forms of months contain none.
+    # In a language whose form of a month has no space, Chinese, the month stands in Chinese brackets.
     month = language.write("month", said_on)
     if " " not in month:
-        # Chinese, which has no spaces.
         month = f"（{month}）"
     elif re.match(r" \w", text[end:]):
         month = f" ({month})"
@@ -189,7 +188,7 @@ def _find_first_day(match: re.Match[str], language: DateLanguage, today: date, i
     if year := groups.get("year"):
         return _make_date(int(year), month, day)
     if not groups.get("day"):
-        # This month is not over.
+        # A month without a day covers the present month too, because that month is not over.
         today = today.replace(day=1)
     return choose_year(month, day, today, is_ahead=is_ahead)
 
@@ -199,7 +198,7 @@ def choose_year(month: int, day: int, today: date, *, is_ahead: bool) -> date | 
 
     None for a day that no year has.
     """
-    # 29 February comes every four years, after some centuries every eight.
+    # Eight years on either side, because 29 February may be eight years away: 1896 and 1904.
     years = range(today.year - 8, today.year + 9)
     found = [made for year in years if (made := _make_date(year, month, day))]
     if is_ahead:

@@ -23,7 +23,7 @@ from chat.memory.text_similarity import (
 _MIN_SHARE = 1 / 3
 # The share of a fact's words by which the nearest sentence of its own source counts as saying it.
 _MIN_SOURCE_SHARE = 1 / 2
-# A shorter quote may be part of any sentence.
+# A quote of fewer words may occur in sentences about anything, so it identifies none.
 _MIN_QUOTE_WORDS = 3
 _QUESTION_MARKS = ("?", "？")
 # The beginning of a word by which a sentence is chosen for comparison, as in `contains_stems`.

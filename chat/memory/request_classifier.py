@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent / "request_weights"
 NONE = "none"
 # The order of the columns of the weights; the others are values of `RequestKind`.
 KINDS = (NONE, "remember", "forget", "wrong", "keep-out")
-# The vectors have unit length, so that each of their numbers is small beside the features.
+# The numbers of a vector of unit length are small beside the features, so they are multiplied by this.
 _VECTOR_SCALE = 4.0
 _MOST_CACHED = 2048
 
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A trained classifier: one column a kind, the last row is added.
+    """A trained classifier. `matrix` has a column for each kind; its last row is the bias.
 
     `threshold` is the least probability of a request. With a probability of `veto` that it is none, a
     sentence is none, whatever its wording.

@@ -15,12 +15,12 @@ from pathlib import Path
 FOLDER = Path(__file__).parent / "languages"
 # What a suspect's words say: to keep something, to forget it, that it is wrong, that it is private.
 TOPICS = ("keep", "forget", "wrong", "private")
-# Lists of the wordings that are used here too.
+# The lists in `[requests]` of the language files that give features, too.
 _LISTS = {"negation": "negation", "it": "pronouns", "polite": "polite"}
 _START, _END = "start", "end"
 # What a word beside a trigger can be.
 _NAMES = (*TOPICS, "negation", "you", "i", "that", "it", "how", "memory", "polite", _START, _END)
-# A longer sentence is a text, and no request.
+# A sentence with more characters is taken for a text and not for a request.
 MAX_SENTENCE = 400
 # Characters on either side of the first trigger that are measured and embedded apart from the sentence.
 _WINDOW = 40
