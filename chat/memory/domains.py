@@ -11,12 +11,11 @@ only in texts in English, because the word means something else in another langu
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
 
 from .domain_words import DOMAIN_PHRASES, DOMAIN_WORDS, KINDS_BY_DOMAIN, OVERLAPPING_RELATIVES, RELATIVE_WORDS
 from .language import detect_language
-from .text_similarity import tokenize
+from .text_similarity import remove_accents, tokenize
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _SHORTEST_PREFIX = 3
@@ -32,15 +31,8 @@ _suffixes: dict[str, set[tuple[str, str]]] = {}
 _han: list[tuple[str, str]] = []
 
 
-def _remove_accents(word: str) -> str:
-    """Return a word without accents, so that "diabète" matches the entry "diabete*"."""
-    if word.isascii() or _HAN.search(word):
-        return word
-    return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
-
-
 def _index_word(domain: str, word: str) -> None:
-    word, _, language = _remove_accents(word).partition("@")
+    word, _, language = remove_accents(word).partition("@")
     if _HAN.search(word):
         _han.append((word, domain))
     elif word.startswith("*"):
@@ -85,7 +77,7 @@ def detect_asked_domains(message: str) -> frozenset[str]:
 def _look_up_word(word: str) -> frozenset[tuple[str, str]]:
     """Return pairs of domain and language ("" for all) of a word, with and without an elided article."""
     found: set[tuple[str, str]] = set()
-    word = _remove_accents(word)
+    word = remove_accents(word)
     # "l'hôpital" is looked up as "hôpital" too.
     for part in {word, re.split(r"['’]", word)[-1]}:
         found |= _exact.get(part, set())

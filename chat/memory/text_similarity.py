@@ -16,6 +16,7 @@ from . import stopwords as lexicon
 
 # A Chinese character, or a word that may contain "'", "-", ".", "+", "#" ("don't", "Node.js", "C++").
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+(?:['’\-.+#][^\W_]+)*[+#]*")
+_HAN = re.compile(r"[\u3400-\u9fff]")
 # Elided words before a vowel in French and Italian: l'utente, j'aime, dell'olio, qu'il.
 _ELIDED = re.compile(r"^(?:(?:[cdjlmnst]|qu|dell|nell|all|sull|un)['’])(?=\w{2})", re.I)
 # Entries of each cache below. An extraction compares every candidate with the same stored facts.
@@ -36,6 +37,13 @@ def tokenize(text: str) -> list[str]:
     if "'" not in text and "’" not in text:
         return words
     return [_ELIDED.sub("", word) or word for word in words]
+
+
+def remove_accents(word: str) -> str:
+    """Return a word without accents, so that "diabète" equals "diabete". Words of Han characters stay."""
+    if word.isascii() or _HAN.search(word):
+        return word
+    return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
