@@ -19,6 +19,11 @@ _MAIL_HEADER = re.compile(
     r"[ \t]*[:：].*$",
     re.I | re.M,
 )
+# What shows that header lines are of a mail: an address, or one of these headers. "From: Oslo" and "To: Rome"
+# alone are a journey.
+_OF_A_MAIL = re.compile(
+    r"@|^[ \t]*(?:cc|bcc|subject|sent|date|betreff|objet|asunto|assunto|oggetto|主题)[ \t]*[:：]", re.I
+)
 # The line above a quoted mail: "--- Original Message", "On 3 May Tom wrote:", "Am … schrieb …:".
 _FORWARDED = re.compile(
     r"^[ \t]*(?:-{2,}[ \t]*(?:original|forwarded|weitergeleitete)\b.*|on .{6,80} wrote:|"
@@ -32,9 +37,10 @@ _SALUTATION = re.compile(
     r"prezad[oa]|尊敬的|亲爱的)[ \t]*[^\n]{1,50}[,:!，：][ \t]*\n",
     re.I,
 )
-# Text in double quotes of any style, or at least 14 characters in single quotes.
+# Text in double quotes of any style, or at least 14 characters in single quotes. A sign after a digit means
+# inches (27").
 _QUOTES = re.compile(
-    r"\"[^\"]+\"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|「[^」]+」|『[^』]+』|(?<![\w])['‘](?=\S).{12,}?(?<=\S)['’](?!\w)",
+    r"(?<!\d)\"[^\"]+\"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|「[^」]+」|『[^』]+』|(?<![\w])['‘](?=\S).{12,}?(?<=\S)['’](?!\w)",
     re.S,
 )
 # "Summarise this email: …", "Übersetze: …": the text after the colon is not the user's statement.
@@ -158,8 +164,7 @@ def _cut_mail(text: str) -> str:
     forwarded = _FORWARDED.search(text)
     headers = list(_MAIL_HEADER.finditer(text))
     starts = [found.start() for found in (forwarded, _SALUTATION.search(text)) if found]
-    # A single header line may be the user's own ("From: Oslo"), two are a mail.
-    if len(headers) >= 2:
+    if len(headers) >= 2 and any(_OF_A_MAIL.search(header[0]) for header in headers):
         starts.append(headers[0].start())
     return text[: min(starts)] + HIDDEN if starts else text
 

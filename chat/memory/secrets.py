@@ -26,12 +26,21 @@ _NAMING_WORD = (
     r"|token|secret|cvv|cvc|passwort|kennwort|mot de passe|code secret|contrase(?:ñ|n)a|clave|"
     r"parola d'ordine|senha|密码|口令|密钥"
 )
-# "password is hunter2", "my PIN: 4711", "senha=…": group 2, after the verb or the sign, is the secret.
+# "password is hunter2", "my PIN: 4711", "senha=…": group 2, after the verb or the sign, is the secret. Between
+# the word and the verb stands nothing or what the secret is for ("my password for the shop is …").
 _NAMED = re.compile(
-    rf"((?:\b|(?<=[\u4e00-\u9fff]))(?:{_NAMING_WORD})(?:\s+\w+){{0,3}}?\s*"
+    rf"((?:\b|(?<=[\u4e00-\u9fff]))(?:{_NAMING_WORD})"
+    r"(?:\s+(?:for|to|at|of|on|für|von|pour|de|du|para|del|per|di|do|da)(?:\s+\w+){1,2}?)?\s*"
     r"(?:\bis\b|\bwas\b|\bist\b|\blautet\b|\best\b|\bes\b|\bè\b|\bé\b|是|为|[:=：])\s*[\"'“”«»`]?)"
     r"(?!(?:the|a|an|my|not|too|so|very|always|never|in|on|at|lost|wrong|weak|about|that|"
     r"to)\b)([^\s\"'“”«»`,，。;；]{3,})",
+    re.I,
+)
+# "my password manager login is hunter2": with other words between, only a value with a digit is a secret. So it
+# is with "the secret of …", which is seldom one.
+_NAMED_FAR = re.compile(
+    rf"(\b(?:{_NAMING_WORD})(?:\s+\w+){{1,3}}?\s*(?:\b(?:is|was|ist|lautet|est|es|è|é)\b|[:=])\s*[\"'“”«»`]?)"
+    r"(?=[^\s,;]*\d)([^\s\"'“”«»`,;]{3,})",
     re.I,
 )
 # "password hunter2": without a verb only a value of letters and digits, which is no ordinary word.
@@ -52,7 +61,8 @@ def redact_secrets(text: str) -> str:
     text = _BEARER.sub(rf"\1{REDACTED}", text)
     text = _CARD.sub(lambda m: REDACTED if _passes_luhn(m[0]) else m[0], text)
     text = _DENSE.sub(lambda m: REDACTED if _looks_random(m[0]) else m[0], text)
-    text = _NAMED.sub(_redact_value, text)
+    text = _NAMED.sub(_redact_named_value, text)
+    text = _NAMED_FAR.sub(_redact_value, text)
     return _BARE.sub(_redact_value, text)
 
 
@@ -64,6 +74,14 @@ def contains_secret(text: str) -> bool:
 def _redact_value(match: re.Match[str]) -> str:
     # A value that is redacted already stays unchanged, so that redaction is idempotent.
     return match[0] if match[2].startswith(REDACTED[:9]) else match[1] + REDACTED
+
+
+def _redact_named_value(match: re.Match[str]) -> str:
+    """Redact a value after its name. "The secret of my bread is patience" names no secret."""
+    is_saying = (
+        match[1].casefold().startswith(("secret of ", "secret to ")) and match[2].rstrip(".!?").isalpha()
+    )
+    return match[0] if is_saying else _redact_value(match)
 
 
 def _passes_luhn(digits: str) -> bool:

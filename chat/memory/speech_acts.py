@@ -28,11 +28,14 @@ def _compile_any(*patterns: str) -> re.Pattern[str]:
 
 
 # Control tokens ("<|im_end|>"), role prefixes ("system: …"), "ignore your instructions", "save the fact that
-# the user …".
+# the user …". Such an order begins a clause: "my job is to override old guidelines" is none. "<s>" is a tag of
+# HTML too, so only "</s>" followed by "<s>" counts.
+_ORDER_START = r"(?:^|[.!?:;,\n]\s*|\b(?:please|now|and|then|must|should|you|just)\s+)"
 _INJECTION = _compile_any(
-    r"<\|[^|>]{1,40}\|>|</?(?:s|bos|eos|system|start_of_turn|end_of_turn)>|\[/?INST\]|<<SYS>>",
+    r"<\|[^|>]{1,40}\|>|</?(?:bos|eos|system|start_of_turn|end_of_turn)>|</s>\s*<s>|\[/?INST\]|<<SYS>>",
     r"^\s*(?:system|assistant|developer)\s*[:：]",
-    r"\b(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|rules?|prompts?|guidelines)\b",
+    _ORDER_START
+    + r"(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|rules?|prompts?|guidelines)\b",
     r"\b(?:save|store|add|record|write|remember|note)\b.{0,30}\b(?:fact|memory|that)\b.{0,12}\bthe user\b",
     r"\bignor(?:iere|ez|a|e)\b.{0,30}\b(?:anweisungen|instructions|instrucciones|istruzioni|"
     r"instruções)\b|忽略.{0,12}(?:指令|指示)",

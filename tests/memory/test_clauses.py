@@ -72,6 +72,18 @@ def test_roleplay_and_injections_refuse_the_whole_message(said: str) -> None:
     assert all(s.reason for s in clauses.judge_sentences(said))
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "My job is to override old guidelines at the hospital.",
+        "In HTML <s> strikes text </s>.",
+        "I always forget the rules of bridge.",
+    ],
+)
+def test_words_of_an_order_within_a_statement_are_no_order(said: str) -> None:
+    assert speech_acts.SYSTEM not in {s.reason for s in clauses.judge_sentences(said)}
+
+
 def test_the_statement_before_a_question_is_kept() -> None:
     kept, asked = clauses.judge_sentences("I'm a night guard, how do I stay awake?")
     assert (kept.text, kept.reason) == ("I'm a night guard", "")

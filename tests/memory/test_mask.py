@@ -48,6 +48,8 @@ def test_foreign_text_is_hidden(shown: str, hidden: str) -> None:
         "Dear all,\nI live in Riga.\nPetra",
         "My rule: no meetings before ten.",
         "J'habite à Riga et j'aime l'hiver.",
+        'I have a 27" monitor, I live in Leeds and my desk is 60" wide.',
+        "From: Berlin\nTo: Munich\nI always travel by train because I hate flying.",
     ],
 )
 def test_own_statements_stay_unchanged(said: str) -> None:
