@@ -26,8 +26,8 @@ _NAMING_WORD = (
     r"|token|secret|cvv|cvc|passwort|kennwort|mot de passe|code secret|contrase(?:ñ|n)a|clave|"
     r"parola d'ordine|senha|密码|口令|密钥"
 )
-# "password is hunter2", "my PIN: 4711", "senha=…": group 2, after the verb or the sign, is the secret. Between
-# the word and the verb stands nothing or what the secret is for ("my password for the shop is …").
+# "password is hunter2", "my PIN: 4711", "senha=…": group 2, after the verb or the sign, is the secret. Only
+# what the secret is for may stand between the word and the verb ("my password for the shop is …").
 _NAMED = re.compile(
     rf"((?:\b|(?<=[\u4e00-\u9fff]))(?:{_NAMING_WORD})"
     r"(?:\s+(?:for|to|at|of|on|für|von|pour|de|du|para|del|per|di|do|da)(?:\s+\w+){1,2}?)?\s*"
@@ -36,8 +36,7 @@ _NAMED = re.compile(
     r"to)\b)([^\s\"'“”«»`,，。;；]{3,})",
     re.I,
 )
-# "my password manager login is hunter2": with other words between, only a value with a digit is a secret. So it
-# is with "the secret of …", which is seldom one.
+# "my password manager login is hunter2": with other words between, only a value with a digit is a secret.
 _NAMED_FAR = re.compile(
     rf"(\b(?:{_NAMING_WORD})(?:\s+\w+){{1,3}}?\s*(?:\b(?:is|was|ist|lautet|est|es|è|é)\b|[:=])\s*[\"'“”«»`]?)"
     r"(?=[^\s,;]*\d)([^\s\"'“”«»`,;]{3,})",

@@ -28,8 +28,8 @@ def _compile_any(*patterns: str) -> re.Pattern[str]:
 
 
 # Control tokens ("<|im_end|>"), role prefixes ("system: …"), "ignore your instructions", "save the fact that
-# the user …". Such an order begins a clause: "my job is to override old guidelines" is none. "<s>" is a tag of
-# HTML too, so only "</s>" followed by "<s>" counts.
+# the user …". Such an order begins a clause: "my job is to override old guidelines" is none. "<s>" is a tag
+# of HTML too, so only "</s>" followed by "<s>" counts.
 _ORDER_START = r"(?:^|[.!?:;,\n]\s*|\b(?:please|now|and|then|must|should|you|just)\s+)"
 _INJECTION = _compile_any(
     r"<\|[^|>]{1,40}\|>|</?(?:bos|eos|system|start_of_turn|end_of_turn)>|</s>\s*<s>|\[/?INST\]|<<SYS>>",
