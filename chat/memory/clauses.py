@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from chat.llm.registry import registry
 from chat.memory import attribution, irony, roleplay, speech_acts
 from chat.memory.memory_requests import MemoryRequest, RequestKind, find_request
 from chat.memory.secrets import REDACTED
+from chat.memory.statement_classifier import Likelihood, estimate_likelihood
 from chat.memory.text_similarity import extract_content_stems, tokenize
 
 # Where a sentence ends: after ".", "!", "?", "…" or ";", at a line break, before a dash. A full stop after a
@@ -41,6 +43,12 @@ _REASONS = {
     RequestKind.KEEP_OUT: speech_acts.KEPT_OUT,
     RequestKind.FORGET: speech_acts.FORGETTING,
 }
+
+# Reasons that the classifier of statements overrules: "What's a good knee brace for someone who runs as much
+# as I do?" is a question and states a fact.
+_OVERRULED = frozenset(
+    {speech_acts.QUESTION, speech_acts.REQUEST, speech_acts.WORLD, speech_acts.HEDGED, speech_acts.OTHERS}
+)
 
 # Where a sentence begins a second first-person statement: "I'm building a kiln | and I prefer short answers".
 _SECOND_STATEMENT = re.compile(
@@ -223,12 +231,21 @@ def _judge(sentence: str, own_names: frozenset[str]) -> list[JudgedSentence]:
         or _find_hedge_reason(sentence)
         or attribution.refuse_other_subject(sentence)
     )
-    if reason != speech_acts.QUESTION:
-        return [JudgedSentence(sentence, reason)]
-    statement, question = _split_opening_statement(sentence)
-    if not statement:
-        return [JudgedSentence(sentence, reason)]
-    return [JudgedSentence(statement), JudgedSentence(question, reason)]
+    if reason == speech_acts.QUESTION:
+        statement, question = _split_opening_statement(sentence)
+        if statement:
+            return [JudgedSentence(statement), JudgedSentence(question, reason)]
+    if reason in _OVERRULED and is_likely_statement(sentence):
+        reason = ""
+    return [JudgedSentence(sentence, reason)]
+
+
+def is_likely_statement(sentence: str) -> bool:
+    """Return whether the classifier expects a fact about the user in a sentence.
+
+    False without an embedder.
+    """
+    return estimate_likelihood(sentence, registry.embedder()) is Likelihood.LIKELY
 
 
 def _find_refusal_reason(sentence: str, own_names: frozenset[str]) -> str:

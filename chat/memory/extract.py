@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from datetime import date
 from types import MappingProxyType
 
+from chat.llm.registry import registry
 from chat.llm.types import Lane, Provider, StopFlag
 from chat.memory import attribution, clauses, memory_requests, speech_acts
 from chat.memory.candidates import (
@@ -42,6 +43,7 @@ from chat.memory.normalize import (
 )
 from chat.memory.requested_facts import add_requested_facts
 from chat.memory.secrets import contains_secret, redact_secrets
+from chat.memory.statement_classifier import Likelihood, estimate_likelihood
 from chat.memory.subjects import extract_subject
 
 OVER = "is-over"
@@ -105,16 +107,22 @@ def extract_facts(
     language = detect_language(clauses.join_statements(judged)) or detect_language(question)
     for text in clauses.split_into_segments(judged):
         # Only the first segment answers the question.
-        if (
-            speech_acts.is_plain_statement(text)
-            or clauses.is_about_own(text, names)
-            or is_worth_extracting(text, question if about_user else "")
-        ):
+        if _must_be_read(text, names, requested, question if about_user else ""):
             segment = Segment(text, question, language, today, lane, redacting, own_names, requested)
             _extract_segment(provider, segment, stop, result)
             question = ""
     add_requested_facts(judged, language, today, redacting, result)
     return result
+
+
+def _must_be_read(text: str, names: frozenset[str], requested: frozenset[str], question: str) -> bool:
+    """Return whether the model must read a segment; `question` about the user is what the segment answers."""
+    if speech_acts.is_plain_statement(text) or clauses.is_about_own(text, names) or text in requested:
+        return True
+    if not is_worth_extracting(text, question):
+        return False
+    likelihood = estimate_likelihood(text, registry.embedder())
+    return bool(question) or likelihood is not Likelihood.UNLIKELY or states_ending(text)
 
 
 def _extract_segment(provider: Provider, segment: Segment, stop: StopFlag | None, result: Extraction) -> None:

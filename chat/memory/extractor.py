@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from chat.errors import FormatNotKept
 from chat.llm.types import Completion, GenerationOptions, Lane, Provider, StopFlag, Usage
 
-from . import extraction_prompt, speech_acts
+from . import clauses, extraction_prompt, speech_acts
 from .kinds import KINDS
 
 SLOT = "extract"
@@ -116,8 +116,10 @@ def parse_answer(answer: str) -> list[ProposedFact] | None:
 def _complete(
     provider: Provider, segment: Segment, strict: bool, family: bool, stop: StopFlag | None
 ) -> Completion:
-    forced = speech_acts.is_plain_statement(segment.text) or speech_acts.answers_style_question(
-        segment.question, segment.text
+    forced = (
+        speech_acts.is_plain_statement(segment.text)
+        or clauses.is_likely_statement(segment.text)
+        or speech_acts.answers_style_question(segment.question, segment.text)
     )
     grammar = extraction_prompt.build_grammar(segment.language, silent=not forced, family=family)
     began = time.monotonic()

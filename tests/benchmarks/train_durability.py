@@ -9,16 +9,21 @@ and on the held-out file. `--write` stores the weights. Needs the embedder; take
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
+import django
 import numpy as np
 from numpy.typing import NDArray
 
-from chat.llm import weights
-from chat.llm.embedder import load_embedder
-from chat.memory.durability import FOLDER
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
+django.setup()
+
+from chat.llm import weights  # noqa: E402
+from chat.llm.embedder import load_embedder  # noqa: E402
+from chat.memory.durability import FOLDER  # noqa: E402
 
 DATA = Path(__file__).resolve().parents[1] / "memory" / "data"
 # The best of 0.3, 1 and 3, and of 0, 0.3, 0.6 and 1, on the held-out file.
@@ -38,16 +43,20 @@ def load(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
 
 
-def fit(features: Floats, labels: Floats) -> Floats:
-    """Return the weights of a logistic regression, the bias last, by Newton's method."""
+def fit(features: Floats, labels: Floats, importance: Floats | None = None) -> Floats:
+    """Return the weights of a logistic regression, the bias last, by Newton's method.
+
+    `importance` is how much each row counts, 1 without it.
+    """
+    counts = np.ones(len(labels)) if importance is None else importance
     inputs = np.hstack([features, np.ones((len(features), 1))])
     penalty = np.full(inputs.shape[1], RIDGE)
     penalty[-1] = 0.0
     weights = np.zeros(inputs.shape[1])
     for _ in range(30):
         chance = 1 / (1 + np.exp(-inputs @ weights))
-        gradient = inputs.T @ (chance - labels) + penalty * weights
-        curvature = (inputs * (chance * (1 - chance))[:, None]).T @ inputs + np.diag(penalty + 1e-9)
+        gradient = inputs.T @ ((chance - labels) * counts) + penalty * weights
+        curvature = (inputs * (chance * (1 - chance) * counts)[:, None]).T @ inputs + np.diag(penalty + 1e-9)
         step = np.linalg.solve(curvature, gradient)
         weights -= step
         if np.abs(step).max() < 1e-6:

@@ -9,17 +9,22 @@ Takes about a minute.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import django
 import numpy as np
 from numpy.typing import NDArray
 
-from chat.llm.registry import registry
-from chat.memory.memory_requests import RequestKind, find_worded_request
-from chat.memory.request_classifier import FOLDER, KINDS, build_inputs, choose_kind, compute_probabilities
-from chat.memory.request_features import Suspect, find_suspect
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
+django.setup()
+
+from chat.llm.registry import registry  # noqa: E402
+from chat.memory.memory_requests import RequestKind, find_worded_request  # noqa: E402
+from chat.memory.request_classifier import FOLDER, KINDS, build_inputs, choose_kind, compute_probabilities  # noqa: E402
+from chat.memory.request_features import Suspect, find_suspect  # noqa: E402
 
 DATA = Path(__file__).resolve().parents[1] / "memory" / "data"
 # The best of 0.0005, 0.001, 0.002 and 0.004 by cross-validation, for both embedders.

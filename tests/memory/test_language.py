@@ -21,9 +21,16 @@ from chat.memory.language import detect_language
         ("Moro no Porto", "pt"),
         ("Gosto de pão", "pt"),
         ("我住在成都", "zh"),
+        ("わたしはねこがすきです。", "ja"),
+        ("저는 간호사예요", "ko"),
+        ("Я медсестра", "ru"),
+        ("Ik ben verpleegster in Gent", "nl"),
+        ("Jestem pielęgniarką", "pl"),
+        ("Hemşireyim ve İzmir'de yaşıyorum", "tr"),
+        ("أنا ممرضة", "ar"),
         ("Peanuts", ""),
         ("", ""),
     ],
 )
-def test_the_language_is_detected_by_common_words_letters_and_endings(text, language):
+def test_the_language_of_a_short_text_is_detected(text: str, language: str) -> None:
     assert detect_language(text) == language

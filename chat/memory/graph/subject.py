@@ -90,7 +90,8 @@ def detect_fact_language(text: str, declared: str = "") -> str:
         # "Ich", "je" and "I" belong to one language; the Spanish, Italian and Portuguese verbs do not.
         if re.search(pattern, folded) and (language in ("de", "fr", "en") or found in ("", "es", "pt", "it")):
             return language
-    return found or (declared if declared in _BEGINNINGS else "en")
+    # Rules of another language find no relations, which is right: there are none for this one.
+    return next((language for language in (found, declared) if language in _BEGINNINGS), "en")
 
 
 def strip_subject(text: str, declared: str = "") -> FactPredicate:

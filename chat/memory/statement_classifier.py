@@ -1,0 +1,82 @@
+"""Estimates whether a sentence states something about the user that is worth knowing in a month.
+
+A linear classifier reads the vector of the sentence. Its weights come from
+`tests/benchmarks/train_statements.py`, one file an embedder.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chat.llm.embedder import Embedder
+
+FOLDER = Path(__file__).parent / "statement_weights"
+_MOST_CACHED = 4096
+
+
+class Likelihood(StrEnum):
+    """How likely a sentence is to state a fact about the user."""
+
+    LIKELY = "likely"
+    UNCLEAR = "unclear"
+    UNLIKELY = "unlikely"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The weights of one embedder: `vector` is float32 of shape (dimensions,).
+
+    Scores are log-odds: from `likely_from` on a sentence is likely to state a fact, below `unclear_from` it
+    is unlikely to.
+    """
+
+    vector: NDArray[np.float32]
+    bias: float
+    likely_from: float
+    unclear_from: float
+
+
+def estimate_likelihood(sentence: str, embedder: Embedder | None) -> Likelihood:
+    """Return how likely a sentence is to state a fact; UNCLEAR without an embedder or weights for it.
+
+    Embeds the sentence, unless the same one was judged lately.
+    """
+    weights = load_weights(embedder.name) if embedder is not None else None
+    if embedder is None or weights is None:
+        return Likelihood.UNCLEAR
+    # Keyed by a hash, so that no text stays in memory.
+    key = (embedder.name, hash(sentence))
+    known = _judged.get(key)
+    if known is None:
+        if len(_judged) >= _MOST_CACHED:
+            _judged.clear()
+        score = float(embedder.embed([sentence])[0] @ weights.vector) + weights.bias
+        known = _judged[key] = _choose_likelihood(score, weights)
+    return known
+
+
+@cache
+def load_weights(embedder_name: str) -> Weights | None:
+    """Return the weights for an embedder, None where there are none."""
+    try:
+        stored = json.loads((FOLDER / f"{embedder_name}.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    vector = np.array(stored["vector"], dtype=np.float32)
+    return Weights(vector, stored["bias"], stored["likely_from"], stored["unclear_from"])
+
+
+_judged: dict[tuple[str, int], Likelihood] = {}
+
+
+def _choose_likelihood(score: float, weights: Weights) -> Likelihood:
+    if score >= weights.likely_from:
+        return Likelihood.LIKELY
+    return Likelihood.UNCLEAR if score >= weights.unclear_from else Likelihood.UNLIKELY
