@@ -23,7 +23,14 @@ from chat.memory.candidates import (
     is_duplicate,
 )
 from chat.memory.change_markers import states_ending
-from chat.memory.extractor import ExtractorAnswer, ProposedFact, Segment, add_usage, propose_facts
+from chat.memory.extractor import (
+    ExtractorAnswer,
+    ProposedFact,
+    Segment,
+    add_usage,
+    is_certain_statement,
+    propose_facts,
+)
 from chat.memory.fact_dates import UNDATED, date_fact
 from chat.memory.ground import NO_QUOTE, NOT_SAID, check_grounding, find_quote
 from chat.memory.kind_rules import FALLBACK_KIND, match_first_rule, settle_kind
@@ -134,7 +141,7 @@ def _extract_segment(provider: Provider, segment: Segment, stop: StopFlag | None
         if speech_acts.OTHERS in reasons and attribution.mentions_relative(segment.text):
             # "Mi hija se llama Lucía" was proposed as the user's own name: ask for facts about relatives.
             _check_answer(propose_facts(provider, segment, stop, family=True), segment, found)
-        elif reasons and reasons <= {NO_QUOTE, NOT_SAID} and speech_acts.is_plain_statement(segment.text):
+        elif reasons and reasons <= {NO_QUOTE, NOT_SAID} and is_certain_statement(segment):
             # The model repeated a worked example instead of reading the segment: ask with stricter words.
             _check_answer(propose_facts(provider, segment, stop, again=True), segment, found)
     for candidate in found.candidates:

@@ -116,11 +116,7 @@ def parse_answer(answer: str) -> list[ProposedFact] | None:
 def _complete(
     provider: Provider, segment: Segment, strict: bool, family: bool, stop: StopFlag | None
 ) -> Completion:
-    forced = (
-        speech_acts.is_plain_statement(segment.text)
-        or clauses.is_likely_statement(segment.text)
-        or speech_acts.answers_style_question(segment.question, segment.text)
-    )
+    forced = is_certain_statement(segment)
     grammar = extraction_prompt.build_grammar(segment.language, silent=not forced, family=family)
     began = time.monotonic()
     completion = provider.complete(
@@ -132,6 +128,15 @@ def _complete(
     if not completion.usage.seconds:
         completion.usage.seconds = time.monotonic() - began
     return completion
+
+
+def is_certain_statement(segment: Segment) -> bool:
+    """Return whether a segment states a fact for certain, so that the answer "none" is wrong."""
+    return (
+        speech_acts.is_plain_statement(segment.text)
+        or clauses.is_likely_statement(segment.text)
+        or speech_acts.answers_style_question(segment.question, segment.text)
+    )
 
 
 def _drop_cut_line(completion: Completion) -> str:
