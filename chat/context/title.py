@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chat.errors import FormatNotKept, UnusableOutput
 from chat.llm.types import GenerationOptions, Lane, Provider, Turn
 from chat.memory.kept_out import leave_out_kept
-from chat.memory.language import detect_language
+from chat.memory.language import NAMES, detect_language
 from chat.models import Message, Role
 
 SLOT = "title"
@@ -16,15 +16,6 @@ _MAX_WORDS = 6
 _MAX_TOKENS = 32  # six words in a language that the tokenizer splits into many tokens
 # How many characters of a message are used; a reply says at its beginning what it is about.
 _USED_CHARACTERS = {Role.USER: 400, Role.ASSISTANT: 200}
-_LANGUAGES = {
-    "en": "English",
-    "de": "German",
-    "fr": "French",
-    "es": "Spanish",
-    "it": "Italian",
-    "pt": "Portuguese",
-    "zh": "Chinese",
-}
 # What small models write when they find no title.
 _PLACEHOLDERS = frozenset(
     {"none", "title", "untitled", "new chat", "chat", "conversation", "user", "assistant"}
@@ -80,7 +71,7 @@ def generate_title(provider: Provider, messages: Sequence[Message]) -> str:
     """
     messages = leave_out_kept(messages)
     user_text = " ".join(m.content for m in messages if m.role == Role.USER)
-    language = _LANGUAGES.get(detect_language(user_text), "the language of the user")
+    language = NAMES.get(detect_language(user_text), "the language of the user")
     transcript = "\n".join(_line(m) for m in messages)
     try:
         completion = provider.complete(

@@ -40,10 +40,18 @@ SUBJECTS = {
     "it": ("L'utente ",),
     "pt": ("O usuário ", "A usuária "),
     "zh": ("用户",),
+    "ja": ("ユーザーは", "ユーザーの"),
+    "ko": ("사용자는 ", "사용자의 "),
+    "ru": ("Пользователь ", "У пользователя "),
+    "nl": ("Gebruiker ", "Gebruikers "),
+    "pl": ("Użytkownik ", "Użytkowniczka "),
+    "tr": ("Kullanıcı ", "Kullanıcının "),
+    "ar": ("المستخدم ",),
+    "th": ("ผู้ใช้",),
 }
 
 
-# How a fact about relatives begins.
+# How a fact about relatives begins, where that differs.
 FAMILY_SUBJECTS = {
     "en": ("User has ",),
     "de": ("Nutzer hat ",),
@@ -62,8 +70,10 @@ def build_grammar(language: str = "en", *, silent: bool = True, family: bool = F
     With `silent` the answer may be `none` instead. With `family` all lines are about the user's relatives.
     """
     kinds = '"family"' if family else " | ".join(f'"{name}"' for name in KINDS)
-    beginnings = FAMILY_SUBJECTS if family else SUBJECTS
-    subjects = " | ".join(f'"{subject}"' for subject in beginnings.get(language, beginnings["en"]))
+    beginnings = SUBJECTS.get(language, SUBJECTS["en"])
+    if family:
+        beginnings = FAMILY_SUBJECTS.get(language, beginnings)
+    subjects = " | ".join(f'"{subject}"' for subject in beginnings)
     none = f'"{NO_FACTS}" | ' if silent else ""
     return "\n".join(
         [

@@ -84,8 +84,8 @@ _LABELLED_VALUE = re.compile(
     r"(?P<is>\S.*)$",
     re.I,
 )
-# Beginnings that are removed, in English, German, French, Spanish, Italian, Portuguese and Chinese. "Is a" is
-# removed too: "User is a tram driver" is shown as "Tram driver".
+# Beginnings that are removed, in all languages of `extraction_prompt.SUBJECTS`. "Is a" is removed too:
+# "User is a tram driver" is shown as "Tram driver".
 _REMOVED_BEGINNINGS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -98,6 +98,10 @@ _REMOVED_BEGINNINGS = tuple(
         r"^L['’]utente (?:è (?:un[oa]? )?)?|^All['’]utente ",
         r"^(?:O usuário|A usuária|O utilizador|A utilizadora) (?:é (?:uma? )?)?",
         r"^用户(?:的|是)?(?!界面|体验)",
+        r"^ユーザー[はのが]",
+        r"^사용자[는의가] ",
+        r"^(?:Пользователь|Пользовательница) |^Gebruikers? |^Użytkowni(?:k|czka) |^Kullanıcı(?:nın)? |"
+        r"^المستخدم |^ผู้ใช้",
     )
 )
 # A possessive after the first words: "La sœur de l'utilisateur habite à Lyon" is shown as "La sœur habite à

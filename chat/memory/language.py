@@ -8,15 +8,31 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
-# The languages of the multilingual embedder (`chat.llm.use_embedder`).
-LANGUAGES = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")
+# The languages of the multilingual embedder (`chat.llm.use_embedder`): their English names by code.
+NAMES = {
+    "ar": "Arabic",
+    "de": "German",
+    "en": "English",
+    "es": "Spanish",
+    "fr": "French",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "th": "Thai",
+    "tr": "Turkish",
+    "zh": "Chinese",
+}
 # A single name or a greeting has less, "I'm vegan" has 0.54, "mon adresse" 0.37.
 _MIN_PROBABILITY = 0.3
 
 
 @lru_cache(maxsize=4096)
 def detect_language(text: str) -> str:
-    """Return the code of the language, one of LANGUAGES; "" if the text is too short to tell.
+    """Return the code of the language, one of NAMES; "" if the text is too short to tell.
 
     The first call loads the model of the library, which takes about half a second.
     """
@@ -29,5 +45,5 @@ def _load() -> LanguageIdentifier:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    identifier.set_languages(list(LANGUAGES))
+    identifier.set_languages(list(NAMES))
     return identifier

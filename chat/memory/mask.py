@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .text_similarity import SINGLE_CHARACTERS
+
 HIDDEN = "…"
 
 # A fenced code block; an unclosed one extends to the end.
@@ -119,7 +121,7 @@ _SHORT_STATEMENT = re.compile(
 # Requests for a form of address: "Duz mich", "tutoie-moi".
 _FORM_OF_ADDRESS = re.compile(r"\b(?:duz|siez|tutoie|tutoyez|vouvoie|tutéame|tutea|dammi del)\b", re.I)
 _WORDLIKE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_HAN = re.compile(r"[\u3400-\u9fff]")
+_SINGLE = re.compile(f"[{SINGLE_CHARACTERS}]")
 
 
 def mask_foreign_text(text: str) -> str:
@@ -141,9 +143,9 @@ def mask_foreign_text(text: str) -> str:
 
 
 def count_words(text: str) -> int:
-    """Return the number of words; two Chinese characters count as one word."""
-    han = len(_HAN.findall(text))
-    return len(_WORDLIKE.findall(_HAN.sub(" ", text))) + (han + 1) // 2
+    """Return the number of words; two characters of a script without spaces count as one word."""
+    single = len(_SINGLE.findall(text))
+    return len(_WORDLIKE.findall(_SINGLE.sub(" ", text))) + (single + 1) // 2
 
 
 def is_worth_extracting(masked: str, question: str = "") -> bool:

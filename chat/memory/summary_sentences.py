@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from chat.topics.match import compute_shared_ratio, extract_match_terms
 
-from .language import detect_language
+from .language import NAMES, detect_language
 
 # A sentence with its end mark. A full stop inside a number or a name ("2.5", "memory.css") ends no sentence.
 _SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?](?!\s)[^.!?。！？\n]+)*[.!?。！？]*")
@@ -17,23 +17,31 @@ _NUMBER = re.compile(r"\d+")
 # model have 0.7 and more; the words "The user" never occur.
 _MIN_SHARE = 0.5
 _DETECTION_LENGTH = 2000  # characters that are enough to detect a language
-# By language code: the language's English name, and the beginning that a grammar forces on the summary.
-# Without worked examples and a forced beginning the default model copies the conversation instead of
-# summarising it.
+# The beginning that a grammar forces on a summary, by language code. Without worked examples and a forced
+# beginning the default model copies the conversation instead of summarising it.
 _BEGINNINGS = {
-    "en": ("English", "The user "),
-    "de": ("German", "Der Nutzer "),
-    "fr": ("French", "L'utilisateur "),
-    "es": ("Spanish", "El usuario "),
-    "it": ("Italian", "L'utente "),
-    "pt": ("Portuguese", "O usuário "),
-    "zh": ("Chinese", "用户"),
+    "en": "The user ",
+    "de": "Der Nutzer ",
+    "fr": "L'utilisateur ",
+    "es": "El usuario ",
+    "it": "L'utente ",
+    "pt": "O usuário ",
+    "zh": "用户",
+    "ja": "ユーザーは",
+    "ko": "사용자는 ",
+    "ru": "Пользователь ",
+    "nl": "De gebruiker ",
+    "pl": "Użytkownik ",
+    "tr": "Kullanıcı ",
+    "ar": "المستخدم ",
+    "th": "ผู้ใช้",
 }
 
 
 def choose_language_and_beginning(theirs: str) -> tuple[str, str]:
     """Return the English name of the language of the user's text, and the beginning of a summary in it."""
-    return _BEGINNINGS.get(detect_language(theirs[:_DETECTION_LENGTH]), _BEGINNINGS["en"])
+    language = detect_language(theirs[:_DETECTION_LENGTH]) or "en"
+    return NAMES[language], _BEGINNINGS[language]
 
 
 def is_supported(sentence: str, said: str) -> bool:

@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 
 from . import stopwords as lexicon
 
-# A Chinese character, or a word that may contain "'", "-", ".", "+", "#" ("don't", "Node.js", "C++").
-_TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+(?:['’\-.+#][^\W_]+)*[+#]*")
+# Scripts in which words are written without spaces, or with endings that hide them: each character of Thai,
+# Japanese, Chinese and Korean is a word of its own.
+SINGLE_CHARACTERS = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+# Such a character, or a word that may contain "'", "-", ".", "+", "#" ("don't", "Node.js", "C++").
+_TOKEN = re.compile(rf"[{SINGLE_CHARACTERS}]|[^\W_]+(?:['’\-.+#][^\W_]+)*[+#]*")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 # Elided words before a vowel in French and Italian: l'utente, j'aime, dell'olio, qu'il.
 _ELIDED = re.compile(r"^(?:(?:[cdjlmnst]|qu|dell|nell|all|sull|un)['’])(?=\w{2})", re.I)
@@ -32,7 +35,7 @@ def normalize_text(text: str) -> str:
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the words as written; each Chinese character is a word, and "n'aime" gives "aime"."""
+    """Return the words as written; each of SINGLE_CHARACTERS is a word, and "n'aime" gives "aime"."""
     words = _TOKEN.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
     if "'" not in text and "’" not in text:
         return words

@@ -53,7 +53,8 @@ def test_the_prompt_prefix_is_the_same_for_all_conversations(provider):
         ("Wir wollen im Mai segeln und suchen noch einen Hafen für das Boot.", "German"),
         ("Nous voulons naviguer en mai et nous cherchons encore un port.", "French"),
         ("我们想在五月去航海", "Chinese"),
-        ("Szukamy portu", "the language of the user"),
+        ("Szukamy portu", "Polish"),
+        ("Hm", "the language of the user"),
     ],
 )
 def test_the_title_is_requested_in_the_conversations_language(provider, text, language):

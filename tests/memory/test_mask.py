@@ -107,3 +107,8 @@ def test_a_bare_yes_is_not_extracted_even_as_an_answer() -> None:
 
 def test_chinese_words_are_counted_without_spaces() -> None:
     assert is_worth_extracting("我住在成都")
+
+
+@pytest.mark.parametrize("said", ["わたしはねこがすきです。", "저는 간호사예요", "ฉันเป็นพยาบาล"])
+def test_words_of_scripts_without_spaces_are_counted_by_their_characters(said: str) -> None:
+    assert is_worth_extracting(said)
