@@ -38,7 +38,7 @@ from chat.memory.kinds import KINDS
 from chat.memory.language import detect_language
 from chat.memory.mask import is_worth_extracting, mask_foreign_text
 from chat.memory.memory_requests import RequestKind, is_negated_by_words
-from chat.memory.name_spelling import restore_spelling
+from chat.memory.name_spelling import restore_names
 from chat.memory.normalize import (
     conjugate_third_person,
     correct_name_or_trade,
@@ -171,7 +171,7 @@ def extract_last_question(reply: str) -> str:
 
 def _check_proposal(proposal: ProposedFact, segment: Segment, result: Extraction) -> None:
     """Normalize one proposal and add its facts to the candidates or to the refused facts."""
-    text = restore_spelling(normalize_sentence(proposal.text, segment.text), segment.text)
+    text = restore_names(normalize_sentence(proposal.text, segment.text), segment.text)
     text = redact_secrets(text) if segment.redacting else text
     text = conjugate_third_person(
         correct_name_or_trade(

@@ -1,9 +1,15 @@
-"""Determines the kind of a fact by its words; the default model chooses right in two of three cases only."""
+"""Determines the kind of a fact: by the classifier, and without an embedder by its words.
+
+The default model, corrected by the words, chooses right in six of ten cases, the classifier in seven to
+eight.
+"""
 
 from __future__ import annotations
 
 import re
 
+from chat.llm.registry import registry
+from chat.memory.kind_classifier import classify_kind
 from chat.memory.kind_patterns import PATTERNS
 from chat.memory.normalize import normalize_sentence
 
@@ -45,12 +51,16 @@ _IS_OR_HAS = re.compile(
 
 
 def guess_kind(text: str) -> str:
-    """Return the kind of the first matching rule; FALLBACK_KIND if no rule matches."""
-    return match_first_rule(text) or FALLBACK_KIND
+    """Return the kind by the classifier; without it that of the first matching rule, else FALLBACK_KIND."""
+    return _classify(text) or match_first_rule(text) or FALLBACK_KIND
 
 
 def settle_kind(proposed: str, text: str) -> str:
-    """Return the kind that the model proposed if a rule confirms it, else the kind of the first rule."""
+    """Return the kind by the classifier. Without it the kind that the model proposed, if a rule confirms it,
+    else that of the first rule.
+    """
+    if by_classifier := _classify(text):
+        return by_classifier
     by_rule = match_first_rule(text)
     if by_rule == proposed:
         return proposed
@@ -71,6 +81,11 @@ def settle_kind(proposed: str, text: str) -> str:
     if proposed in _TOPIC_KINDS and by_rule in _ACTIVITY_KINDS:
         return by_rule
     return proposed if is_confirmed and by_rule not in _RELIABLE_KINDS else by_rule
+
+
+def _classify(text: str) -> str:
+    # The classifier expects "User is …"; facts that the user types may begin with "I'm …" or "My …".
+    return classify_kind(normalize_sentence(text, text), registry.embedder())
 
 
 def match_first_rule(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Restores the user's spelling of names that the model wrote in another way ("Benedict" for "Benedikt")."""
+"""Gives the names of a fact as the user wrote them, where the model spelled or completed them by itself."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _MIN_LETTERS = 4
 _MIN_RATIO = 0.75
 
 
-def restore_spelling(fact: str, message: str) -> str:
+def restore_names(fact: str, message: str) -> str:
     """Return the fact with the message's spelling of each name that the message has in another one.
 
-    The words must begin with the same letter. A name without a similar word in the message stays as it is.
+    The words must begin with the same letter. A name that completes one of the message ("Arch Linux" for
+    "Arch", "Leeds, England" for "Leeds") is removed. Other names stay as they are.
     """
     words = [re.sub(r"['’]s?$", "", word) for word in tokenize(message)]
     said = {remove_accents(word.casefold()): word for word in words if len(word) >= _MIN_LETTERS}
@@ -27,7 +28,22 @@ def restore_spelling(fact: str, message: str) -> str:
         plain = remove_accents(name)
         similar = [word for word in said if word[0] == plain[0]]
         if found := get_close_matches(plain, similar, n=1, cutoff=_MIN_RATIO):
-            spelling = said[found[0]]
-            spelling = spelling if spelling[0].isupper() else spelling.capitalize()
-            fact = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _, new=spelling: new, fact, flags=re.I)
+            fact = _replace_name(fact, name, said[found[0]])
+        else:
+            fact = _remove_completion(fact, name, said)
     return fact
+
+
+def _replace_name(fact: str, name: str, spelling: str) -> str:
+    spelling = spelling if spelling[0].isupper() else spelling.capitalize()
+    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", spelling.replace("\\", ""), fact, flags=re.I)
+
+
+def _remove_completion(fact: str, name: str, said: dict[str, str]) -> str:
+    """Return the fact without a name that directly follows one of the message."""
+    match = re.search(rf"(?<!\w)(?P<before>[^\W\d_]+),? {re.escape(name)}(?!\w)", fact, re.I)
+    if match is None or not match["before"][0].isupper():
+        return fact
+    if remove_accents(match["before"].casefold()) not in said:
+        return fact
+    return fact[: match.end("before")] + fact[match.end() :]

@@ -1,4 +1,4 @@
-"""Facts in languages for which there are no word lists are stored, and shown without the word for the user."""
+"""Facts in languages without word lists are stored, and are shown without the word for the user."""
 
 import pytest
 

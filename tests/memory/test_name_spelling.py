@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.memory.name_spelling import restore_spelling
+from chat.memory.name_spelling import restore_names
 from tests.memory.scripted_extraction import extract_with_answers
 
 
@@ -16,10 +16,12 @@ from tests.memory.scripted_extraction import extract_with_answers
         ("User's name is Elodie", "moi c'est Élodie", "User's name is Élodie"),
         ("User's name is Katharina", "hi, katherina here", "User's name is Katherina"),
         ("User's cat is Pickel", "Pickle's my cat", "User's cat is Pickle"),
+        ("User uses Arch Linux and i3", "a thinkpad with arch and i3", "User uses Arch and i3"),
+        ("User lives in Leeds, England", "I live in Leeds", "User lives in Leeds"),
     ],
 )
 def test_a_name_gets_the_spelling_of_the_message(fact: str, message: str, mended: str) -> None:
-    assert restore_spelling(fact, message) == mended
+    assert restore_names(fact, message) == mended
 
 
 @pytest.mark.parametrize(
@@ -32,13 +34,13 @@ def test_a_name_gets_the_spelling_of_the_message(fact: str, message: str, mended
     ],
 )
 def test_a_name_without_a_similar_word_stays(fact: str, message: str) -> None:
-    assert restore_spelling(fact, message) == fact
+    assert restore_names(fact, message) == fact
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_a_fact_in_the_words_of_the_message_never_changes(before: str, after: str) -> None:
     fact = "User's brother Benedikt lives in Zürich"
-    assert restore_spelling(fact, f"{before} {fact} {after}") == fact
+    assert restore_names(fact, f"{before} {fact} {after}") == fact
 
 
 def test_a_misspelt_name_is_stored_as_the_user_wrote_it() -> None:

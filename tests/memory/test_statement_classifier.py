@@ -1,0 +1,77 @@
+"""A classifier decides which sentences the model reads, and which of them state a fact for certain."""
+
+from __future__ import annotations
+
+import pytest
+
+from chat.llm.registry import registry
+from chat.memory import clauses, statement_classifier
+from chat.memory.extraction_prompt import build_grammar
+from chat.memory.statement_classifier import Likelihood, estimate_likelihood
+from tests.memory.scripted_extraction import extract_with_answers
+from tests.small_model import load_real_embedder
+
+
+@pytest.fixture
+def embedder(monkeypatch):
+    """The real multilingual embedder."""
+    real = load_real_embedder()
+    monkeypatch.setattr(registry, "_embedder", real)
+    return real
+
+
+@pytest.mark.parametrize(
+    ("sentence", "likelihood"),
+    [
+        ("no cream though, dairy and I parted ways years ago", Likelihood.LIKELY),
+        ("Public transport only, I'm not allowed to drive because of my epilepsy", Likelihood.LIKELY),
+        ("Always include version numbers when I ask about libraries", Likelihood.LIKELY),
+        ("Llevo dos años con las oposiciones a bombera.", Likelihood.LIKELY),
+        ("make it shorter", Likelihood.UNLIKELY),
+        ("I wonder what to cook", Likelihood.UNLIKELY),
+        ("Und ein Beispiel mit x mal Sinus?", Likelihood.UNLIKELY),
+    ],
+)
+def test_sentences_are_judged_by_their_meaning(embedder, sentence, likelihood):
+    assert estimate_likelihood(sentence, embedder) == likelihood
+
+
+def test_without_an_embedder_every_sentence_is_unclear():
+    assert estimate_likelihood("I'm a nurse", None) == Likelihood.UNCLEAR
+
+
+def test_an_embedder_without_weights_decides_nothing(embedder):
+    embedder.name = "another"
+    assert estimate_likelihood("I'm a nurse", embedder) == Likelihood.UNCLEAR
+
+
+def test_a_question_that_states_a_fact_is_read(embedder):
+    [sentence] = clauses.judge_sentences("is there one without gluten, since my daughter Mia is coeliac?")
+    assert sentence.reason == ""
+
+
+def test_the_model_may_not_answer_none_to_a_likely_statement(embedder):
+    found, provider = extract_with_answers(
+        "no cream though, dairy and I parted ways years ago", "diet: User eats no dairy"
+    )
+    assert [call.grammar for call in provider.calls] == [build_grammar("en", silent=False)]
+    assert [c.text for c in found.candidates] == ["User eats no dairy"]
+
+
+def test_the_model_does_not_read_an_unlikely_statement(embedder):
+    _, provider = extract_with_answers("four of these tests fail again today, no idea why.")
+    assert not provider.calls
+
+
+def test_what_the_user_asks_to_remember_is_read_whatever_its_likelihood(embedder, monkeypatch):
+    monkeypatch.setattr(
+        "chat.memory.extract.estimate_likelihood", lambda sentence, embedder: Likelihood.UNLIKELY
+    )
+    _, provider = extract_with_answers("Remember that the spare key hangs in the shed.", "none")
+    assert provider.calls
+
+
+def test_judged_sentences_are_kept_by_hash_only(embedder):
+    statement_classifier._judged.clear()
+    estimate_likelihood("I'm a nurse in Ghent", embedder)
+    assert all("nurse" not in str(key) for key in statement_classifier._judged)
