@@ -260,6 +260,18 @@ def purge_app_memories(deletion: Deletion) -> None:
     events.send_on_commit(deletion.owner_id, "facts")
 
 
+def replace_contents(owner: User, memories: Sequence[AppMemory]) -> None:
+    """Save memories whose content lost sentences, and delete those that lost all. In a transaction."""
+    if not memories:
+        return
+    AppMemory.objects.filter(pk__in=[m.pk for m in memories if not m.content]).delete()
+    AppMemory.objects.bulk_update([m for m in memories if m.content], ["content"])
+    _reset_memory_blocks({m.app_id for m in memories})
+    read = Conversation.objects.for_owner(owner).values_list("pk", flat=True)
+    jobs.enqueue("free_caches", {"conversations": sorted(map(str, read))})
+    events.send_on_commit(owner.pk, "facts")
+
+
 def _advance_watermarks(deletion: Deletion, keys: Collection[UUID]) -> None:
     """Move the watermarks of these conversations past the messages sent before the deletion.
 

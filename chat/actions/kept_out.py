@@ -28,6 +28,7 @@ from chat.memory.forgotten_sentences import SentenceFinder, find_source_spans
 from chat.memory.kept_out import Span
 from chat.memory.summary_sentences import split_sentences
 from chat.models import (
+    AppMemory,
     Conversation,
     Deletion,
     Fact,
@@ -40,7 +41,7 @@ from chat.models import (
 )
 from chat.topics.contents import load_contents
 
-from . import jobs
+from . import app_memories, jobs
 from .owners import lock_memory
 
 # How many messages are read from the database at a time.
@@ -128,7 +129,8 @@ def unmark(deletion: Deletion) -> None:
 
 
 def remove_from_summaries(owner: User, wordings: Iterable[str]) -> None:
-    """Remove the sentences that say deleted facts from the summaries of conversations and topics.
+    """Remove the sentences that say deleted facts from the summaries of conversations and topics and from app
+    memories.
 
     In the transaction that deletes the facts.
     """
@@ -142,6 +144,8 @@ def remove_from_summaries(owner: User, wordings: Iterable[str]) -> None:
     Topic.objects.bulk_update(changed_topics, ["summary"], batch_size=_PORTION)
     if changed:
         jobs.enqueue("free_caches", {"conversations": sorted(str(row.pk) for row in changed)})
+    memories = AppMemory.objects.for_owner(owner)
+    app_memories.replace_contents(owner, [row for row in memories if _clean(row, finder, "content")])
 
 
 def _find_sources(deletion: Deletion, facts: Sequence[Fact]) -> dict[UUID, list[Fact]]:

@@ -8,13 +8,14 @@ import pytest
 from chat.actions import deletions, extraction, kept_out
 from chat.actions.facts import add_fact
 from chat.actions.messages import finish_reply
+from chat.actions.owners import default_app
 from chat.context import recall
 from chat.jobs import runner
 from chat.jobs.extract import extract_message
 from chat.llm.registry import registry
 from chat.memory.candidates import Extraction, FactCandidate
 from chat.memory.kept_out import leave_out_kept
-from chat.models import Conversation, Deletion, Fact, Message, Tombstone, Topic
+from chat.models import AppMemory, Conversation, Deletion, Fact, Message, Tombstone, Topic
 from tests.jobs.run_extraction import run_extraction_jobs
 
 from .conversation_views import find_message
@@ -211,6 +212,14 @@ class TestWhatUsesMessages:
         conversation = Conversation.objects.get()
         assert (conversation.summary, conversation.prompt_summary) == ("The user cooks a lot.",) * 2
         assert Topic.objects.get(title="x").summary == "The user cooks a lot."
+
+    def test_app_memories_lose_the_sentence_when_the_deletion_is_final(self, owner, clock, nuts):
+        app = default_app(owner)
+        told = "The user cooks a lot. The user is allergic to nuts."
+        AppMemory.objects.create(owner=owner, app=app, content=told)
+        AppMemory.objects.create(owner=owner, app=app, content="The user is allergic to nuts.")
+        deletions.finish_deletion(forget(owner, nuts).pk, clock(5))
+        assert [memory.content for memory in AppMemory.objects.all()] == ["The user cooks a lot."]
 
     def test_what_the_user_asked_not_to_save_is_marked_when_the_message_is_read(self, clock, chat, scripted):
         text = "I like tea. Off the record: I'm looking for a new job."
