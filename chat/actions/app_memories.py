@@ -25,6 +25,7 @@ from chat.models import (
     Deletion,
     MemoryMode,
     Message,
+    User,
 )
 
 from . import events, jobs, tombstones
