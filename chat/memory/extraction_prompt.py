@@ -172,6 +172,15 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
         "home: La usuaria vive en Rosario",
         "pet: La usuaria tiene un perro llamado Tango",
     ),
+    _example(
+        "When I ask about medicines, give the generic name too, and keep code comments in Swedish.",
+        "reply_style: User wants the generic name too when they ask about medicines",
+        "reply_style: User wants code comments in Swedish",
+    ),
+    _example(
+        "what could I give my cousin Bram, he's 30 and a diver?",
+        "family: User's cousin Bram is 30 and a diver",
+    ),
     _example("It rained all weekend, the match was cancelled and we ate pizza."),
     _example(
         "(asked: And which city are you based in?)\nTallinn, since 2018.",
