@@ -20,6 +20,7 @@ from chat.memory.fact_dates import FactDates
 from chat.memory.kinds import KINDS
 from chat.memory.subjects import extract_subject
 from chat.models import (
+    Category,
     Conversation,
     Durability,
     ExtractionRun,
@@ -95,6 +96,7 @@ class _ExtractionRecorder:
         self.refused = [self.guard.redact_refusal(refusal) for refusal in extraction.refused]
         self.live = list(Fact.objects.for_owner(self.owner).live())
         self.heard_once = list(Fact.objects.for_owner(self.owner).heard_once())
+        self.project_facts = heard_once.count_project_facts(message)
         self.retracted = retraction.find_retracted(self.owner)
         self.known = {fact.pk for fact in self.live}
         self.mentioned: set[UUID] = set()
@@ -148,11 +150,12 @@ class _ExtractionRecorder:
             candidate, vector = _merge(candidate, decision.target, decision.text), None
             jobs.enqueue("reindex", {}, key="reindex")
         fact = _new_fact(candidate, vector, self.embedder_name, self.message)
-        if candidate.durability is Durability.DOUBTFUL and decision.target is None:
-            heard_once.keep_heard_once(fact, self.message)
+        if decision.target is None and (doubt := self._find_doubt(candidate)):
+            heard_once.keep_heard_once(fact, self.message, doubt)
             self.heard_once.append(fact)
             self.mentioned.add(fact.pk)
             return
+        self.project_facts += candidate.category == Category.PROJECT.value
         record_event(fact, FactEventKind.ADD, "memory", reason=decision.reason, source=self.message)
         graph.sync_fact(fact)
         self.live.append(fact)
@@ -161,6 +164,15 @@ class _ExtractionRecorder:
         if decision.target is not None:
             self.live.remove(decision.target)
             supersede(decision.target, fact, "memory", decision.reason, source=self.message)
+
+    def _find_doubt(self, candidate: FactCandidate) -> str:
+        """Return why a new fact must be mentioned a second time, "" if it need not."""
+        if candidate.durability is Durability.DOUBTFUL:
+            return heard_once.FOR_SECOND_MENTION
+        is_limited = candidate.category == Category.PROJECT.value and not candidate.explicit
+        if is_limited and self.project_facts >= heard_once.MAX_PROJECT_FACTS:
+            return heard_once.ONE_OF_MANY
+        return ""
 
     def _find_heard_once(self, candidate: FactCandidate, vector: NDArray[np.float32] | None) -> Fact | None:
         """Return the fact that was heard once and that the candidate repeats."""

@@ -9,8 +9,9 @@ import pytest
 from django.utils import timezone
 
 from chat.actions import archive, deletions, extraction
+from chat.actions.heard_once import MAX_PROJECT_FACTS, PROJECT_MESSAGES
 from chat.memory.candidates import Extraction, FactCandidate
-from chat.models import Durability, ExtractionRun, Fact, FactEvent
+from chat.models import Durability, ExtractionRun, Fact, FactEvent, Message
 
 pytestmark = pytest.mark.django_db
 
@@ -57,6 +58,52 @@ def test_a_second_mention_makes_it_live(heard, talk, again):
     fact = Fact.objects.live().get()
     assert (fact.pk, fact.heard_once, fact.mention_count, run.stored) == (heard.pk, False, 2, 1)
     assert [e.kind for e in FactEvent.objects.found_in([message.pk])] == ["reinforce"]
+
+
+def tool(number: int, **fields) -> FactCandidate:
+    text = f"User works with tool{number}"
+    return FactCandidate(text, "tools", "project", "", hedged=False, quote=f"tool{number}", **fields)
+
+
+class TestManyFactsOfOneWork:
+    """A conversation teaches so many facts about a piece of work, then they must be mentioned twice."""
+
+    @pytest.fixture
+    def many(self, talk, owner):
+        """A conversation that has taught as many project facts as it may."""
+        asked, _ = talk("We use many tools.")
+        record(asked, *(tool(number) for number in range(MAX_PROJECT_FACTS)))
+        return asked
+
+    def learn(self, asked, *candidates) -> list[str]:
+        message = Message.objects.create(
+            conversation=asked.conversation, seq=asked.seq + 10, role="user", content="More tools."
+        )
+        record(message, *candidates)
+        return [fact.text for fact in Fact.objects.heard_once()]
+
+    def test_a_further_one_waits_for_a_second_mention(self, many):
+        assert self.learn(many, tool(99)) == ["User works with tool99"]
+
+    def test_the_limit_holds_within_one_message_too(self, talk):
+        asked, _ = talk("We use many tools.")
+        record(asked, *(tool(number) for number in range(MAX_PROJECT_FACTS + 2)))
+        assert Fact.objects.live().count() == MAX_PROJECT_FACTS
+        assert Fact.objects.heard_once().count() == 2
+
+    def test_what_is_not_about_the_work_is_learned_at_once(self, many):
+        assert self.learn(many, SURE) == []
+
+    def test_what_the_user_asks_to_remember_is_learned_at_once(self, many):
+        assert self.learn(many, tool(99, explicit=True)) == []
+
+    def test_facts_of_much_earlier_do_not_count(self, many):
+        many.seq += PROJECT_MESSAGES
+        assert self.learn(many, tool(99)) == []
+
+    def test_another_conversation_is_not_limited(self, many, talk):
+        record(talk("And I use another one.")[0], tool(99))
+        assert not Fact.objects.heard_once().exists()
 
 
 def test_a_second_statement_in_the_same_message_is_no_second_mention(talk):
