@@ -153,7 +153,7 @@ def split_into_segments(judged: Sequence[JudgedSentence]) -> list[str]:
 
 
 def _split_second_statements(sentence: str) -> list[str]:
-    """Split before each further first-person statement, if every piece is a plain statement by itself."""
+    """Split before each further first-person statement, if every piece is a likely statement by itself."""
     pieces = [""]
     end = 0
     for cut in _SECOND_STATEMENT.finditer(sentence):
@@ -161,7 +161,7 @@ def _split_second_statements(sentence: str) -> list[str]:
         pieces.append("")
         end = cut.end()
     pieces[-1] = sentence[end:]
-    return pieces if all(map(speech_acts.is_plain_statement, pieces)) else [sentence]
+    return pieces if all(map(is_likely_statement, pieces)) else [sentence]
 
 
 def split_clauses(sentence: str) -> list[str]:

@@ -124,7 +124,7 @@ def extract_facts(
 
 def _must_be_read(text: str, names: frozenset[str], requested: frozenset[str], question: str) -> bool:
     """Return whether the model must read a segment; `question` about the user is what the segment answers."""
-    if speech_acts.is_plain_statement(text) or clauses.is_about_own(text, names) or text in requested:
+    if clauses.is_about_own(text, names) or text in requested:
         return True
     if not is_worth_extracting(text, question):
         return False

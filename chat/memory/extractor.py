@@ -132,10 +132,8 @@ def _complete(
 
 def is_certain_statement(segment: Segment) -> bool:
     """Return whether a segment states a fact for certain, so that the answer "none" is wrong."""
-    return (
-        speech_acts.is_plain_statement(segment.text)
-        or clauses.is_likely_statement(segment.text)
-        or speech_acts.answers_style_question(segment.question, segment.text)
+    return clauses.is_likely_statement(segment.text) or speech_acts.answers_style_question(
+        segment.question, segment.text
     )
 
 

@@ -109,15 +109,6 @@ _REQUEST = _compile_any(
     r"potresti|você pode|pode)\b",
     r"^(?:请|帮我|给我|写一|翻译|解释|推荐)",
 )
-# How the assistant should answer: "Always …", "don't use …", "keep it short", "verwende …", "请用…".
-_STYLE_WISH = _compile_any(
-    r"^(?:(?:and|also|please|from now on|in future|bitte|ab jetzt|por favor|per favore|s'il te plaît|"
-    r"désormais)[, ]+)*"
-    r"(?:always|never|keep|use|avoid|don'?t|do not|stop|answer|reply|respond|talk|speak|call|address|"
-    r"stick|limit|skip|"
-    r"no more|immer|nie|verwende|vermeide|lass|utilise|évite|ne|usa|evita|no|non|não|use)\b|^请(?:用|不要|"
-    r"总是|始终)|^以后",
-)
 # Words of a request that is meant for all later answers and is therefore stored: "from now on", "call me …",
 # "bullet points", "remember that …".
 _STANDING_REQUEST = _compile_any(
@@ -196,59 +187,6 @@ _FIRST_PERSON = _compile_any(
     r"tengo|vivo|mi|mis|io|sono|ho|mio|mia|eu|sou|"
     r"tenho|moro|meu|minha|as an?|being an?|working as|als)\b|我",
 )
-
-# Statements that are certainly about the user: "I'm a …", "I live …", "my name …", "ich wohne …",
-# "我叫…". For one in eight of them the default model answers that there is no fact.
-_PLAIN_STATEMENT = _compile_any(
-    r"\bi(?:'m| am) (?:an?|the|from|in|at|allergic|called|\d+)\b|\bi(?:'m| am) \w+(?:ic|ian|ist|ese|"
-    r"ing (?:a|an|my|the|our|for))\b",
-    r"\bi (?:use|work|live|love|like|hate|prefer|enjoy|adore|play|speak|study|run|own|teach|eat|drink|"
-    r"take|grew up|come from|quit|stopped|"
-    r"gave up|switched|can't stand|don't (?:eat|drink|like|play|smoke|speak|use|do))\b",
-    r"\bi(?:'ve| have)(?: got)? (?!to\b|no\b|never\b|just\b|already\b|been\b|\w+ed\b|(?:an? |some |"
-    r"another |the |this )?(?:\w+ )?"
-    r"(?:questions?|problems?|issues?|errors?|bugs?|ideas?|doubts?|feeling|meeting|headache|cold|"
-    r"look)\b)\w+|\bi(?:'ve| have) been \w+ing\b",
-    r"\bi was (?:diagnosed|born|raised)\b|\bi(?:'m| am) (?-i:[A-Z])\w+|\b(?:i|we) moved\b",
-    r"\bmy (?:name|wife|husband|partner|daughter|son|kids?|children|dog|cat|job|mother|father|sister|"
-    r"brother|birthday)\b",
-    r"\bwe(?:'re| are) (?:\w+ing|a team)\b",
-    r"\b(?:i|we)(?:'ve| have)? (?:swapped|traded|adopted|became|retired|graduated|joined|renamed)\b",
-    r"\b(?:bitte|please|por favor|per favore|ab jetzt|from now on|désormais|dorénavant|d'ora in poi|"
-    r"a partir de (?:ahora|agora)|i want|are what i want)\b.{0,30}\b(?:kurze|kürzere|knappe|lange|längere|"
-    r"ausführliche|einfache|short|shorter|brief|long|longer|concise|detailed|simple|plain|formal|informal|"
-    r"courtes|brèves|longues|simples|cortas|breves|largas|brevi|corte|lunghe|curtas|longas) "
-    r"(?:antworten|answers?|replies|réponses|respuestas|risposte|respostas)\b",
-    r"\b(?:i|we)(?:'ve| have)?(?: (?:just|finally|recently|now))? got "
-    r"(?:married|divorced|engaged|promoted|hired|fired)\b",
-    r"\bi(?:'d)? (?:want|prefer|need|like|would like)\b.{0,40}"
-    r"\b(?:answers?|repl(?:y|ies)|responses?|bullet points?|explanations?)\b",
-    r"\b(?:answers?|repl(?:y|ies)|responses?|explanations?)\b.{0,20}\bwhat i (?:want|like|prefer|need)\b",
-    r"\bich (?:bin|heiße|wohne|lebe|arbeite|lerne|mag|liebe|hasse|spiele|spreche|esse|trinke|komme aus|"
-    r"studiere)\b|\bmein name\b",
-    r"\bje (?:suis|travaille|vis|habite|déteste|préfère|joue|parle|mange|bois|prépare|ne mange|"
-    r"ne bois)\b|\bj'(?:habite|aime|adore|apprends|étudie)\b"
-    r"|\bje m'appelle\b",
-    r"\b(?:me llamo|soy|vivo en|trabajo|odio|me gusta|me encanta|prefiero|hablo|estudio|tengo \d+|"
-    r"estoy \w+[aei]ndo)\b",
-    r"\b(?:mi chiamo|sono (?:un|una|di|allergic)|vivo a|lavoro|odio|adoro|mi piace|preferisco|parlo|"
-    r"studio|ho \d+ anni|sto \w+[ae]ndo)\b",
-    r"\b(?:me chamo|sou|moro em|trabalho|odeio|adoro|gosto de|prefiro|falo|estudo|tenho \d+ anos|"
-    r"estou \w+[aei]ndo|estou a \w+r)\b",
-    r"\b(?:já )?não (?:bebo|como|fumo|gosto|uso|trabalho|falo|tomo)\b|"
-    r"\b(?:ya )?no (?:bebo|como|fumo|trabajo|me gusta|uso|tomo|hablo)\b|"
-    r"\bnon (?:bevo|mangio|fumo|lavoro|mi piace|uso|parlo)\b|\bje ne (?:bois|mange|fume|travaille|parle)\b|"
-    r"\b(?:ich trinke|ich rauche|ich esse) (?:kein|nicht)",
-    r"我(?:叫|是|住|喜欢|讨厌|不喜欢|对|在|有|养|学|用|的名字)",
-)
-
-
-def is_plain_statement(sentence: str) -> bool:
-    """Return whether the sentence certainly states a fact about the user or how to answer them."""
-    if is_hedged(sentence):
-        return False
-    asks = _REQUEST.search(sentence) or _STYLE_WISH.search(sentence)
-    return bool(_PLAIN_STATEMENT.search(sentence)) or bool(asks and _STANDING_REQUEST.search(sentence))
 
 
 def find_refusal_reason(sentence: str) -> str:

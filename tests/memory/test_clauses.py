@@ -110,6 +110,7 @@ def test_segments_are_sentences_and_one_with_a_pronoun_stays_with_the_one_before
     ]
 
 
+@pytest.mark.usefixtures("embedder")
 @pytest.mark.parametrize(
     ("said", "segments"),
     [

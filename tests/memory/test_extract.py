@@ -51,6 +51,7 @@ def test_only_the_last_turn_differs_between_messages_so_that_the_prefix_stays_ca
     assert first.calls[0].turns[-1] != second.calls[0].turns[-1]
 
 
+@pytest.mark.usefixtures("embedder")
 def test_an_introduction_gives_five_facts() -> None:
     found, provider = extract_with_answers(
         "Hi, I'm Maya, a React developer in Copenhagen. "
@@ -69,6 +70,7 @@ def test_an_introduction_gives_five_facts() -> None:
     assert len(provider.calls) == 3
 
 
+@pytest.mark.usefixtures("embedder")
 def test_a_segment_takes_the_language_of_the_whole_message() -> None:
     _, provider = extract_with_answers("Me llamo Inés y vivo en Rosario. Odio madrugar.", "none", "none")
     assert "usuari" in (provider.calls[1].grammar or "")
@@ -237,6 +239,7 @@ def test_sentences_that_state_nothing_call_no_model(said: str) -> None:
     assert found.candidates == []
 
 
+@pytest.mark.usefixtures("embedder")
 def test_the_grammar_forbids_none_for_a_plain_statement() -> None:
     _, stated = extract_with_answers("I'm a cooper in Gdynia.", "none")
     _, chatted = extract_with_answers("Watching the rain all afternoon again.", "none")

@@ -5,18 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chat.llm.registry import registry
 from chat.memory.kind_classifier import Weights, choose_kind, classify_kind
 from chat.memory.kind_rules import guess_kind, settle_kind
-from tests.small_model import load_real_embedder
-
-
-@pytest.fixture
-def embedder(monkeypatch):
-    """The real multilingual embedder."""
-    real = load_real_embedder()
-    monkeypatch.setattr(registry, "_embedder", real)
-    return real
 
 
 @pytest.mark.parametrize(

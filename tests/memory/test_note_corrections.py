@@ -17,6 +17,7 @@ def test_the_name_of_a_relative_taken_for_the_users_is_asked_for_again() -> None
     assert 'kind ::= "family"' in str(provider.calls[1].grammar)
 
 
+@pytest.mark.usefixtures("embedder")
 def test_a_plain_statement_without_an_accepted_fact_is_asked_about_again() -> None:
     found, provider = extract_with_answers(
         "I hate touch screens.", "reply_style: User wants no emojis", "dislikes: User hates touch screens"

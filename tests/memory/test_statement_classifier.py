@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chat.llm.registry import registry
 from chat.memory import clauses, statement_classifier
 from chat.memory.extraction_prompt import build_grammar
 from chat.memory.statement_classifier import Likelihood, estimate_likelihood
 from tests.memory.scripted_extraction import extract_with_answers
-from tests.small_model import load_real_embedder
-
-
-@pytest.fixture
-def embedder(monkeypatch):
-    """The real multilingual embedder."""
-    real = load_real_embedder()
-    monkeypatch.setattr(registry, "_embedder", real)
-    return real
 
 
 @pytest.mark.parametrize(
@@ -40,8 +30,8 @@ def test_without_an_embedder_every_sentence_is_unclear():
     assert estimate_likelihood("I'm a nurse", None) == Likelihood.UNCLEAR
 
 
-def test_an_embedder_without_weights_decides_nothing(embedder):
-    embedder.name = "another"
+def test_an_embedder_without_weights_decides_nothing(embedder, monkeypatch):
+    monkeypatch.setattr(embedder, "name", "another")
     assert estimate_likelihood("I'm a nurse", embedder) == Likelihood.UNCLEAR
 
 
