@@ -241,11 +241,18 @@ def _judge(sentence: str, own_names: frozenset[str]) -> list[JudgedSentence]:
 
 
 def is_likely_statement(sentence: str) -> bool:
-    """Return whether the classifier expects a fact about the user in a sentence.
+    """Return whether a sentence probably states a fact about the user or says how to answer from now on.
 
-    False without an embedder.
+    Without an embedder only the latter is known.
     """
-    return estimate_likelihood(sentence, registry.embedder()) is Likelihood.LIKELY
+    likelihood = estimate_likelihood(sentence, registry.embedder())
+    return likelihood is Likelihood.LIKELY or speech_acts.is_standing_request(sentence)
+
+
+def may_state_fact(sentence: str) -> bool:
+    """Return whether a sentence may state a fact, by the classifier; True without an embedder."""
+    likelihood = estimate_likelihood(sentence, registry.embedder())
+    return likelihood is not Likelihood.UNLIKELY or speech_acts.is_standing_request(sentence)
 
 
 def _find_refusal_reason(sentence: str, own_names: frozenset[str]) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from datetime import date
 from types import MappingProxyType
 
-from chat.llm.registry import registry
 from chat.llm.types import Lane, Provider, StopFlag
 from chat.memory import attribution, clauses, memory_requests, speech_acts
 from chat.memory.candidates import (
@@ -50,7 +49,6 @@ from chat.memory.normalize import (
 )
 from chat.memory.requested_facts import add_requested_facts
 from chat.memory.secrets import contains_secret, redact_secrets
-from chat.memory.statement_classifier import Likelihood, estimate_likelihood
 from chat.memory.subjects import extract_subject
 
 OVER = "is-over"
@@ -124,12 +122,11 @@ def extract_facts(
 
 def _must_be_read(text: str, names: frozenset[str], requested: frozenset[str], question: str) -> bool:
     """Return whether the model must read a segment; `question` about the user is what the segment answers."""
-    if clauses.is_about_own(text, names) or text in requested:
+    if clauses.is_about_own(text, names) or text in requested or clauses.is_likely_statement(text):
         return True
     if not is_worth_extracting(text, question):
         return False
-    likelihood = estimate_likelihood(text, registry.embedder())
-    return bool(question) or likelihood is not Likelihood.UNLIKELY or states_ending(text)
+    return bool(question) or clauses.may_state_fact(text) or states_ending(text)
 
 
 def _extract_segment(provider: Provider, segment: Segment, stop: StopFlag | None, result: Extraction) -> None:

@@ -129,6 +129,16 @@ _STANDING_REQUEST = _compile_any(
     r"\b(?:sempre|nunca|de agora em diante|responda|respostas?|me chame)\b",
     r"以后|总是|永远|每次|回答|回复|叫我",
 )
+# How the assistant should answer: "Always …", "keep it short", "I prefer …", "verwende …", "请用…".
+_WISH = _compile_any(
+    r"^(?:(?:and|also|please|from now on|in future|bitte|ab jetzt|por favor|per favore|s'il te plaît|"
+    r"désormais)[, ]+)*"
+    r"(?:always|never|keep|use|avoid|don'?t|do not|stop|answer|reply|respond|talk|speak|call|address|"
+    r"stick|limit|skip|no more|immer|nie|verwende|vermeide|lass|utilise|évite|ne|usa|evita|no|non|não|"
+    r"use)\b|^请(?:用|不要|总是|始终)|^以后",
+    r"\b(?:i(?:'d)? (?:want|prefer|need|like)|ich (?:möchte|will|mag)|je (?:veux|préfère)|quiero|prefiero|"
+    r"voglio|preferisco|quero|prefiro)\b",
+)
 # A clause that begins with a question word or an inverted verb: "what", "do you", "wie", "est-ce", "怎么".
 _STARTS_LIKE_QUESTION = _compile_any(
     r"^(?:so |and |but |also |ok |well )?(?:what|which|who|whom|whose|where|when|why|how|is|are|am|was|"
@@ -207,6 +217,12 @@ def find_refusal_reason(sentence: str) -> str:
 def is_request(sentence: str) -> bool:
     """Return whether the sentence only asks for something now, not for a way of answering from now on."""
     return bool(_REQUEST.search(sentence)) and not _STANDING_REQUEST.search(sentence)
+
+
+def is_standing_request(sentence: str) -> bool:
+    """Return whether the sentence asks for a way of answering from now on."""
+    asks = _REQUEST.search(sentence) or _WISH.search(sentence)
+    return bool(asks and _STANDING_REQUEST.search(sentence))
 
 
 def is_hedged(clause: str) -> bool:

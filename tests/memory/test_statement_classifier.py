@@ -42,10 +42,10 @@ def test_a_question_that_states_a_fact_is_read(embedder):
 
 def test_the_model_may_not_answer_none_to_a_likely_statement(embedder):
     found, provider = extract_with_answers(
-        "no cream though, dairy and I parted ways years ago", "diet: User eats no dairy"
+        "Trains only, I'm not allowed to drive because of my epilepsy", "health: User has epilepsy"
     )
     assert [call.grammar for call in provider.calls] == [build_grammar("en", silent=False)]
-    assert [c.text for c in found.candidates] == ["User eats no dairy"]
+    assert [c.text for c in found.candidates] == ["User has epilepsy"]
 
 
 def test_the_model_does_not_read_an_unlikely_statement(embedder):
@@ -55,7 +55,7 @@ def test_the_model_does_not_read_an_unlikely_statement(embedder):
 
 def test_what_the_user_asks_to_remember_is_read_whatever_its_likelihood(embedder, monkeypatch):
     monkeypatch.setattr(
-        "chat.memory.extract.estimate_likelihood", lambda sentence, embedder: Likelihood.UNLIKELY
+        "chat.memory.clauses.estimate_likelihood", lambda sentence, embedder: Likelihood.UNLIKELY
     )
     _, provider = extract_with_answers("Remember that the spare key hangs in the shed.", "none")
     assert provider.calls
