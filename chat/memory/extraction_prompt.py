@@ -241,6 +241,72 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
         "tools: User uses Inkscape",
     ),
     _example(
+        "My mate Gary swears by vinegar, but my gran taught me to knit and she's 91.",
+        "family: User's grandmother is 91 and taught them to knit",
+    ),
+    _example("shellfish closes my throat, so what else goes in?", "health: User is allergic to shellfish"),
+    _example(
+        "haskell is the day job, evenings belong to the band",
+        "job: User works with Haskell",
+        "likes: User plays in a band",
+    ),
+    _example("yes the timeout, let me try that"),
+    _example(
+        "no car, never had a licence, is there a bus to the lake?", "habit: User has no car and no licence"
+    ),
+    _example("I went to the lake yesterday, it was so much fun and the water was freezing"),
+    _example("Goal is to make head chef before forty.", "goal: User wants to become head chef before forty"),
+    _example("I'm confused, which kind should I choose?"),
+    _example(
+        "deaf in my left ear since school, so phone calls are no good",
+        "health: User is deaf in the left ear since school",
+    ),
+    _example(
+        "Kirchenchor ist immer mittwochs, ich singe Alt.", "habit: Nutzer singt mittwochs Alt im Kirchenchor"
+    ),
+    _example("Nee, das zweite, und bitte kürzer."),
+    _example(
+        "infirmière de nuit, du coup le matin je dors, et ma fille Inès garde le chien",
+        "job: L'utilisatrice est infirmière de nuit",
+        "family: L'utilisatrice a une fille, Inès",
+        "pet: L'utilisatrice a un chien",
+    ),
+    _example(
+        "Me operan de la rodilla el 4 de mayo.", "event: La usuaria se opera de la rodilla el 4 de mayo"
+    ),
+    _example(
+        "imparo il ricamo da nonna Ida, che ha 88 anni",
+        "learning: L'utente impara il ricamo da sua nonna Ida",
+        "family: L'utente ha una nonna di 88 anni, Ida",
+    ),
+    _example(
+        "minha mãe faleceu em março e eu cuido da loja dela",
+        "family: O usuário perdeu a mãe em março",
+        "job: O usuário cuida da loja da mãe",
+    ),
+    _example("妈妈眼睛不好，所以字要大一点", "family: 用户的妈妈眼睛不好"),
+    _example(
+        "猫アレルギーなのに二匹も飼ってる。",
+        "health: ユーザーは猫アレルギーがある",
+        "pet: ユーザーは猫を二匹飼っている",
+    ),
+    _example("새우만 먹어도 목이 부어요.", "health: 사용자는 새우 알레르기가 있다"),
+    _example("Сыну четыре, и у него астма.", "family: У пользователя четырёхлетний сын с астмой"),
+    _example(
+        "al tien jaar bakker in Delft, dus vroeg op",
+        "job: Gebruiker is bakker in Delft",
+        "habit: Gebruiker staat vroeg op",
+    ),
+    _example(
+        "we run Postgres 16 and the launch is on 2 June",
+        "tools: User works with Postgres 16",
+        "deadline: User's launch is on 2 June",
+    ),
+    _example(
+        "when I paste code, show me only the lines that changed",
+        "reply_style: User wants only the changed lines when they paste code",
+    ),
+    _example(
         "Just turned 52 and my parrot Coco sang for me!",
         "age: User is 52 years old",
         "pet: User has a parrot called Coco",
