@@ -94,7 +94,7 @@ def embed_lasting_candidates(found: Extraction) -> list[NDArray[np.float32] | No
     vectors: list[NDArray[np.float32] | None] = []
     found.candidates = []
     for candidate, text, quote in zip(given, both, both[len(given) :], strict=False):
-        durability = judge_durability(text, quote, candidate.kind, embedder.name)
+        durability = judge_durability(text, quote, embedder.name)
         # What has a day ahead is kept until it is over.
         if candidate.explicit or candidate.dates.holds_until is not None:
             durability = Durability.LASTING

@@ -50,7 +50,7 @@ def reindex(payload: dict[str, Any]) -> None:
         text_vectors, quote_vectors = vectors[: len(stale)], vectors[len(stale) :]
         for fact, text, quote in zip(stale, text_vectors, quote_vectors, strict=True):
             if fact.origin == Origin.EXTRACTED and fact.quote and not fact.durability:
-                fact.durability = judge_durability(text, quote, fact.kind, embedder.name)
+                fact.durability = judge_durability(text, quote, embedder.name)
         fact_bulk.store_embeddings(stale, list(text_vectors), embedder.name)
     while entities := graph.find_entities_without_vector(embedder.name):
         names = list(embedder.embed([entity.name for entity in entities]))

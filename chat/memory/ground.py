@@ -9,6 +9,7 @@ import re
 
 from chat.errors import Reason
 from chat.memory import attribution, clauses, speech_acts
+from chat.memory.mask import HIDDEN
 from chat.memory.stopwords import MONTHS_AND_DAYS
 from chat.memory.text_similarity import (
     FACT_PHRASING_STEMS,
@@ -93,7 +94,12 @@ def check_grounding(
         return EMPTY
     if _TEMPORARY.search(fact):
         return FOR_NOW
-    if _UNRESOLVED_PRONOUN.search(fact) or _UNFINISHED.search(fact) or _ABOUT_THEMSELVES.search(fact):
+    if (
+        HIDDEN in fact
+        or _UNRESOLVED_PRONOUN.search(fact)
+        or _UNFINISHED.search(fact)
+        or _ABOUT_THEMSELVES.search(fact)
+    ):
         return VAGUE
     if _is_home_only_part_of_journey(fact, message):
         return NOT_SAID

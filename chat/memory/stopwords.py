@@ -21,7 +21,7 @@ FUNCTION_WORDS = (
         "his her they "
         "their them there here so too also very just now then than when while who which what how not "
         "no called "
-        "named name yes please want wants would like likes"
+        "named name yes please want wants would like likes that's there's here's what's who's he's she's"
     )
     | _set(
         "der die das den dem des ein eine einen einem einer und oder aber von zu zum zur im in an am "

@@ -29,7 +29,7 @@ class SignEmbedder:
 def signs(monkeypatch):
     """Use an embedder and a classifier that judge by one word."""
     half = np.array([1.0, 0.0], dtype=np.float32)
-    classifier = Classifier(half, half, {}, bias=0.0, lasting_from=0.5, doubtful_from=-0.5)
+    classifier = Classifier(half, half, bias=0.0, lasting_from=0.5, doubtful_from=-0.5)
     monkeypatch.setattr(durability, "load_classifier", lambda name: classifier if name == "signs" else None)
     monkeypatch.setattr(registry, "_embedder", SignEmbedder())
 
@@ -65,7 +65,7 @@ def test_without_an_embedder_every_candidate_is_stored(monkeypatch):
 
 def test_without_weights_for_the_embedder_every_candidate_is_lasting():
     vector = np.zeros(2, dtype=np.float32)
-    assert judge_durability(vector, vector, "likes", "unknown") is Durability.LASTING
+    assert judge_durability(vector, vector, "unknown") is Durability.LASTING
 
 
 def test_the_bands_of_the_stored_weights_are_in_order():
