@@ -266,7 +266,9 @@ def replace_contents(owner: User, memories: Sequence[AppMemory]) -> None:
     if not memories:
         return
     AppMemory.objects.filter(pk__in=[m.pk for m in memories if not m.content]).delete()
-    AppMemory.objects.bulk_update([m for m in memories if m.content], ["content"])
+    for memory in memories:
+        memory.updated_at = timezone.now()
+    AppMemory.objects.bulk_update([m for m in memories if m.content], ["content", "updated_at"])
     _reset_memory_blocks({m.app_id for m in memories})
     read = Conversation.objects.for_owner(owner).values_list("pk", flat=True)
     jobs.enqueue("free_caches", {"conversations": sorted(map(str, read))})

@@ -155,7 +155,7 @@ class _ExtractionRecorder:
             self.heard_once.append(fact)
             self.mentioned.add(fact.pk)
             return
-        self.project_facts += candidate.category == Category.PROJECT.value
+        self.project_facts += decision.target is None and candidate.category == Category.PROJECT.value
         record_event(fact, FactEventKind.ADD, "memory", reason=decision.reason, source=self.message)
         graph.sync_fact(fact)
         self.live.append(fact)
@@ -183,6 +183,7 @@ class _ExtractionRecorder:
             self._refuse_duplicate(candidate)
             return
         self.heard_once.remove(fact)
+        self.project_facts += fact.category == Category.PROJECT.value
         self.live.append(heard_once.confirm_heard_fact(fact, self.message))
         self.mentioned.add(fact.pk)
         self.run.stored += 1

@@ -41,12 +41,13 @@ def add_fact(
     fact with the same text is reinforced instead. Raises Refused as `clean_text` does.
     """
     text = clean_text(owner.pk, text)
+    # Before the transaction, since it may load the embedder.
+    kind = guess_kind(text)
     with transaction.atomic():
         lock_memory(owner.pk)
         known = find_same_text(owner, text)
         if known is not None:
             return reinforce_fact(known, "user", "added again by hand", source=source)
-        kind = guess_kind(text)
         fact = Fact(
             owner=owner,
             text=text,

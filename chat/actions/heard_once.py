@@ -33,6 +33,7 @@ def count_project_facts(message: Message) -> int:
         .filter(
             source_message__conversation=message.conversation,
             source_message__seq__gt=message.seq - PROJECT_MESSAGES,
+            source_message__seq__lt=message.seq,
         )
     )
     return lately.filter(category=Category.PROJECT).count()

@@ -20,8 +20,8 @@ def classify_fact(
 ) -> tuple[str, CategoryName, str]:
     """Return (kind, category, subject) of a sentence, determined by the model in the interactive lane.
 
-    Blocks while the model answers: call it from a worker thread. Uses the rules of `guess_kind` where the
-    model fails or its answer is unusable. Raises `ModelNotReady` and `Unfinished`.
+    Blocks while the model answers: call it from a worker thread. Uses `guess_kind` where the model fails or
+    its answer is unusable. Raises `ModelNotReady` and `Unfinished`.
     """
     kind = _ask_for_kind(provider, text, stop) or guess_kind(text)
     return kind, KINDS[kind].category, extract_subject(kind, text)

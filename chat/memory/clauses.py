@@ -46,9 +46,7 @@ _REASONS = {
 
 # Reasons that the classifier of statements overrules: "What's a good knee brace for someone who runs as much
 # as I do?" is a question and states a fact.
-_OVERRULED = frozenset(
-    {speech_acts.QUESTION, speech_acts.REQUEST, speech_acts.WORLD, speech_acts.HEDGED, speech_acts.OTHERS}
-)
+_OVERRULED = frozenset({speech_acts.QUESTION, speech_acts.REQUEST, speech_acts.WORLD, speech_acts.OTHERS})
 
 # Where a sentence begins a second first-person statement: "I'm building a kiln | and I prefer short answers".
 _SECOND_STATEMENT = re.compile(
@@ -235,7 +233,8 @@ def _judge(sentence: str, own_names: frozenset[str]) -> list[JudgedSentence]:
         statement, question = _split_opening_statement(sentence)
         if statement:
             return [JudgedSentence(statement), JudgedSentence(question, reason)]
-    if reason in _OVERRULED and is_likely_statement(sentence):
+    is_own = speech_acts.is_first_person(sentence) or reason == speech_acts.WORLD
+    if reason in _OVERRULED and is_own and _estimate(sentence) is Likelihood.LIKELY:
         reason = ""
     return [JudgedSentence(sentence, reason)]
 
@@ -243,16 +242,18 @@ def _judge(sentence: str, own_names: frozenset[str]) -> list[JudgedSentence]:
 def is_likely_statement(sentence: str) -> bool:
     """Return whether a sentence probably states a fact about the user or says how to answer from now on.
 
-    Without an embedder only the latter is known.
+    Without weights for the embedder only the latter is known.
     """
-    likelihood = estimate_likelihood(sentence, registry.embedder())
-    return likelihood is Likelihood.LIKELY or speech_acts.is_standing_request(sentence)
+    return _estimate(sentence) is Likelihood.LIKELY or speech_acts.is_standing_request(sentence)
 
 
 def may_state_fact(sentence: str) -> bool:
-    """Return whether a sentence may state a fact, by the classifier; True without an embedder."""
-    likelihood = estimate_likelihood(sentence, registry.embedder())
-    return likelihood is not Likelihood.UNLIKELY or speech_acts.is_standing_request(sentence)
+    """Return whether a sentence may state a fact; True without weights for the embedder."""
+    return _estimate(sentence) is not Likelihood.UNLIKELY or speech_acts.is_standing_request(sentence)
+
+
+def _estimate(sentence: str) -> Likelihood:
+    return estimate_likelihood(sentence, registry.embedder())
 
 
 def _find_refusal_reason(sentence: str, own_names: frozenset[str]) -> str:

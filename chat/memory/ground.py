@@ -116,9 +116,7 @@ def check_grounding(
     clause = find_closest_clause(fact, support.text)
     if is_denied(fact, clause):
         return DENIED
-    # "I want to speak Welsh by summer so I guess I'd better learn the triggers" states a goal.
-    is_hedged = speech_acts.is_hedged(clause) and not clauses.is_likely_statement(clause)
-    if is_hedged or speech_acts.is_hedged(fact):
+    if speech_acts.is_hedged(clause) or speech_acts.is_hedged(fact):
         return speech_acts.HEDGED
     return speech_acts.OTHERS if attribution.is_about_others(fact, clause, support.text) else ""
 

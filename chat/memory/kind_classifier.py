@@ -33,7 +33,7 @@ class Weights:
 
 
 def classify_kind(text: str, embedder: Embedder | None) -> str:
-    """Return the most likely kind of a fact; "" without an embedder or weights for it.
+    """Return the most likely kind of a fact; "" without an embedder, its files or weights for it.
 
     A kind with one value needs `MIN_SINGLE_PROBABILITY`, or else the next one is taken. Embeds the text,
     unless the same one was classified lately.
@@ -47,7 +47,12 @@ def classify_kind(text: str, embedder: Embedder | None) -> str:
     if known is None:
         if len(_decided) >= _MOST_CACHED:
             _decided.clear()
-        known = _decided[key] = choose_kind(embedder.embed([text])[0], weights)
+        try:
+            [vector] = embedder.embed([text])
+        except OSError:
+            # The embedder was removed while the program runs.
+            return ""
+        known = _decided[key] = choose_kind(vector, weights)
     return known
 
 

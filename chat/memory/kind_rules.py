@@ -11,6 +11,7 @@ import re
 from chat.llm.registry import registry
 from chat.memory.kind_classifier import classify_kind
 from chat.memory.kind_patterns import PATTERNS
+from chat.memory.kinds import KINDS
 from chat.memory.normalize import normalize_sentence
 
 # Kinds that the rules recognise more reliably than the model: they override the model's choice.
@@ -51,16 +52,29 @@ _IS_OR_HAS = re.compile(
 
 
 def guess_kind(text: str) -> str:
-    """Return the kind by the classifier; without it that of the first matching rule, else FALLBACK_KIND."""
-    return _classify(text) or match_first_rule(text) or FALLBACK_KIND
+    """Return the kind by the classifier; without it that of the first matching rule, else FALLBACK_KIND.
+
+    A kind with one value needs the rule, too.
+    """
+    by_rule, found = match_first_rule(text), _classify(text)
+    if not found or (KINDS[found].single and found != by_rule):
+        return by_rule or FALLBACK_KIND
+    return found
 
 
 def settle_kind(proposed: str, text: str) -> str:
-    """Return the kind by the classifier. Without it the kind that the model proposed, if a rule confirms it,
-    else that of the first rule.
+    """Return the kind by the classifier; without it, or where it is less sure, as `settle_kind_by_words`.
+
+    A kind with one value replaces the value before, so the model or a rule must agree to it.
     """
-    if by_classifier := _classify(text):
-        return by_classifier
+    found = _classify(text)
+    if not found or (KINDS[found].single and found not in (proposed, match_first_rule(text))):
+        return settle_kind_by_words(proposed, text)
+    return found
+
+
+def settle_kind_by_words(proposed: str, text: str) -> str:
+    """Return the kind that the model proposed if a rule confirms it, else the kind of the first rule."""
     by_rule = match_first_rule(text)
     if by_rule == proposed:
         return proposed

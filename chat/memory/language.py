@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,12 +30,14 @@ NAMES = {
 _MIN_PROBABILITY = 0.3
 
 
-@lru_cache(maxsize=4096)
 def detect_language(text: str) -> str:
     """Return the code of the language, one of NAMES; "" if the text is too short to tell.
 
-    The first call loads the model of the library, which takes about half a second.
+    Takes some 40 microseconds; the first call loads the model of the library, about half a second. A fact
+    that begins with "User" is English, whatever names it has.
     """
+    if text.startswith(("User ", "User's ")):
+        return "en"
     language, probability = _load().classify(text)
     return language if probability >= _MIN_PROBABILITY else ""
 

@@ -26,15 +26,19 @@ _NAMING_WORD = (
     r"|token|secret|cvv|cvc|passwort|kennwort|mot de passe|code secret|contrase(?:ñ|n)a|clave|"
     r"parola d'ordine|senha|密码|口令|密钥"
 )
-# "password is hunter2", "my PIN: 4711", "senha=…": group 2, after the verb or the sign, is the secret. Only
-# what the secret is for may stand between the word and the verb ("my password for the shop is …").
+# "password is hunter2", "my PIN: 4711", "senha=…": group 2, after the verb or the sign, is the secret. A
+# password manager has a name that is none.
 _NAMED = re.compile(
     rf"((?:\b|(?<=[\u4e00-\u9fff]))(?:{_NAMING_WORD})"
-    r"(?:\s+(?:for|to|at|of|on|für|von|pour|de|du|para|del|per|di|do|da)(?:\s+\w+){1,2}?)?\s*"
+    r"(?:\s+(?!manager|vault|app\b)\w+){0,3}?\s*"
     r"(?:\bis\b|\bwas\b|\bist\b|\blautet\b|\best\b|\bes\b|\bè\b|\bé\b|是|为|[:=：])\s*[\"'“”«»`]?)"
     r"(?!(?:the|a|an|my|not|too|so|very|always|never|in|on|at|lost|wrong|weak|about|that|"
     r"to)\b)([^\s\"'“”«»`,，。;；]{3,})",
     re.I,
+)
+# "The secret of …" and "the secret to …", unless it is that of a service or a device.
+_SAYING = re.compile(
+    r"secret (?:of|to) (?!.*\b(?:api|app|account|client|server|service|site|login|wi-?fi|router|key)\b)", re.I
 )
 # "my password manager login is hunter2": with other words between, only a value with a digit is a secret.
 _NAMED_FAR = re.compile(
@@ -77,9 +81,7 @@ def _redact_value(match: re.Match[str]) -> str:
 
 def _redact_named_value(match: re.Match[str]) -> str:
     """Redact a value after its name. "The secret of my bread is patience" names no secret."""
-    is_saying = (
-        match[1].casefold().startswith(("secret of ", "secret to ")) and match[2].rstrip(".!?").isalpha()
-    )
+    is_saying = bool(_SAYING.match(match[1])) and match[2].rstrip(".!?").isalpha()
     return match[0] if is_saying else _redact_value(match)
 
 

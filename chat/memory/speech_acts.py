@@ -30,7 +30,9 @@ def _compile_any(*patterns: str) -> re.Pattern[str]:
 # Control tokens ("<|im_end|>"), role prefixes ("system: …"), "ignore your instructions", "save the fact that
 # the user …". Such an order begins a clause: "my job is to override old guidelines" is none. "<s>" is a tag
 # of HTML too, so only "</s>" followed by "<s>" counts.
-_ORDER_START = r"(?:^|[.!?:;,\n]\s*|\b(?:please|now|and|then|must|should|you|just)\s+)"
+_ORDER_START = (
+    r"(?:^|[.!?:;,\n]\s*|\b(?:please|now|and|then|must|should|you|you to|task is to|let'?s|\w+ly)\s+)"
+)
 _INJECTION = _compile_any(
     r"<\|[^|>]{1,40}\|>|</?(?:bos|eos|system|start_of_turn|end_of_turn)>|</s>\s*<s>|\[/?INST\]|<<SYS>>",
     r"^\s*(?:system|assistant|developer)\s*[:：]",
@@ -136,8 +138,8 @@ _WISH = _compile_any(
     r"(?:always|never|keep|use|avoid|don'?t|do not|stop|answer|reply|respond|talk|speak|call|address|"
     r"stick|limit|skip|no more|immer|nie|verwende|vermeide|lass|utilise|évite|ne|usa|evita|no|non|não|"
     r"use)\b|^请(?:用|不要|总是|始终)|^以后",
-    r"\b(?:i(?:'d)? (?:want|prefer|need|like)|ich (?:möchte|will|mag)|je (?:veux|préfère)|quiero|prefiero|"
-    r"voglio|preferisco|quero|prefiro)\b",
+    r"\bi(?:'d)? (?:want|prefer|need|like)\b.{0,40}"
+    r"\b(?:answers?|repl(?:y|ies)|responses?|bullet points?|explanations?)\b",
 )
 # A clause that begins with a question word or an inverted verb: "what", "do you", "wie", "est-ce", "怎么".
 _STARTS_LIKE_QUESTION = _compile_any(
@@ -221,6 +223,8 @@ def is_request(sentence: str) -> bool:
 
 def is_standing_request(sentence: str) -> bool:
     """Return whether the sentence asks for a way of answering from now on."""
+    if sentence.rstrip().endswith(("?", "？")):
+        return False
     asks = _REQUEST.search(sentence) or _WISH.search(sentence)
     return bool(asks and _STANDING_REQUEST.search(sentence))
 

@@ -1,7 +1,8 @@
 """Trains the classifier of `chat.memory.durability`: `python -m tests.benchmarks.train_durability [--write]`.
 
 Reads the labelled candidates of `durability.jsonl` and `held_out_durability.jsonl`, which were written for
-it, and of `proposals.jsonl`, which the default model proposed for the messages of `statements.jsonl`. Embeds
+it, the notes of `statements.jsonl` with their sentences, which are all lasting, and the candidates of
+`proposals.jsonl`, which the default model proposed for the messages of `statements.jsonl`. Embeds
 each text and its quote with the installed embedder, and fits a logistic regression. Prints by
 cross-validation how well it separates the candidates that matter in a month from the others, for both sorts:
 the area under the ROC curve and the shares at both thresholds. `--write` stores the weights. Needs the
@@ -45,6 +46,16 @@ Floats = NDArray[np.float64]
 def load(name: str) -> list[dict[str, Any]]:
     """Return the labelled candidates of a file."""
     return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+
+
+def read_notes() -> list[dict[str, Any]]:
+    """Return the notes of the labelled sentences as lasting candidates."""
+    return [
+        {"text": note, "source": row["text"], "keep": 1}
+        for row in load("statements.jsonl")
+        for note in row["note"].split(" | ")
+        if note
+    ]
 
 
 def fit(features: Floats, labels: Floats, importance: Floats | None = None) -> Floats:
@@ -95,7 +106,7 @@ def main() -> None:
     embedder = load_embedder(weights.embedder())
     if embedder is None:
         sys.exit("The embedder is not installed.")
-    written = load("durability.jsonl") + load("held_out_durability.jsonl")
+    written = load("durability.jsonl") + load("held_out_durability.jsonl") + read_notes()
     rows = written + load("proposals.jsonl")
     vectors = embedder.embed([row["text"] for row in rows] + [row["source"] for row in rows]).astype(float)
     features = np.hstack([TEXT_SCALE * vectors[: len(rows)], vectors[len(rows) :]])

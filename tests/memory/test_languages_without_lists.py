@@ -27,7 +27,7 @@ def test_a_fact_in_the_language_of_the_message_is_stored(said: str, fact: str) -
     assert provider.calls[0].grammar == build_grammar(found.candidates[0].language)
 
 
-@pytest.mark.parametrize("language", ["ja", "ko", "nl", "pl", "tr", "ar", "th"])
+@pytest.mark.parametrize("language", ["ja", "ko", "ru", "nl", "pl", "tr", "ar", "th"])
 def test_the_word_for_the_user_is_not_shown(language: str) -> None:
     assert {format_for_display(f"{subject}Xyz") for subject in SUBJECTS[language]} == {"Xyz"}
 

@@ -31,6 +31,13 @@ def test_a_name_gets_the_spelling_of_the_message(fact: str, message: str, mended
         ("User's dog is Rex", "my dog Max"),
         ("User lives in Vienna", "I live by the Danube"),
         ("User's sister is Ana", "my sister Ada"),
+        ("Nutzer ist Programmierer", "ich programmiere beruflich"),
+        ("Nutzer ist Gitarrist", "Ich spiele Gitarre"),
+        ("Nutzer hat zwei Söhne", "Mein Sohn und mein anderer"),
+        ("User is Brazilian", "I'm from Brazil"),
+        ("User speaks Korean", "I lived in Korea"),
+        ("User's sister is Maria", "my brother Mario"),
+        ("User's name is Carl", "please call me later"),
     ],
 )
 def test_a_name_without_a_similar_word_stays(fact: str, message: str) -> None:
