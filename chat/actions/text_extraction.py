@@ -12,11 +12,12 @@ from chat.errors import PromptTooLong
 from chat.llm.registry import registry
 from chat.llm.time_limit import limit_time
 from chat.llm.types import Lane, StopFlag
-from chat.memory import extractor
+from chat.memory import clauses, extractor
 from chat.memory.candidates import Extraction, RefusedFact
 from chat.memory.durability import judge_durability
 from chat.memory.extract import extract_facts
 from chat.memory.ground import FOR_NOW
+from chat.memory.mask import count_words
 from chat.models import Durability, User
 
 from . import graph
@@ -26,6 +27,8 @@ from .usage import AccountedProvider, account_calls
 # A cold model reads the prompt of extraction for up to 50 seconds on two cores, and a text makes up to eight
 # calls. Programs wait as long for a reply.
 MAX_SECONDS = 120.0
+# Words of a sentence such as "I'm also building a plugin called Spoon".
+_SHORT = 8
 
 
 def extract_from_text(owner: User, text: str, question: str = "") -> Extraction:
@@ -80,6 +83,11 @@ def ask_extractor(
     return found
 
 
+def _is_short_statement(sentence: str) -> bool:
+    """Return whether a sentence is so short that the model can hardly misread it, and states a fact."""
+    return count_words(sentence) <= _SHORT and clauses.is_likely_statement(sentence)
+
+
 def embed_lasting_candidates(found: Extraction) -> list[NDArray[np.float32] | None]:
     """Refuse the candidates that will not matter in a month, mark the doubtful ones, and return the vectors
     of the others: float32 of shape (dimensions,), None without an embedder.
@@ -96,7 +104,9 @@ def embed_lasting_candidates(found: Extraction) -> list[NDArray[np.float32] | No
     for candidate, text, quote in zip(given, both, both[len(given) :], strict=False):
         durability = judge_durability(text, quote, embedder.name)
         # What has a day ahead is kept until it is over.
-        if candidate.explicit or candidate.dates.holds_until is not None:
+        is_ahead = candidate.dates.holds_until is not None
+        is_plain = durability is Durability.DOUBTFUL and _is_short_statement(candidate.quote)
+        if candidate.explicit or is_ahead or is_plain:
             durability = Durability.LASTING
         if durability is Durability.PASSING:
             found.refused.append(RefusedFact(candidate.text, FOR_NOW))

@@ -233,7 +233,8 @@ def _find_refusal_reason(proposal: ProposedFact, text: str, segment: Segment) ->
         return speech_acts.UNSAFE
     if proposal.hedged:
         return speech_acts.HEDGED
-    if "in mind" in text or _ABOUT_MESSAGE.search(text):
+    is_standing = speech_acts.is_standing_request(segment.text)
+    if "in mind" in text or (_ABOUT_MESSAGE.search(text) and not is_standing):
         return speech_acts.REQUEST
     if " used to " in text and proposal.kind in _PRESENT_KINDS:
         return OVER

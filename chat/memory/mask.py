@@ -24,7 +24,8 @@ _MAIL_HEADER = re.compile(
 # What shows that header lines are of a mail: an address, a value of several words, or one of these headers.
 # "From: Oslo" and "To: Rome" alone are a journey.
 _OF_A_MAIL = re.compile(
-    r"@|[:：][ \t]*\S+[ \t]+\S|^[ \t]*(?:cc|bcc|subject|sent|date|betreff|objet|asunto|assunto|oggetto|主题)[ \t]*[:：]",
+    r"@|[:：][ \t]*\S+[ \t]+\S|"
+    r"^[ \t]*(?:cc|bcc|subject|sent|date|betreff|objet|asunto|assunto|oggetto|主题)[ \t]*[:：]",
     re.I,
 )
 # The line above a quoted mail: "--- Original Message", "On 3 May Tom wrote:", "Am … schrieb …:".

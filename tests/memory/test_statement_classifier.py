@@ -42,7 +42,7 @@ def test_a_question_that_states_a_fact_is_read(embedder):
 
 def test_the_model_may_not_answer_none_to_a_likely_statement(embedder):
     found, provider = extract_with_answers(
-        "Trains only, I'm not allowed to drive because of my epilepsy", "health: User has epilepsy"
+        "trains only please, my epilepsy keeps me from driving", "health: User has epilepsy"
     )
     assert [call.grammar for call in provider.calls] == [build_grammar("en", silent=False)]
     assert [c.text for c in found.candidates] == ["User has epilepsy"]
