@@ -89,8 +89,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def _reset_model_and_replies() -> Iterator[None]:
-    """Begin each test without a model; stop its replies and empty the hub at its end."""
+    """Begin each test without a model and an embedder; stop its replies and empty the hub at its end."""
     registry.set_status(ModelStatus(ModelState.MISSING, reason=Reason("no-model")))
+    registry._embedder = None
     meter.background.take()
     yield
     generation.stop_all()

@@ -53,7 +53,7 @@ class Judgement:
 
 
 def classify_suspect(suspect: Suspect, embedder: Embedder | None) -> Judgement:
-    """Return what a suspect is; NONE without an embedder, without weights for it, or in doubt.
+    """Return what a suspect is; NONE without an embedder, its files or weights for it, or in doubt.
 
     Embeds two short texts, unless the same sentence was classified lately.
     """
@@ -66,7 +66,12 @@ def classify_suspect(suspect: Suspect, embedder: Embedder | None) -> Judgement:
     if known is None:
         if len(_decided) >= _MOST_CACHED:
             _decided.clear()
-        known = _decided[key] = _classify(suspect, embedder, weights)
+        try:
+            known = _classify(suspect, embedder, weights)
+        except OSError:
+            # The embedder was removed while the program runs.
+            return Judgement()
+        _decided[key] = known
     return known
 
 

@@ -44,9 +44,9 @@ class Weights:
 
 
 def estimate_likelihood(sentence: str, embedder: Embedder | None) -> Likelihood:
-    """Return how likely a sentence is to state a fact; UNCLEAR without an embedder or weights for it.
+    """Return how likely a sentence is to state a fact.
 
-    Embeds the sentence, unless the same one was judged lately.
+    UNCLEAR without an embedder, its files or weights for it. Embeds the sentence, unless the same one was judged lately.
     """
     weights = load_weights(embedder.name) if embedder is not None else None
     if embedder is None or weights is None:
@@ -57,7 +57,12 @@ def estimate_likelihood(sentence: str, embedder: Embedder | None) -> Likelihood:
     if known is None:
         if len(_judged) >= _MOST_CACHED:
             _judged.clear()
-        score = float(embedder.embed([sentence])[0] @ weights.vector) + weights.bias
+        try:
+            [vector] = embedder.embed([sentence])
+        except OSError:
+            # The embedder was removed while the program runs.
+            return Likelihood.UNCLEAR
+        score = float(vector @ weights.vector) + weights.bias
         known = _judged[key] = _choose_likelihood(score, weights)
     return known
 

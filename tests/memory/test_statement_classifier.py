@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from chat.llm.registry import registry
 from chat.memory import clauses, statement_classifier
 from chat.memory.extraction_prompt import build_grammar
+from chat.memory.kind_classifier import classify_kind
+from chat.memory.request_classifier import Judgement, classify_suspect
+from chat.memory.request_features import find_suspect
 from chat.memory.statement_classifier import Likelihood, estimate_likelihood
 from tests.memory.scripted_extraction import extract_with_answers
 
@@ -65,3 +69,21 @@ def test_judged_sentences_are_kept_by_hash_only(embedder):
     statement_classifier._judged.clear()
     estimate_likelihood("I'm a nurse in Ghent", embedder)
     assert all("nurse" not in str(key) for key in statement_classifier._judged)
+
+
+class GoneEmbedder:
+    """An embedder whose files were deleted while the program runs."""
+
+    name = "use-multilingual-v3"
+
+    def embed(self, texts):
+        raise OSError("its weights have gone")
+
+
+def test_a_removed_embedder_decides_nothing_and_breaks_nothing(monkeypatch):
+    monkeypatch.setattr(registry, "_embedder", GoneEmbedder())
+    assert estimate_likelihood("We keep nine geese.", registry.embedder()) == Likelihood.UNCLEAR
+    assert classify_kind("User keeps nine geese", registry.embedder()) == ""
+    suspect = find_suspect("I'd rather you didn't know that we keep nine geese, remove it.")
+    assert suspect is not None
+    assert classify_suspect(suspect, registry.embedder()) == Judgement()
