@@ -46,7 +46,8 @@ class Weights:
 def estimate_likelihood(sentence: str, embedder: Embedder | None) -> Likelihood:
     """Return how likely a sentence is to state a fact.
 
-    UNCLEAR without an embedder, its files or weights for it. Embeds the sentence, unless the same one was judged lately.
+    UNCLEAR without an embedder, its files or weights for it. Embeds the sentence, unless the same one was
+    judged lately.
     """
     weights = load_weights(embedder.name) if embedder is not None else None
     if embedder is None or weights is None:
