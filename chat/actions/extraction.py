@@ -166,7 +166,7 @@ class _ExtractionRecorder:
             supersede(decision.target, fact, "memory", decision.reason, source=self.message)
 
     def _find_doubt(self, candidate: FactCandidate) -> str:
-        """Return why a new fact must be mentioned a second time, "" if it need not."""
+        """Return why a new fact has to wait for a second mention; "" if it becomes live at once."""
         if candidate.durability is Durability.DOUBTFUL:
             return heard_once.FOR_SECOND_MENTION
         is_limited = candidate.category == Category.PROJECT.value and not candidate.explicit

@@ -13,8 +13,8 @@ from . import events, graph
 from .fact_events import MEMORY, record_event
 from .facts import reinforce_fact
 
-# A work chat of 94 user messages taught 78 lasting facts, half of all that memory holds. What the work is,
-# and with which means, is said early; the steps are found in the conversation itself.
+# The limit keeps one long work chat from filling memory, which holds 150 facts: a chat of 94 user messages
+# gave 78 lasting facts. What the work is, and which tools it uses, is usually said first.
 MAX_PROJECT_FACTS = 12
 # The messages, replies included, in which a conversation may teach so many.
 PROJECT_MESSAGES = 120

@@ -44,8 +44,8 @@ _REASONS = {
     RequestKind.FORGET: speech_acts.FORGETTING,
 }
 
-# Reasons that the classifier of statements overrules: "What's a good knee brace for someone who runs as much
-# as I do?" is a question and states a fact.
+# A sentence with one of these reasons is read all the same if the classifier expects a fact in it: "Is there
+# one without gluten, since my daughter is coeliac?" is a question, and states that the daughter is coeliac.
 _OVERRULED = frozenset({speech_acts.QUESTION, speech_acts.REQUEST, speech_acts.WORLD, speech_acts.OTHERS})
 
 # Where a sentence begins a second first-person statement: "I'm building a kiln | and I prefer short answers".

@@ -6,7 +6,6 @@ from `tests/benchmarks/train_durability.py`, one file an embedder.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chat.models import Durability
+
+from .trained_weights import read_weights
 
 FOLDER = Path(__file__).parent / "durability_weights"
 
@@ -41,9 +42,8 @@ class Classifier:
 @cache
 def load_classifier(embedder: str) -> Classifier | None:
     """Return the classifier for an embedder, None where it was not trained for it."""
-    try:
-        stored = json.loads((FOLDER / f"{embedder}.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    stored = read_weights(FOLDER, embedder)
+    if stored is None:
         return None
     return Classifier(
         np.array(stored["text"], dtype=np.float32),

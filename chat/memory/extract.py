@@ -121,7 +121,10 @@ def extract_facts(
 
 
 def _must_be_read(text: str, names: frozenset[str], requested: frozenset[str], question: str) -> bool:
-    """Return whether the model must read a segment; `question` about the user is what the segment answers."""
+    """Return whether the model must read a segment.
+
+    `question` is the assistant's question about the user that the segment answers, "" without one.
+    """
     if clauses.is_about_own(text, names) or text in requested or clauses.is_likely_statement(text):
         return True
     if not is_worth_extracting(text, question):

@@ -15,6 +15,7 @@ from chat.errors import FormatNotKept
 from chat.llm.types import Completion, GenerationOptions, Lane, Provider, StopFlag, Usage
 
 from . import clauses, extraction_prompt, speech_acts
+from .extraction_examples import NO_FACTS
 from .kinds import KINDS
 
 SLOT = "extract"
@@ -97,7 +98,7 @@ def propose_facts(
 def parse_answer(answer: str) -> list[ProposedFact] | None:
     """Return the proposed facts of an answer, [] for "none"; None if the answer cannot be parsed."""
     lines = answer.strip().splitlines()
-    if [line.strip() for line in lines] == [extraction_prompt.NO_FACTS]:
+    if [line.strip() for line in lines] == [NO_FACTS]:
         return []
     proposals = []
     for line in lines:

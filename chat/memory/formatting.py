@@ -84,8 +84,8 @@ _LABELLED_VALUE = re.compile(
     r"(?P<is>\S.*)$",
     re.I,
 )
-# Beginnings that are removed, in all languages of `extraction_prompt.SUBJECTS`. "Is a" is removed too:
-# "User is a tram driver" is shown as "Tram driver".
+# The words for the user at the beginning of a fact, in each language of `extraction_prompt.SUBJECTS`. A card
+# shows the fact without them and without "is a": "User is a tram driver" is shown as "Tram driver".
 _REMOVED_BEGINNINGS = tuple(
     re.compile(pattern)
     for pattern in (

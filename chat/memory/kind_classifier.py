@@ -5,7 +5,6 @@ The weights come from `tests/benchmarks/train_kinds.py`, one file an embedder.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,11 +15,11 @@ from numpy.typing import NDArray
 from chat.llm.embedder import Embedder
 
 from .kinds import KINDS
+from .trained_weights import AnswerCache, read_weights
 
 FOLDER = Path(__file__).parent / "kind_weights"
 # A kind with one value replaces the value before, so the classifier must be sure of it.
 MIN_SINGLE_PROBABILITY = 0.5
-_MOST_CACHED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +40,7 @@ def classify_kind(text: str, embedder: Embedder | None) -> str:
     weights = load_weights(embedder.name) if embedder is not None else None
     if embedder is None or weights is None:
         return ""
-    # Keyed by a hash, so that no text stays in memory.
-    key = (embedder.name, hash(text))
-    known = _decided.get(key)
-    if known is None:
-        if len(_decided) >= _MOST_CACHED:
-            _decided.clear()
-        try:
-            [vector] = embedder.embed([text])
-        except OSError:
-            # The embedder was removed while the program runs.
-            return ""
-        known = _decided[key] = choose_kind(vector, weights)
-    return known
+    return _kinds.find(embedder.name, text, lambda: choose_kind(embedder.embed([text])[0], weights))
 
 
 def choose_kind(vector: NDArray[np.float32], weights: Weights) -> str:
@@ -69,12 +56,11 @@ def choose_kind(vector: NDArray[np.float32], weights: Weights) -> str:
 @cache
 def load_weights(embedder_name: str) -> Weights | None:
     """Return the weights for an embedder, None where there are none."""
-    try:
-        stored = json.loads((FOLDER / f"{embedder_name}.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    stored = read_weights(FOLDER, embedder_name)
+    if stored is None:
         return None
     matrix, bias = (np.array(stored[name], dtype=np.float32) for name in ("matrix", "bias"))
     return Weights(tuple(stored["kinds"]), matrix, bias)
 
 
-_decided: dict[tuple[str, int], str] = {}
+_kinds = AnswerCache(unknown="")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
-# The languages of the multilingual embedder (`chat.llm.use_embedder`): their English names by code.
+# English names of languages by their codes. These are the languages that the multilingual embedder
+# (`chat.llm.use_embedder`) was trained on.
 NAMES = {
     "ar": "Arabic",
     "de": "German",

@@ -6,7 +6,6 @@ The inputs are the embedder's vectors of the sentence and of the words around it
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from chat.llm.embedder import Embedder
 
 from .request_features import Suspect, measure
+from .trained_weights import AnswerCache, read_weights
 
 FOLDER = Path(__file__).parent / "request_weights"
 NONE = "none"
@@ -26,7 +26,6 @@ NONE = "none"
 KINDS = (NONE, "remember", "forget", "wrong", "keep-out")
 # The numbers of a vector of unit length are small beside the features, so they are multiplied by this.
 _VECTOR_SCALE = 4.0
-_MOST_CACHED = 2048
 
 logger = logging.getLogger(__name__)
 
@@ -60,19 +59,7 @@ def classify_suspect(suspect: Suspect, embedder: Embedder | None) -> Judgement:
     weights = load_weights(embedder.name) if embedder is not None else None
     if embedder is None or weights is None:
         return Judgement()
-    # Keyed by a hash, so that no text stays in memory.
-    key = (embedder.name, hash(suspect.text))
-    known = _decided.get(key)
-    if known is None:
-        if len(_decided) >= _MOST_CACHED:
-            _decided.clear()
-        try:
-            known = _classify(suspect, embedder, weights)
-        except OSError:
-            # The embedder was removed while the program runs.
-            return Judgement()
-        _decided[key] = known
-    return known
+    return _judgements.find(embedder.name, suspect.text, lambda: _classify(suspect, embedder, weights))
 
 
 def build_inputs(suspects: Sequence[Suspect], embedder: Embedder) -> NDArray[np.float32]:
@@ -93,9 +80,8 @@ def compute_probabilities(inputs: NDArray[np.float32], matrix: NDArray[np.float3
 @cache
 def load_weights(embedder_name: str) -> Weights | None:
     """Return the weights for an embedder, None where there are none."""
-    try:
-        stored = json.loads((FOLDER / f"{embedder_name}.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    stored = read_weights(FOLDER, embedder_name)
+    if stored is None:
         return None
     return Weights(np.array(stored["matrix"], dtype=np.float32), stored["threshold"], stored["veto"])
 
@@ -106,7 +92,7 @@ def choose_kind(probabilities: NDArray[np.float32], threshold: float) -> str:
     return KINDS[best] if probabilities[best] >= threshold else NONE
 
 
-_decided: dict[tuple[str, int], Judgement] = {}
+_judgements = AnswerCache(unknown=Judgement())
 
 
 def _classify(suspect: Suspect, embedder: Embedder, weights: Weights) -> Judgement:

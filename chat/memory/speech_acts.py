@@ -222,7 +222,7 @@ def is_request(sentence: str) -> bool:
 
 
 def is_standing_request(sentence: str) -> bool:
-    """Return whether the sentence asks for a way of answering from now on."""
+    """Return whether the sentence says how all later answers must be, such as "Always answer in German"."""
     if sentence.rstrip().endswith(("?", "？")):
         return False
     asks = _REQUEST.search(sentence) or _WISH.search(sentence)

@@ -6,7 +6,6 @@ A linear classifier reads the vector of the sentence. Its weights come from
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -17,8 +16,9 @@ from numpy.typing import NDArray
 
 from chat.llm.embedder import Embedder
 
+from .trained_weights import AnswerCache, read_weights
+
 FOLDER = Path(__file__).parent / "statement_weights"
-_MOST_CACHED = 4096
 
 
 class Likelihood(StrEnum):
@@ -52,37 +52,26 @@ def estimate_likelihood(sentence: str, embedder: Embedder | None) -> Likelihood:
     weights = load_weights(embedder.name) if embedder is not None else None
     if embedder is None or weights is None:
         return Likelihood.UNCLEAR
-    # Keyed by a hash, so that no text stays in memory.
-    key = (embedder.name, hash(sentence))
-    known = _judged.get(key)
-    if known is None:
-        if len(_judged) >= _MOST_CACHED:
-            _judged.clear()
-        try:
-            [vector] = embedder.embed([sentence])
-        except OSError:
-            # The embedder was removed while the program runs.
-            return Likelihood.UNCLEAR
-        score = float(vector @ weights.vector) + weights.bias
-        known = _judged[key] = _choose_likelihood(score, weights)
-    return known
+    return _likelihoods.find(
+        embedder.name, sentence, lambda: _choose_likelihood(embedder.embed([sentence])[0], weights)
+    )
 
 
 @cache
 def load_weights(embedder_name: str) -> Weights | None:
     """Return the weights for an embedder, None where there are none."""
-    try:
-        stored = json.loads((FOLDER / f"{embedder_name}.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    stored = read_weights(FOLDER, embedder_name)
+    if stored is None:
         return None
     vector = np.array(stored["vector"], dtype=np.float32)
     return Weights(vector, stored["bias"], stored["likely_from"], stored["unclear_from"])
 
 
-_judged: dict[tuple[str, int], Likelihood] = {}
+_likelihoods = AnswerCache(unknown=Likelihood.UNCLEAR)
 
 
-def _choose_likelihood(score: float, weights: Weights) -> Likelihood:
+def _choose_likelihood(vector: NDArray[np.float32], weights: Weights) -> Likelihood:
+    score = float(vector @ weights.vector) + weights.bias
     if score >= weights.likely_from:
         return Likelihood.LIKELY
     return Likelihood.UNCLEAR if score >= weights.unclear_from else Likelihood.UNLIKELY

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from . import stopwords as lexicon
 
-# Scripts in which words are written without spaces, or with endings that hide them: each character of Thai,
-# Japanese, Chinese and Korean is a word of its own.
+# Characters of Thai, Japanese, Chinese and Korean. Thai, Japanese and Chinese have no spaces between words,
+# and Korean words change their endings, so each of these characters is compared as if it were a word.
 SINGLE_CHARACTERS = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 # Such a character, or a word that may contain "'", "-", ".", "+", "#" ("don't", "Node.js", "C++").
 _TOKEN = re.compile(rf"[{SINGLE_CHARACTERS}]|[^\W_]+(?:['’\-.+#][^\W_]+)*[+#]*")

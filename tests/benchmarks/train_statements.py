@@ -25,7 +25,7 @@ from chat.memory.statement_classifier import FOLDER
 # Log-odds. Of the labelled sentences, 82 % of those with a fact and 8 % of the others are above the first
 # number, 97 % and 32 % above the second.
 LIKELY_FROM, UNCLEAR_FROM = 0.0, -1.4
-# The best of 0, 0.3 and 1. Those sentences were written for another purpose.
+# How much a source sentence of a candidate counts beside a labelled sentence; the best of 0, 0.3 and 1.
 CANDIDATES_WEIGHT = 0.3
 FOLDS = 5
 
@@ -37,7 +37,10 @@ def read_sentences(rows: list[dict[str, Any]]) -> tuple[list[str], Floats, Float
 
 
 def read_sources() -> tuple[list[str], Floats]:
-    """Return the sentences behind the labelled candidates; one with a lasting candidate has a fact."""
+    """Return the source sentences of the labelled candidates, and for each 1.0 if it states a fact, else 0.0.
+
+    A sentence states a fact if at least one of its candidates is labelled as lasting.
+    """
     rows = sorted(load("durability.jsonl"), key=lambda row: str(row["source"]))
     kept = {text: max(row["keep"] for row in group) for text, group in groupby(rows, lambda r: r["source"])}
     return list(kept), np.array([float(keep) for keep in kept.values()])

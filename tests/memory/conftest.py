@@ -1,4 +1,4 @@
-"""Fixtures for the tests of memory."""
+"""Gives tests of memory the real embedder."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The extraction prompt and its grammar."""
 
 from chat.memory import extraction_prompt
-from chat.memory.extraction_prompt import EXAMPLES
+from chat.memory.extraction_examples import EXAMPLES, NO_FACTS
 from chat.memory.extractor import parse_answer
 from chat.memory.kinds import KINDS
 
@@ -21,7 +21,7 @@ def test_every_example_begins_with_a_subject_of_its_language() -> None:
     beginnings = tuple(s for row in extraction_prompt.SUBJECTS.values() for s in row)
     for _, notes in EXAMPLES:
         for line in notes.splitlines():
-            assert line == extraction_prompt.NO_FACTS or line.partition(": ")[2].startswith(beginnings), line
+            assert line == NO_FACTS or line.partition(": ")[2].startswith(beginnings), line
 
 
 def test_the_message_comes_last_after_the_question_it_answers() -> None:

@@ -15,8 +15,9 @@ from chat.llm.registry import registry
 from chat.memory import request_classifier
 from chat.memory.memory_requests import RequestKind, find_request, find_requests
 from chat.memory.request_about import find_about
-from chat.memory.request_classifier import KINDS
+from chat.memory.request_classifier import KINDS, Judgement
 from chat.memory.request_features import FOLDER, TOPICS, find_suspect, measure
+from chat.memory.trained_weights import AnswerCache
 from tests.benchmarks.train_requests import DATA, load_suspects
 from tests.small_model import load_real_embedder
 
@@ -61,7 +62,7 @@ def embedder(monkeypatch):
     matrix[-1, KINDS.index("forget")] = 6
     weights = request_classifier.Weights(matrix, 0.5, 0.8)
     monkeypatch.setattr(request_classifier, "load_weights", lambda name: weights)
-    monkeypatch.setattr(request_classifier, "_decided", {})
+    monkeypatch.setattr(request_classifier, "_judgements", AnswerCache(unknown=Judgement()))
     return use_embedder(monkeypatch, ConstantEmbedder())
 
 
@@ -93,7 +94,7 @@ def test_a_wording_counts_for_nothing_where_the_classifier_is_sure(embedder, mon
     assert find_request("Forget that idea with the pasta.") is not None
     weights = request_classifier.load_weights("")
     weights.matrix[-1, 0] = 20
-    monkeypatch.setattr(request_classifier, "_decided", {})
+    monkeypatch.setattr(request_classifier, "_judgements", AnswerCache(unknown=Judgement()))
     assert find_request("Forget that idea with the pasta.") is None
     # What may be private stays out in doubt.
     assert find_request("Don't save this: I'm ill.").kind is RequestKind.KEEP_OUT

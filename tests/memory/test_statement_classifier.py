@@ -11,6 +11,7 @@ from chat.memory.kind_classifier import classify_kind
 from chat.memory.request_classifier import Judgement, classify_suspect
 from chat.memory.request_features import find_suspect
 from chat.memory.statement_classifier import Likelihood, estimate_likelihood
+from chat.memory.trained_weights import AnswerCache
 from tests.memory.scripted_extraction import extract_with_answers
 
 
@@ -65,10 +66,11 @@ def test_what_the_user_asks_to_remember_is_read_whatever_its_likelihood(embedder
     assert provider.calls
 
 
-def test_judged_sentences_are_kept_by_hash_only(embedder):
-    statement_classifier._judged.clear()
+def test_judged_sentences_are_kept_by_hash_only(embedder, monkeypatch):
+    monkeypatch.setattr(statement_classifier, "_likelihoods", AnswerCache(unknown=Likelihood.UNCLEAR))
     estimate_likelihood("I'm a nurse in Ghent", embedder)
-    assert all("nurse" not in str(key) for key in statement_classifier._judged)
+    assert statement_classifier._likelihoods._answers
+    assert "nurse" not in str(statement_classifier._likelihoods._answers)
 
 
 class GoneEmbedder:
