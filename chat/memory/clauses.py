@@ -151,7 +151,10 @@ def split_into_segments(judged: Sequence[JudgedSentence]) -> list[str]:
 
 
 def _split_second_statements(sentence: str) -> list[str]:
-    """Split before each further first-person statement, if every piece is a likely statement by itself."""
+    """Split before each further first-person statement, if every piece is a likely statement by itself.
+
+    The first piece must be in the first person too: "dairy and I parted ways" is one statement.
+    """
     pieces = [""]
     end = 0
     for cut in _SECOND_STATEMENT.finditer(sentence):
@@ -159,7 +162,8 @@ def _split_second_statements(sentence: str) -> list[str]:
         pieces.append("")
         end = cut.end()
     pieces[-1] = sentence[end:]
-    return pieces if all(map(is_likely_statement, pieces)) else [sentence]
+    are_own = speech_acts.is_first_person(pieces[0]) and all(map(is_likely_statement, pieces))
+    return pieces if are_own else [sentence]
 
 
 def split_clauses(sentence: str) -> list[str]:

@@ -138,3 +138,9 @@ def test_the_number_of_segments_is_bounded() -> None:
 def test_no_text_raises_an_error(text: str) -> None:
     judged = clauses.judge_sentences(mask_foreign_text(text))
     assert len(clauses.split_into_segments(judged)) <= max(1, len(judged))
+
+
+@pytest.mark.usefixtures("embedder")
+def test_another_subject_beside_the_user_is_no_first_statement() -> None:
+    said = "no cream though, dairy and I parted ways years ago."
+    assert clauses.split_into_segments(clauses.judge_sentences(said)) == [said]
