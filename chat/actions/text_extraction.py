@@ -106,7 +106,7 @@ def embed_lasting_candidates(found: Extraction) -> list[NDArray[np.float32] | No
         # What has a day ahead is kept until it is over.
         is_ahead = candidate.dates.holds_until is not None
         is_plain = durability is Durability.DOUBTFUL and _is_short_statement(candidate.quote)
-        if candidate.explicit or is_ahead or is_plain:
+        if candidate.explicit or candidate.in_own_words or is_ahead or is_plain:
             durability = Durability.LASTING
         if durability is Durability.PASSING:
             found.refused.append(RefusedFact(candidate.text, FOR_NOW))

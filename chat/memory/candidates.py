@@ -26,6 +26,8 @@ class FactCandidate:
     language: str = ""
     # The user explicitly asked to remember it.
     explicit: bool = False
+    # The text is the user's sentence between quotation marks, not a note of the model.
+    in_own_words: bool = False
     durability: Durability = Durability.LASTING
     dates: FactDates = NO_DATES
 

@@ -10,7 +10,7 @@ from chat.llm.registry import registry
 from chat.memory import attribution, irony, roleplay, speech_acts
 from chat.memory.memory_requests import MemoryRequest, RequestKind, find_request
 from chat.memory.secrets import REDACTED
-from chat.memory.statement_classifier import Likelihood, estimate_likelihood
+from chat.memory.statement_classifier import Likelihood, estimate_likelihood, score_statement
 from chat.memory.text_similarity import extract_content_stems, tokenize
 
 # Where a sentence ends: after ".", "!", "?", "…" or ";", at a line break, before a dash. A full stop after a
@@ -254,6 +254,11 @@ def is_likely_statement(sentence: str) -> bool:
 def may_state_fact(sentence: str) -> bool:
     """Return whether a sentence may state a fact; True without weights for the embedder."""
     return _estimate(sentence) is not Likelihood.UNLIKELY or speech_acts.is_standing_request(sentence)
+
+
+def score(sentence: str) -> float | None:
+    """Return the log-odds that a sentence states a fact; None without weights for the embedder."""
+    return score_statement(sentence, registry.embedder())
 
 
 def _estimate(sentence: str) -> Likelihood:

@@ -21,7 +21,7 @@ from chat.memory.candidates import (
     RefusedFact,
     is_duplicate,
 )
-from chat.memory.change_markers import states_ending
+from chat.memory.change_markers import states_change, states_ending
 from chat.memory.extractor import (
     ExtractorAnswer,
     ProposedFact,
@@ -47,6 +47,7 @@ from chat.memory.normalize import (
     rewrite_indirect_allergy,
     split_second_verb,
 )
+from chat.memory.own_words import is_read_reliably, quote_sentence
 from chat.memory.requested_facts import add_requested_facts
 from chat.memory.secrets import contains_secret, redact_secrets
 from chat.memory.subjects import extract_subject
@@ -114,7 +115,11 @@ def extract_facts(
         # Only the first segment answers the question.
         if _must_be_read(text, names, requested, question if about_user else ""):
             segment = Segment(text, question, language, today, lane, redacting, own_names, requested)
-            _extract_segment(provider, segment, stop, result)
+            known = len(result.candidates)
+            if _is_reading_reliable(segment, about_user):
+                _extract_segment(provider, segment, stop, result)
+            if len(result.candidates) == known:
+                _quote_segment(segment, result)
             question = ""
     add_requested_facts(judged, language, today, redacting, result)
     return result
@@ -130,6 +135,31 @@ def _must_be_read(text: str, names: frozenset[str], requested: frozenset[str], q
     if not is_worth_extracting(text, question):
         return False
     return bool(question) or clauses.may_state_fact(text) or states_ending(text)
+
+
+def _is_reading_reliable(segment: Segment, about_user: bool) -> bool:
+    """Return whether the model is asked about a segment, and not the user's own words are kept.
+
+    `about_user` says whether the assistant's question before the segment, if there is one, is about the user.
+    """
+    names = frozenset(segment.own_names)
+    return (
+        is_read_reliably(segment.text)
+        # Only a note, which has a kind with one value, can replace a stored fact.
+        or states_change(segment.text)
+        or states_ending(segment.text)
+        or segment.text in segment.requested
+        or clauses.is_about_own(segment.text, names)
+        or bool(segment.question and about_user)
+    )
+
+
+def _quote_segment(segment: Segment, result: Extraction) -> None:
+    quoted = quote_sentence(
+        segment.text, segment.language, segment.today, segment.redacting, result.candidates
+    )
+    if quoted is not None:
+        result.candidates.append(quoted)
 
 
 def _extract_segment(provider: Provider, segment: Segment, stop: StopFlag | None, result: Extraction) -> None:

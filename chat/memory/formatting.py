@@ -14,6 +14,21 @@ _CACHE_SIZE = 8192
 _BEGIN, _THEN = "no longer: ", "; now: "
 
 
+# The marks around a fact in the user's own words, and what replaces quotation marks inside it.
+_OPEN, _CLOSE = "“", "”"
+_NESTED = str.maketrans("“”„\"", "‘’‚'")
+
+
+def format_own_words(sentence: str, most: int) -> str:
+    """Return a sentence of the user as the text of a fact, in quotation marks; at most `most` characters."""
+    return f"{_OPEN}{sentence.translate(_NESTED)[: most - 2]}{_CLOSE}"
+
+
+def extract_own_words(text: str) -> str:
+    """Return the sentence in a fact in the user's own words, "" for a fact in other words."""
+    return text[1:-1] if text.startswith(_OPEN) and text.endswith(_CLOSE) else ""
+
+
 @lru_cache(maxsize=_CACHE_SIZE)
 def to_one_line(text: str) -> str:
     """Return a fact's text on one line, without characters that start a section, a list or a correction."""

@@ -46,14 +46,30 @@ class Weights:
 def estimate_likelihood(sentence: str, embedder: Embedder | None) -> Likelihood:
     """Return how likely a sentence is to state a fact.
 
-    UNCLEAR without an embedder, its files or weights for it. Embeds the sentence, unless the same one was
-    judged lately.
+    UNCLEAR without an embedder, its files or weights for it.
+    """
+    weights = load_weights(embedder.name) if embedder is not None else None
+    score = score_statement(sentence, embedder)
+    if weights is None or score is None:
+        return Likelihood.UNCLEAR
+    if score >= weights.likely_from:
+        return Likelihood.LIKELY
+    return Likelihood.UNCLEAR if score >= weights.unclear_from else Likelihood.UNLIKELY
+
+
+def score_statement(sentence: str, embedder: Embedder | None) -> float | None:
+    """Return the log-odds that a sentence states a fact.
+
+    None without an embedder, its files or weights for it. Embeds the sentence, unless the same one was
+    scored lately.
     """
     weights = load_weights(embedder.name) if embedder is not None else None
     if embedder is None or weights is None:
-        return Likelihood.UNCLEAR
-    return _likelihoods.find(
-        embedder.name, sentence, lambda: _choose_likelihood(embedder.embed([sentence])[0], weights)
+        return None
+    return _scores.find(
+        embedder.name,
+        sentence,
+        lambda: float(embedder.embed([sentence])[0] @ weights.vector) + weights.bias,
     )
 
 
@@ -67,11 +83,4 @@ def load_weights(embedder_name: str) -> Weights | None:
     return Weights(vector, stored["bias"], stored["likely_from"], stored["unclear_from"])
 
 
-_likelihoods = AnswerCache(unknown=Likelihood.UNCLEAR)
-
-
-def _choose_likelihood(vector: NDArray[np.float32], weights: Weights) -> Likelihood:
-    score = float(vector @ weights.vector) + weights.bias
-    if score >= weights.likely_from:
-        return Likelihood.LIKELY
-    return Likelihood.UNCLEAR if score >= weights.unclear_from else Likelihood.UNLIKELY
+_scores: AnswerCache[float | None] = AnswerCache(unknown=None)
