@@ -238,7 +238,7 @@ def _judge(sentence: str, own_names: frozenset[str]) -> list[JudgedSentence]:
         if statement:
             return [JudgedSentence(statement), JudgedSentence(question, reason)]
     is_own = speech_acts.is_first_person(sentence) or reason == speech_acts.WORLD
-    if reason in _OVERRULED and is_own and _estimate(sentence) is Likelihood.LIKELY:
+    if reason in _OVERRULED and is_own and states_fact(sentence):
         reason = ""
     return [JudgedSentence(sentence, reason)]
 
@@ -248,7 +248,12 @@ def is_likely_statement(sentence: str) -> bool:
 
     Without weights for the embedder only the latter is known.
     """
-    return _estimate(sentence) is Likelihood.LIKELY or speech_acts.is_standing_request(sentence)
+    return states_fact(sentence) or speech_acts.is_standing_request(sentence)
+
+
+def states_fact(sentence: str) -> bool:
+    """Return whether the classifier expects a fact in a sentence; False without weights for the embedder."""
+    return _estimate(sentence) is Likelihood.LIKELY
 
 
 def may_state_fact(sentence: str) -> bool:

@@ -16,7 +16,7 @@ _BEGIN, _THEN = "no longer: ", "; now: "
 
 # The marks around a fact in the user's own words, and what replaces quotation marks inside it.
 _OPEN, _CLOSE = "“", "”"
-_NESTED = str.maketrans("“”„\"", "‘’‚'")
+_NESTED = str.maketrans('“”„"', "‘’‚'")
 
 
 def format_own_words(sentence: str, most: int) -> str:

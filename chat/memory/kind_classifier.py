@@ -1,7 +1,7 @@
 """Chooses the kind of a fact by a linear classifier over the vector of its text.
 
-The weights come from `tests/benchmarks/train_kinds.py`, one file an embedder for notes ("User is a nurse") and
-one for facts in the user's own words, which say more besides.
+The weights come from `tests/benchmarks/train_kinds.py`: for each embedder one file for notes, such as "User is a
+nurse", and one for facts in the user's own words, which say more besides.
 """
 
 from __future__ import annotations
@@ -47,9 +47,7 @@ def classify_kind(text: str, embedder: Embedder | None) -> str:
     if embedder is None or weights is None:
         return ""
     choose = choose_kind_of_own_words if own_words else choose_kind
-    return _kinds.find(
-        embedder.name, text, lambda: choose(embedder.embed([own_words or text])[0], weights)
-    )
+    return _kinds.find(embedder.name, text, lambda: choose(embedder.embed([own_words or text])[0], weights))
 
 
 def choose_kind(vector: NDArray[np.float32], weights: Weights) -> str:

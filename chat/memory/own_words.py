@@ -33,10 +33,12 @@ _PUNCTUATION = " \t\n.,;:!。！，；"
 def is_read_reliably(sentence: str) -> bool:
     """Return whether the model's note about a sentence is kept, and not the sentence itself.
 
-    The model reads short sentences that begin in the first person well. Without weights for the embedder
-    nothing else tells which sentences state a fact, so the model reads all.
+    The model reads short sentences that begin in the first person well. It also reads the wishes how to
+    answer that the classifier does not recognise. Without weights for the embedder nothing else tells which
+    sentences state a fact, so the model reads all.
     """
-    if clauses.score(sentence) is None:
+    score = clauses.score(sentence)
+    if score is None or (speech_acts.is_standing_request(sentence) and not clauses.states_fact(sentence)):
         return True
     start, end = clauses.find_sentence_spans(sentence)[0]
     first = sentence[start:end]
@@ -56,11 +58,11 @@ def quote_sentence(
     if (
         count_words(said) < _MIN_QUOTED
         or len(said) > _MAX_CHARACTERS - 2
-        or not clauses.is_likely_statement(sentence)
+        or not clauses.states_fact(said)
         or (redacting and contains_secret(said))
     ):
         return None
-    clearest = max(clauses.split_clauses(said), key=_score)
+    clearest = max(_split(said), key=_score)
     kind = guess_kind(format_own_words(clearest, _MAX_CHARACTERS))
     dated = date_fact(said, kind, today)
     if dated is None or is_duplicate(said, kind, known):
@@ -82,13 +84,23 @@ def _trim_to_statement(sentence: str) -> str:
     """Return a sentence without the clauses at its ends that make a fact less likely: "a day trip for Sunday,
     and I've sold my car" asks for something first.
     """
-    parts = clauses.split_clauses(sentence)
+    parts = _split(sentence)
+    if not parts:
+        return sentence
     while len(parts) > 1:
         shorter = max((parts[1:], parts[:-1]), key=lambda kept: _score(_cut(sentence, kept)))
-        if _score(_cut(sentence, shorter)) < _score(_cut(sentence, parts)) + _MIN_GAIN:
+        cut = parts[0] if shorter[0] != parts[0] else parts[-1]
+        least = _MIN_GAIN if not speech_acts.find_refusal_reason(cut) else 0.0
+        if _score(_cut(sentence, shorter)) < _score(_cut(sentence, parts)) + least:
             break
         parts = shorter
     return _cut(sentence, parts)
+
+
+def _split(text: str) -> list[str]:
+    """Return the clauses of all sentences of a text; each is a substring of it."""
+    spans = clauses.find_sentence_spans(text)
+    return [clause for start, end in spans for clause in clauses.split_clauses(text[start:end])]
 
 
 def _cut(sentence: str, kept: list[str]) -> str:

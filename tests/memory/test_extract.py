@@ -73,7 +73,7 @@ def test_an_introduction_gives_five_facts() -> None:
 @pytest.mark.usefixtures("embedder")
 def test_a_segment_takes_the_language_of_the_whole_message() -> None:
     _, provider = extract_with_answers(
-        "Me llamo Inés y vivo en Rosario. Odio madrugar los lunes.", "none", "none"
+        "Me llamo Inés y vivo en Rosario. Mi hermano es panadero.", "none", "none"
     )
     assert "usuari" in (provider.calls[1].grammar or "")
 

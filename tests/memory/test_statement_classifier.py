@@ -46,9 +46,7 @@ def test_a_question_that_states_a_fact_is_read(embedder):
 
 
 def test_the_model_may_not_answer_none_to_a_likely_statement(embedder):
-    found, provider = extract_with_answers(
-        "trains only please, my epilepsy keeps me from driving", "health: User has epilepsy"
-    )
+    found, provider = extract_with_answers("my epilepsy keeps me from driving", "health: User has epilepsy")
     assert [call.grammar for call in provider.calls] == [build_grammar("en", silent=False)]
     assert [c.text for c in found.candidates] == ["User has epilepsy"]
 
@@ -67,10 +65,10 @@ def test_what_the_user_asks_to_remember_is_read_whatever_its_likelihood(embedder
 
 
 def test_judged_sentences_are_kept_by_hash_only(embedder, monkeypatch):
-    monkeypatch.setattr(statement_classifier, "_likelihoods", AnswerCache(unknown=Likelihood.UNCLEAR))
+    monkeypatch.setattr(statement_classifier, "_scores", AnswerCache(unknown=None))
     estimate_likelihood("I'm a nurse in Ghent", embedder)
-    assert statement_classifier._likelihoods._answers
-    assert "nurse" not in str(statement_classifier._likelihoods._answers)
+    assert statement_classifier._scores._answers
+    assert "nurse" not in str(statement_classifier._scores._answers)
 
 
 class GoneEmbedder:
