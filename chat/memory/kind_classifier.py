@@ -1,7 +1,7 @@
 """Chooses the kind of a fact by a linear classifier over the vector of its text.
 
-The weights come from `tests/benchmarks/train_kinds.py`: for each embedder one file for notes, such as "User is a
-nurse", and one for facts in the user's own words, which say more besides.
+The weights come from `tests/benchmarks/train_kinds.py`: for each embedder one file for notes ("User is a
+nurse"), and one for facts in the user's own words, which say more besides.
 """
 
 from __future__ import annotations
