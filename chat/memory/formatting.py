@@ -17,16 +17,23 @@ _BEGIN, _THEN = "no longer: ", "; now: "
 # The marks around a fact in the user's own words, and what replaces quotation marks inside it.
 _OPEN, _CLOSE = "“", "”"
 _NESTED = str.maketrans('“”„"', "‘’‚'")
+# After the marks the day may follow on which the words were written.
+_OWN_WORDS = re.compile(rf"{_OPEN}(?P<said>[^{_OPEN}{_CLOSE}]*){_CLOSE}(?: \([^()]*\))?")
 
 
-def format_own_words(sentence: str, most: int) -> str:
-    """Return a sentence of the user as the text of a fact, in quotation marks; at most `most` characters."""
-    return f"{_OPEN}{sentence.translate(_NESTED)[: most - 2]}{_CLOSE}"
+def format_own_words(sentence: str, most: int, day: str = "") -> str:
+    """Return a sentence of the user as the text of a fact, in quotation marks; at most `most` characters.
+
+    `day` is the day on which it was written, where the sentence cannot be understood without.
+    """
+    end = f"{_CLOSE} ({day})" if day else _CLOSE
+    return f"{_OPEN}{sentence.translate(_NESTED)[: most - len(_OPEN + end)]}{end}"
 
 
 def extract_own_words(text: str) -> str:
     """Return the sentence in a fact in the user's own words, "" for a fact in other words."""
-    return text[1:-1] if text.startswith(_OPEN) and text.endswith(_CLOSE) else ""
+    found = _OWN_WORDS.fullmatch(text)
+    return found["said"] if found is not None else ""
 
 
 @lru_cache(maxsize=_CACHE_SIZE)

@@ -11,6 +11,8 @@ from datetime import date
 
 from chat.memory import clauses, speech_acts
 from chat.memory.candidates import FactCandidate, is_duplicate
+from chat.memory.date_language import find_date_language
+from chat.memory.dates import has_relative_date
 from chat.memory.fact_dates import date_fact
 from chat.memory.formatting import format_own_words
 from chat.memory.kind_rules import guess_kind
@@ -23,8 +25,8 @@ from chat.memory.subjects import extract_subject
 _MAX_READ = 12
 # Words. A shorter sentence is seldom understood without those around it.
 _MIN_QUOTED = 4
-# Characters of the text of a fact.
-_MAX_CHARACTERS = 300
+# Characters of the text of a fact, and of the user's words in it.
+_MAX_CHARACTERS, _MAX_QUOTED = 300, 270
 # Log-odds. A clause is cut off where the rest is so much likelier to state a fact.
 _MIN_GAIN = 0.3
 _PUNCTUATION = " \t\n.,;:!。！，；"
@@ -57,7 +59,7 @@ def quote_sentence(
     said = _trim_to_statement(sentence).strip(_PUNCTUATION)
     if (
         count_words(said) < _MIN_QUOTED
-        or len(said) > _MAX_CHARACTERS - 2
+        or len(said) > _MAX_QUOTED
         or not clauses.states_fact(said)
         or (redacting and contains_secret(said))
     ):
@@ -68,7 +70,7 @@ def quote_sentence(
     if dated is None or is_duplicate(said, kind, known):
         return None
     return FactCandidate(
-        text=format_own_words(dated.text, _MAX_CHARACTERS),
+        text=format_own_words(said, _MAX_CHARACTERS, _format_day(said, today)),
         kind=kind,
         category=KINDS[kind].category,
         subject=extract_subject(kind, said),
@@ -78,6 +80,13 @@ def quote_sentence(
         in_own_words=True,
         dates=dated.dates,
     )
+
+
+def _format_day(said: str, today: date | None) -> str:
+    """Return the day on which a sentence was written, if it has a date that depends on it, else ""."""
+    if today is None or not has_relative_date(said):
+        return ""
+    return find_date_language(said).write("day", today, bare=True)
 
 
 def _trim_to_statement(sentence: str) -> str:

@@ -106,12 +106,13 @@ def test_own_words_never_replace_a_value(embedder):
         assert not KINDS[classify_kind(format_own_words(sentence, 300), embedder)].single
 
 
-def test_a_relative_date_in_own_words_becomes_a_date(embedder):
+def test_own_words_with_a_relative_date_have_the_day_on_which_they_were_written(embedder):
     quoted = own_words.quote_sentence(
         "my own bakery opens tomorrow after nine years of saving", "en", date(2026, 11, 29), True, []
     )
     assert quoted is not None
-    assert "30 November 2026" in quoted.text
+    assert quoted.text == "“my own bakery opens tomorrow after nine years of saving” (29 November 2026)"
+    assert extract_own_words(quoted.text) == "my own bakery opens tomorrow after nine years of saving"
 
 
 def test_a_sentence_that_is_known_is_not_kept_twice(embedder):
@@ -129,6 +130,9 @@ def test_own_words_are_recognised_again(sentence):
     text = format_own_words(sentence, 300)
     assert len(text) <= 300
     assert extract_own_words(text) == text[1:-1]
+    dated = format_own_words(sentence, 300, "3 May 2026")
+    assert len(dated) <= 300
+    assert text[1:-1].startswith(extract_own_words(dated))
     assert not set(text[1:-1]) & set('“”„"')
 
 

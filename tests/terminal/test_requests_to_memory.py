@@ -7,10 +7,11 @@ import io
 import pytest
 
 from chat.actions.facts import add_fact
-from chat.models import Conversation, Deletion, Fact
+from chat.models import Conversation, Deletion, Fact, RequestOutcome
 from chat.terminal.repl import _report_requests
 from chat.terminal.screen import Screen
 from tests.jobs.run_extraction import run_extraction_jobs
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -20,12 +21,18 @@ def report(talk, typed, clock, scripted):
     def send(text):
         scripted.default_completion = "none"
         typed(text)
-        run_extraction_jobs(clock)
+        # The extraction waits while the reply is being ended, in another thread.
+        wait_until(lambda: _is_obeyed(clock))
         talk.screen = Screen(io.StringIO(), coloured=False)
         _report_requests(talk)
         return talk.screen._out.getvalue()
 
     return send
+
+
+def _is_obeyed(clock):
+    run_extraction_jobs(clock)
+    return RequestOutcome.objects.exists() or Deletion.objects.exists()
 
 
 def test_what_was_forgotten_is_shown_once_and_undo_brings_it_back(report, typed, talk, owner):
