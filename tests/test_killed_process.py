@@ -139,7 +139,10 @@ def test_an_extraction_interrupted_by_a_kill_finishes_once(start, rows, model):
     poll(lambda: not rows("SELECT 1 FROM chat_job WHERE kind='extract'"))
     assert rows("SELECT seq FROM chat_extractionrun JOIN chat_message m ON m.id = message_id") == [(1,)]
     assert rows("SELECT extracted_through FROM chat_conversation") == [(1,)]
-    assert sorted(rows("SELECT text FROM chat_fact")) == [("User lives in Oslo",), ("“I work as a carpenter”",)]
+    assert sorted(rows("SELECT text FROM chat_fact")) == [
+        ("User lives in Oslo",),
+        ("“I work as a carpenter”",),
+    ]
 
 
 @pytest.mark.usefixtures("with_small_model")

@@ -303,6 +303,7 @@ def _split_opening_statement(sentence: str) -> tuple[str, str]:
         if (
             len(tokenize(head)) >= 3
             and speech_acts.is_first_person(head)
+            and not speech_acts.starts_like_question(head)
             and speech_acts.starts_like_question(tail)
         ):
             return head, tail

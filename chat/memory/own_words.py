@@ -29,6 +29,8 @@ _MIN_QUOTED = 4
 _MAX_CHARACTERS, _MAX_QUOTED = 300, 270
 # Log-odds. A clause is cut off where the rest is so much likelier to state a fact.
 _MIN_GAIN = 0.3
+# Log-odds. Of the labelled questions above it 98 % state a fact, of those above 0 86 %.
+_MIN_SCORE_OF_QUESTION = 0.6
 _PUNCTUATION = " \t\n.,;:!。！，；"
 
 
@@ -61,6 +63,7 @@ def quote_sentence(
         count_words(said) < _MIN_QUOTED
         or len(said) > _MAX_QUOTED
         or not clauses.states_fact(said)
+        or (speech_acts.starts_like_question(said) and _score(said) < _MIN_SCORE_OF_QUESTION)
         or (redacting and contains_secret(said))
     ):
         return None

@@ -79,6 +79,7 @@ def test_the_model_reads_all_sentences_without_an_embedder():
         "the build fails again on the second job, no idea why",
         "Me.",
         "what is the tallest building in Chicago?",
+        "what should I bring to Fenna's birthday dinner, any idea?",
         "off the record, gluten is out since I'm coeliac",
     ],
 )
