@@ -31,7 +31,7 @@ from chat.memory.extractor import (
     propose_facts,
 )
 from chat.memory.fact_dates import UNDATED, date_fact
-from chat.memory.ground import NO_QUOTE, NOT_SAID, check_grounding, find_quote
+from chat.memory.ground import NAME_NOT_SAID, NO_QUOTE, NOT_SAID, check_grounding, find_quote
 from chat.memory.kind_rules import FALLBACK_KIND, match_first_rule, settle_kind
 from chat.memory.kinds import KINDS
 from chat.memory.language import detect_language
@@ -47,7 +47,7 @@ from chat.memory.normalize import (
     rewrite_indirect_allergy,
     split_second_verb,
 )
-from chat.memory.own_words import is_read_reliably, quote_sentence
+from chat.memory.own_words import is_easy_to_read, quote_sentence
 from chat.memory.requested_facts import add_requested_facts
 from chat.memory.secrets import contains_secret, redact_secrets
 from chat.memory.subjects import extract_subject
@@ -62,6 +62,8 @@ _ABOUT_MESSAGE = re.compile(
 # Kinds of which only present facts are stored; a former job or home is stored as an event.
 _PRESENT_KINDS = frozenset({"habit", "likes", "dislikes", "tools", "building", "learning", "diet"})
 # The words of such a sentence are not recorded, not even as refused.
+# The proposals with these reasons are not in the user's words.
+_MISREAD = frozenset({NO_QUOTE, NOT_SAID, NAME_NOT_SAID})
 _UNRECORDED = frozenset({speech_acts.KEPT_OUT, speech_acts.FORGETTING})
 
 
@@ -115,11 +117,7 @@ def extract_facts(
         # Only the first segment answers the question.
         if _must_be_read(text, names, requested, question if about_user else ""):
             segment = Segment(text, question, language, today, lane, redacting, own_names, requested)
-            known = len(result.candidates)
-            if _is_reading_reliable(segment, about_user):
-                _extract_segment(provider, segment, stop, result)
-            if len(result.candidates) == known:
-                _quote_segment(segment, result)
+            _read_segment(provider, segment, stop, result, about_user=about_user)
             question = ""
     add_requested_facts(judged, language, today, redacting, result)
     return result
@@ -137,24 +135,17 @@ def _must_be_read(text: str, names: frozenset[str], requested: frozenset[str], q
     return bool(question) or clauses.may_state_fact(text) or states_ending(text)
 
 
-def _is_reading_reliable(segment: Segment, about_user: bool) -> bool:
-    """Return whether the model is asked about a segment, and not the user's own words are kept.
+def _read_segment(
+    provider: Provider, segment: Segment, stop: StopFlag | None, result: Extraction, *, about_user: bool
+) -> None:
+    """Add the facts of a segment to `result`: the model's notes, or the user's own words.
 
     `about_user` says whether the assistant's question before the segment, if there is one, is about the user.
     """
-    names = frozenset(segment.own_names)
-    return (
-        is_read_reliably(segment.text)
-        # Only a note, which has a kind with one value, can replace a stored fact.
-        or states_change(segment.text)
-        or states_ending(segment.text)
-        or segment.text in segment.requested
-        or clauses.is_about_own(segment.text, names)
-        or bool(segment.question and about_user)
-    )
-
-
-def _quote_segment(segment: Segment, result: Extraction) -> None:
+    if _must_ask_model(segment, about_user) and not _extract_segment(provider, segment, stop, result):
+        return
+    if segment.text in segment.requested or states_ending(segment.text):
+        return
     quoted = quote_sentence(
         segment.text, segment.language, segment.today, segment.redacting, result.candidates
     )
@@ -162,8 +153,24 @@ def _quote_segment(segment: Segment, result: Extraction) -> None:
         result.candidates.append(quoted)
 
 
-def _extract_segment(provider: Provider, segment: Segment, stop: StopFlag | None, result: Extraction) -> None:
-    """Add the facts of a segment to `result`; ask the model a second time if no proposal was accepted."""
+def _must_ask_model(segment: Segment, about_user: bool) -> bool:
+    return (
+        is_easy_to_read(segment.text)
+        # Only a note can have a kind with one value, and so replace the value before.
+        or states_change(segment.text)
+        or states_ending(segment.text)
+        or segment.text in segment.requested
+        or clauses.is_about_own(segment.text, frozenset(segment.own_names))
+        or bool(segment.question and about_user)
+    )
+
+
+def _extract_segment(provider: Provider, segment: Segment, stop: StopFlag | None, result: Extraction) -> bool:
+    """Add the facts of a segment to `result`; ask the model a second time if no proposal was accepted.
+
+    Return whether the model found nothing or only misread the segment, so that the user's own words may be
+    kept.
+    """
     found = Extraction()
     _check_answer(propose_facts(provider, segment, stop), segment, found)
     reasons = {refusal.reason for refusal in found.refused}
@@ -183,6 +190,8 @@ def _extract_segment(provider: Provider, segment: Segment, stop: StopFlag | None
     result.error = result.error or found.error
     if found.usage is not None:
         result.usage = add_usage(result.usage, found.usage)
+    codes = {refusal.reason.partition(" ")[0] for refusal in found.refused}
+    return not found.candidates and not found.error and codes <= _MISREAD
 
 
 def _check_answer(answer: ExtractorAnswer, segment: Segment, found: Extraction) -> None:

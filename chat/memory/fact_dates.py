@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from .date_language import DateLanguage, find_date_language
 from .dates import has_relative_date, move, resolve_relative_dates
+from .formatting import extract_own_words
 from .kinds import KINDS
 
 UNDATED = "is-undated"
@@ -61,7 +62,11 @@ def find_fact_dates(text: str, kind: str, today: date) -> FactDates:
     """Return when a fact with absolute dates holds that is said on the day `today`.
 
     A date ahead ends a fact whose kind passes; other facts hold from it. What happens every year never ends.
+    The dates of a fact in the user's own words are found before it gets its quotation marks: after them may
+    stand the day on which it was written, which is no date of the fact.
     """
+    if extract_own_words(text):
+        return NO_DATES
     language = find_date_language(text)
     said_on = today if _find_ages(text, kind, language) else None
     if language.yearly.search(text):
@@ -82,7 +87,7 @@ def tell_with_date(text: str, said_on: date | None) -> str:
 
     It depends on the fact alone and not on the present day, so a line of a prompt never changes by itself.
     """
-    if said_on is None:
+    if said_on is None or extract_own_words(text):
         return text
     language = find_date_language(text)
     ages = [*language.ages.finditer(text), *language.bare_ages.finditer(text)]

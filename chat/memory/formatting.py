@@ -27,6 +27,7 @@ def format_own_words(sentence: str, most: int, day: str = "") -> str:
     `day` is the day on which it was written, where the sentence cannot be understood without.
     """
     end = f"{_CLOSE} ({day})" if day else _CLOSE
+    sentence = re.sub(r"(?<=\d)\"", "″", sentence)
     return f"{_OPEN}{sentence.translate(_NESTED)[: most - len(_OPEN + end)]}{end}"
 
 

@@ -26,6 +26,7 @@ from chat.memory.text_similarity import (
 
 NOT_SAID = "not-in-words"
 NO_QUOTE = "no-quote"
+NAME_NOT_SAID = "name-not-in-words"
 EMPTY = "is-empty"
 VAGUE = "is-vague"
 FOR_NOW = "is-temporary"
@@ -166,7 +167,7 @@ def _find_unsaid_name(fact: str, message: str) -> str:
         if name in MONTHS_AND_DAYS or name in _NOT_NAMES:
             continue
         if stem_word(name) not in said and normalize_text(name) not in whole:
-            return Reason("name-not-in-words", {"name": name}).encode()
+            return Reason(NAME_NOT_SAID, {"name": name}).encode()
     return ""
 
 
@@ -175,7 +176,7 @@ def _find_unsaid_number(fact: str, message: str) -> str:
     missing = sorted(extract_numbers(fact) - extract_numbers(message))
     # `extract_numbers` does not find digits inside a word of the message ("N3", "1st").
     unsaid = [n for n in missing if not re.search(rf"(?<!\d){re.escape(n)}(?!\d)", message)]
-    return Reason("name-not-in-words", {"name": unsaid[0]}).encode() if unsaid else ""
+    return Reason(NAME_NOT_SAID, {"name": unsaid[0]}).encode() if unsaid else ""
 
 
 def _has_enough_words(fact: str, message: str, question: str) -> bool:

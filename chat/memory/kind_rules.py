@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from chat.llm.registry import registry
+from chat.memory.formatting import extract_own_words
 from chat.memory.kind_classifier import classify_kind
 from chat.memory.kind_patterns import PATTERNS
 from chat.memory.kinds import KINDS
@@ -54,8 +55,10 @@ _IS_OR_HAS = re.compile(
 def guess_kind(text: str) -> str:
     """Return the kind by the classifier; without it that of the first matching rule, else FALLBACK_KIND.
 
-    A kind with one value needs the rule, too.
+    A kind with one value needs the rule, too; a fact in the user's own words never has one.
     """
+    if extract_own_words(text):
+        return classify_kind(text, registry.embedder()) or FALLBACK_KIND
     by_rule, found = match_first_rule(text), _classify(text)
     if not found or (KINDS[found].single and found != by_rule):
         return by_rule or FALLBACK_KIND
@@ -67,6 +70,8 @@ def settle_kind(proposed: str, text: str) -> str:
 
     A kind with one value replaces the value before, so the model or a rule must agree to it.
     """
+    if extract_own_words(text):
+        return guess_kind(text)
     found = _classify(text)
     if not found or (KINDS[found].single and found not in (proposed, match_first_rule(text))):
         return settle_kind_by_words(proposed, text)

@@ -17,37 +17,39 @@ from chat.memory.fact_dates import date_fact
 from chat.memory.formatting import format_own_words
 from chat.memory.kind_rules import guess_kind
 from chat.memory.kinds import KINDS
-from chat.memory.mask import count_words
+from chat.memory.mask import HIDDEN, count_words
 from chat.memory.secrets import contains_secret
 from chat.memory.subjects import extract_subject
 
-# Words. The notes about longer sentences mix up what belongs to what.
-_MAX_READ = 12
+# Words of a sentence. The notes about longer ones mix up what belongs to what.
+_MAX_WORDS_READ = 12
 # Words. A shorter sentence is seldom understood without those around it.
-_MIN_QUOTED = 4
+_MIN_WORDS_QUOTED = 4
 # Characters of the text of a fact, and of the user's words in it.
-_MAX_CHARACTERS, _MAX_QUOTED = 300, 270
-# Log-odds. A clause is cut off where the rest is so much likelier to state a fact.
-_MIN_GAIN = 0.3
+_MAX_CHARACTERS, _MAX_QUOTED_CHARACTERS = 300, 270
 # Log-odds. Of the labelled questions above it 98 % state a fact, of those above 0 86 %.
 _MIN_SCORE_OF_QUESTION = 0.6
-_PUNCTUATION = " \t\n.,;:!。！，；"
+_ASKING = frozenset({speech_acts.QUESTION, speech_acts.REQUEST})
+_PUNCTUATION = " \t\n.,;:!…。！，；"
 
 
-def is_read_reliably(sentence: str) -> bool:
-    """Return whether the model's note about a sentence is kept, and not the sentence itself.
+def is_easy_to_read(sentence: str) -> bool:
+    """Return whether the model is asked about a sentence, and the sentence itself is not kept.
 
-    The model reads short sentences that begin in the first person well. It also reads the wishes how to
-    answer that the classifier does not recognise. Without weights for the embedder nothing else tells which
-    sentences state a fact, so the model reads all.
+    The model reads short sentences that begin in the first person well. It also reads what is too short or
+    too long to be quoted, and the wishes how to answer that the classifier does not recognise. Without
+    weights for the embedder nothing else tells which sentences state a fact, so the model reads all.
     """
-    score = clauses.score(sentence)
-    if score is None or (speech_acts.is_standing_request(sentence) and not clauses.states_fact(sentence)):
+    if clauses.score(sentence) is None:
+        return True
+    if count_words(sentence) < _MIN_WORDS_QUOTED or len(sentence) > _MAX_QUOTED_CHARACTERS:
+        return True
+    if speech_acts.is_standing_request(sentence) and not clauses.states_fact(sentence):
         return True
     start, end = clauses.find_sentence_spans(sentence)[0]
     first = sentence[start:end]
     beginning = " ".join(first.replace(",", " ").split()[:2])
-    return speech_acts.is_first_person(beginning) and count_words(first) <= _MAX_READ
+    return speech_acts.is_first_person(beginning) and count_words(first) <= _MAX_WORDS_READ
 
 
 def quote_sentence(
@@ -59,15 +61,9 @@ def quote_sentence(
     the message so far.
     """
     said = _trim_to_statement(sentence).strip(_PUNCTUATION)
-    if (
-        count_words(said) < _MIN_QUOTED
-        or len(said) > _MAX_QUOTED
-        or not clauses.states_fact(said)
-        or (speech_acts.starts_like_question(said) and _score(said) < _MIN_SCORE_OF_QUESTION)
-        or (redacting and contains_secret(said))
-    ):
+    if not _can_stand_alone(said) or (redacting and contains_secret(said)):
         return None
-    clearest = max(_split(said), key=_score)
+    clearest = max((said[start:end] for start, end in _split(said)), key=_score)
     kind = guess_kind(format_own_words(clearest, _MAX_CHARACTERS))
     dated = date_fact(said, kind, today)
     if dated is None or is_duplicate(said, kind, known):
@@ -85,6 +81,18 @@ def quote_sentence(
     )
 
 
+def _can_stand_alone(said: str) -> bool:
+    """Return whether the user's words state a fact for certain, and nothing in them was masked."""
+    return (
+        count_words(said) >= _MIN_WORDS_QUOTED
+        and len(said) <= _MAX_QUOTED_CHARACTERS
+        and HIDDEN not in said
+        and not speech_acts.is_hedged(said)
+        and clauses.states_fact(said)
+        and not (speech_acts.starts_like_question(said) and _score(said) < _MIN_SCORE_OF_QUESTION)
+    )
+
+
 def _format_day(said: str, today: date | None) -> str:
     """Return the day on which a sentence was written, if it has a date that depends on it, else ""."""
     if today is None or not has_relative_date(said):
@@ -93,32 +101,33 @@ def _format_day(said: str, today: date | None) -> str:
 
 
 def _trim_to_statement(sentence: str) -> str:
-    """Return a sentence without the clauses at its ends that make a fact less likely: "a day trip for Sunday,
-    and I've sold my car" asks for something first.
+    """Return a sentence without the clauses at its ends that only ask for something: "find me a day trip for
+    Sunday, and I've sold my car".
     """
-    parts = _split(sentence)
-    if not parts:
-        return sentence
-    while len(parts) > 1:
-        shorter = max((parts[1:], parts[:-1]), key=lambda kept: _score(_cut(sentence, kept)))
-        cut = parts[0] if shorter[0] != parts[0] else parts[-1]
-        least = _MIN_GAIN if not speech_acts.find_refusal_reason(cut) else 0.0
-        if _score(_cut(sentence, shorter)) < _score(_cut(sentence, parts)) + least:
+    spans = _split(sentence)
+    while len(spans) > 1:
+        for rest, cut in ((spans[1:], spans[0]), (spans[:-1], spans[-1])):
+            longer = sentence[spans[0][0] : spans[-1][1]]
+            shorter = sentence[rest[0][0] : rest[-1][1]]
+            if speech_acts.find_refusal_reason(sentence[cut[0] : cut[1]]) in _ASKING and (
+                _score(shorter) >= _score(longer)
+            ):
+                spans = rest
+                break
+        else:
             break
-        parts = shorter
-    return _cut(sentence, parts)
+    return sentence[spans[0][0] : spans[-1][1]] if spans else sentence
 
 
-def _split(text: str) -> list[str]:
-    """Return the clauses of all sentences of a text; each is a substring of it."""
-    spans = clauses.find_sentence_spans(text)
-    return [clause for start, end in spans for clause in clauses.split_clauses(text[start:end])]
-
-
-def _cut(sentence: str, kept: list[str]) -> str:
-    """Return the part of a sentence from the first to the last of its clauses that are `kept`."""
-    start = sentence.rfind(kept[0]) if len(kept) == 1 else sentence.find(kept[0])
-    return sentence[start : sentence.rfind(kept[-1]) + len(kept[-1])]
+def _split(text: str) -> list[tuple[int, int]]:
+    """Return (start, end) of the clauses of all sentences of a text, in order."""
+    spans = []
+    for start, end in clauses.find_sentence_spans(text):
+        for clause in clauses.split_clauses(text[start:end]):
+            start = text.index(clause, start)
+            spans.append((start, start + len(clause)))
+            start += len(clause)
+    return spans
 
 
 def _score(text: str) -> float:

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.memory import own_words
+from chat.memory.fact_dates import NO_DATES, find_fact_dates, tell_with_date
 from chat.memory.formatting import extract_own_words, format_for_display, format_own_words
 from chat.memory.kind_classifier import classify_kind
+from chat.memory.kind_rules import guess_kind, settle_kind
 from chat.memory.kinds import KINDS
 from tests.memory.scripted_extraction import extract_with_answers
 
@@ -124,6 +126,57 @@ def test_a_sentence_that_is_known_is_not_kept_twice(embedder):
 
 def test_a_card_shows_own_words_between_quotation_marks():
     assert format_for_display("“I keep nine geese”") == "“I keep nine geese”"
+
+
+@pytest.mark.parametrize("sentence", ["my name is Ewa Lindqvist", "Cork is home since march", "I'm 70 now"])
+def test_no_rule_and_no_classifier_gives_own_words_a_kind_with_one_value(embedder, sentence):
+    text = format_own_words(sentence, 300)
+    assert not KINDS[guess_kind(text)].single
+    assert not KINDS[settle_kind("name", text)].single
+
+
+def test_the_model_reads_what_is_too_short_to_be_quoted(embedder):
+    found, provider = extract_with_answers("Peanut allergy, severe.", "health: User has a peanut allergy")
+    assert provider.calls
+    assert list_texts(found) == ["User has a peanut allergy"]
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        (
+            "we might move to Norway next year, my wife is a geologist there",
+            "goal?: User wants to move to Norway",
+        ),
+        ("I stopped smoking five years ago.", "none"),
+    ],
+)
+def test_a_refused_note_and_an_ending_do_not_come_back_as_own_words(embedder, message, answer):
+    found, _ = extract_with_answers(message, answer, answer)
+    assert not [text for text in list_texts(found) if "might move" in text or "smoking" in text]
+
+
+def test_what_was_asked_to_be_remembered_stays_explicit(embedder):
+    said = "Remember that the dog of our family is called Rex and eats no chicken at all since the operation."
+    found, _ = extract_with_answers(said, "none", "none")
+    assert [candidate.explicit for candidate in found.candidates] == [True]
+
+
+def test_words_beside_masked_text_are_not_quoted(embedder):
+    found, _ = extract_with_answers(
+        'the motto of our family, "never sell the last cow of the herd", has hung in our kitchen since 1980'
+    )
+    assert list_texts(found) == []
+
+
+def test_the_day_of_own_words_is_no_date_of_the_fact():
+    text = "“my own bakery opened two years ago” (14 March 2026)"
+    assert find_fact_dates(text, "event", date(2026, 3, 14)) == NO_DATES
+    assert tell_with_date("“our dog is 3 years old”", date(2026, 3, 14)) == "“our dog is 3 years old”"
+
+
+def test_inches_stay_inches_in_own_words():
+    assert format_own_words('a 15" laptop', 300) == "“a 15″ laptop”"
 
 
 @given(st.text(max_size=400))
