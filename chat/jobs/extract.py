@@ -175,15 +175,18 @@ def _end_denied_facts(
     found: Extraction, live: Sequence[Fact], vectors: list[Any], opinions: _Opinions
 ) -> None:
     """Let the facts end that the message says are wrong, and remove the candidates that only deny them."""
-    denied = [
-        fact
-        for denial in found.denials
-        for fact in meant_facts.find_denied_facts(denial.sentence, live, said_wrong=denial.said_wrong)
-    ]
+    denied: list[Fact] = []
+    sentences = []
+    for denial in found.denials:
+        facts = meant_facts.find_denied_facts(denial.sentence, live, said_wrong=denial.said_wrong)
+        denied += facts
+        sentences += [denial.sentence] if facts else []
     for fact in denied:
         opinions.endings.append(Verdict(Opinion(Action.END, fact.pk, fact.version, _DENIED)))
     for index in reversed(range(len(found.candidates))):
-        if meant_facts.restates_denied(found.candidates[index].text, denied):
+        candidate = found.candidates[index]
+        is_denial = candidate.in_own_words and any(said in candidate.quote for said in sentences)
+        if is_denial or meant_facts.restates_denied(candidate.text, denied):
             del found.candidates[index], vectors[index]
             del opinions.candidates[index : index + 1]
 

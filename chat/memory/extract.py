@@ -62,8 +62,8 @@ _ABOUT_MESSAGE = re.compile(
 # Kinds of which only present facts are stored; a former job or home is stored as an event.
 _PRESENT_KINDS = frozenset({"habit", "likes", "dislikes", "tools", "building", "learning", "diet"})
 # The words of such a sentence are not recorded, not even as refused.
-# The proposals with these reasons are not in the user's words.
-_MISREAD = frozenset({NO_QUOTE, NOT_SAID, NAME_NOT_SAID})
+# Proposals with these reasons are not what the user's words say.
+_MISREAD = frozenset({NO_QUOTE, NOT_SAID, NAME_NOT_SAID, speech_acts.OTHERS})
 _UNRECORDED = frozenset({speech_acts.KEPT_OUT, speech_acts.FORGETTING})
 
 

@@ -100,6 +100,14 @@ def test_what_the_user_says_is_wrong_is_ended(say, make_fact, message, fact):
     assert ended.archived_at is not None
 
 
+def test_a_denial_is_not_kept_in_the_own_words_of_the_user(say, make_fact, monkeypatch):
+    embedder = load_real_embedder()
+    monkeypatch.setattr(registry, "embedder", lambda: embedder)
+    make_fact("User has a niece called Bea", kind="family", category="identity")
+    say("I don't have a niece called Bea, that was a character in my book.", "none", "none")
+    assert live_texts() == []
+
+
 @pytest.mark.parametrize(
     ("message", "fact"),
     [
