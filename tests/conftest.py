@@ -89,7 +89,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def _reset_model_and_replies() -> Iterator[None]:
-    """Begin each test without a model and an embedder; stop its replies and empty the hub at its end."""
+    """Remove the model and the embedder before each test. After it, stop its replies and empty the hub."""
     registry.set_status(ModelStatus(ModelState.MISSING, reason=Reason("no-model")))
     registry._embedder = None
     meter.background.take()

@@ -21,11 +21,11 @@ from django.db.models import Q, QuerySet
 
 from chat.llm.embedder import Embedder
 from chat.memory import kept_out
-from chat.memory.clauses import find_sentence_spans
 from chat.memory.consolidate import compute_similarity
 from chat.memory.cosines import get_thresholds
 from chat.memory.forgotten_sentences import SentenceFinder, find_source_spans
 from chat.memory.kept_out import Span
+from chat.memory.sentences import find_sentence_spans
 from chat.memory.summary_sentences import split_sentences
 from chat.models import (
     AppMemory,

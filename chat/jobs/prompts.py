@@ -101,8 +101,8 @@ def read_in_advance(provider: Provider, conversation: Conversation, turns: list[
 def _warm_embedder() -> None:
     embedder = registry.embedder()
     if embedder is not None:
-        # Python 3.11 raises SystemError where two threads parse literals at the same moment (gh-106905), as
-        # numpy does when it reads the embedder's files. The next call of the embedder reads them again.
+        # In Python 3.11, ast.literal_eval raises SystemError if two threads call it at the same moment
+        # (gh-106905). numpy calls it when it reads the embedder's files. Its next call tries again.
         with suppress(OSError, SystemError):
             embedder.embed(["warm"])
 

@@ -1,4 +1,4 @@
-"""Splits a message into sentences and decides, by their wording, which of them state a fact of the user."""
+"""Decides which sentences of a message state a fact of the user."""
 
 from __future__ import annotations
 
@@ -10,20 +10,9 @@ from chat.llm.registry import registry
 from chat.memory import attribution, irony, roleplay, speech_acts
 from chat.memory.memory_requests import MemoryRequest, RequestKind, find_request
 from chat.memory.secrets import REDACTED
+from chat.memory.sentences import split_clauses, split_sentences
 from chat.memory.statement_classifier import Likelihood, estimate_likelihood, score_statement
 from chat.memory.text_similarity import extract_content_stems, tokenize
-
-# Where a sentence ends: after ".", "!", "?", "…" or ";", at a line break, before a dash. A full stop after a
-# title or an abbreviation ("Dr.", "z.B.") ends no sentence.
-_SENTENCE_BREAK = re.compile(
-    r"(?<!\bSt\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<!\bNr\.)(?<!\bno\.)(?<!\be\.g\.)"
-    r"(?<!\bi\.e\.)(?<!\bz\.B\.)(?<!\bSr\.)(?<!\bSra\.)(?<!\bvs\.)(?<!\bca\.)(?<=[.!?…。！？；;])\s+|"
-    r"(?<=[。！？；])|\n+|\s+(?=[–—]\s)"
-)
-# Where a clause ends: at a comma, before "but", "and" and their translations, at a dash between spaces.
-_CLAUSE_BREAK = re.compile(
-    r",\s+|，|\s+(?:but|aber|mais|pero|ma|mas|and|und|et|y|e)\s+(?=\w+)|但是?|(?<=\w)\s+[–—-]\s+"
-)
 
 # A sentence that begins with a pronoun for something in the sentence before: "It is written in Go", "Das …".
 _REFERS_BACK = re.compile(
@@ -44,8 +33,8 @@ _REASONS = {
     RequestKind.FORGET: speech_acts.FORGETTING,
 }
 
-# A sentence with one of these reasons is read all the same if the classifier expects a fact in it: "Is there
-# one without gluten, since my daughter is coeliac?" is a question, and states that the daughter is coeliac.
+# A sentence that was refused for one of these reasons is accepted if the classifier expects a fact in it. "Is
+# there one without gluten, since my daughter is coeliac?" is a question, and states that she is coeliac.
 _OVERRULED = frozenset({speech_acts.QUESTION, speech_acts.REQUEST, speech_acts.WORLD, speech_acts.OTHERS})
 
 # Where a sentence begins a second first-person statement: "I'm building a kiln | and I prefer short answers".
@@ -83,7 +72,7 @@ def judge_sentences(
     """
     has_injection = speech_acts.contains_prompt_injection(masked)
     playing = playing or roleplay.starts_roleplay(masked)
-    pieces = [piece.strip() for piece in _SENTENCE_BREAK.split(masked) if piece and piece.strip()]
+    pieces = split_sentences(masked)
     judged: list[JudgedSentence] = []
     sarcastic = False
     for piece in pieces:
@@ -105,8 +94,7 @@ def judge_requests(text: str) -> list[JudgedSentence]:
     """Return the sentences of a text in order, each with what it asks of memory and with no other reason than
     KEPT_OUT and FORGETTING.
     """
-    pieces = (piece.strip() for piece in _SENTENCE_BREAK.split(text) if piece and piece.strip())
-    found = ((piece, find_request(piece)) for piece in pieces)
+    found = ((piece, find_request(piece)) for piece in split_sentences(text))
     judged = [
         JudgedSentence(piece, _REASONS.get(request.kind, "") if request else "", request)
         for piece, request in found
@@ -117,19 +105,6 @@ def judge_requests(text: str) -> list[JudgedSentence]:
 def join_statements(judged: Sequence[JudgedSentence]) -> str:
     """Return the sentences that may state a fact, joined by spaces."""
     return " ".join(s.text for s in judged if not s.reason)
-
-
-def find_sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return (start, end) of the sentences of a text in order, without the spaces around them."""
-    breaks = [(found.start(), found.end()) for found in _SENTENCE_BREAK.finditer(text)]
-    starts, ends = [0, *(end for _, end in breaks)], [*(start for start, _ in breaks), len(text)]
-    spans = []
-    for start, end in zip(starts, ends, strict=True):
-        sentence = text[start:end]
-        if stripped := sentence.strip():
-            start += len(sentence) - len(sentence.lstrip())
-            spans.append((start, start + len(stripped)))
-    return spans
 
 
 def split_into_segments(judged: Sequence[JudgedSentence]) -> list[str]:
@@ -164,11 +139,6 @@ def _split_second_statements(sentence: str) -> list[str]:
     pieces[-1] = sentence[end:]
     are_own = speech_acts.is_first_person(pieces[0]) and all(map(is_likely_statement, pieces))
     return pieces if are_own else [sentence]
-
-
-def split_clauses(sentence: str) -> list[str]:
-    """Return the clauses of a sentence; each is a substring of the sentence."""
-    return [c.strip() for c in _CLAUSE_BREAK.split(sentence) if c and c.strip()]
 
 
 def find_supporting_sentence(

@@ -62,7 +62,7 @@ _ABOUT_MESSAGE = re.compile(
 # Kinds of which only present facts are stored; a former job or home is stored as an event.
 _PRESENT_KINDS = frozenset({"habit", "likes", "dislikes", "tools", "building", "learning", "diet"})
 # The words of such a sentence are not recorded, not even as refused.
-# Proposals with these reasons are not what the user's words say.
+# Why a proposal is refused that the model misread. The user's own sentence may be kept instead.
 _MISREAD = frozenset({NO_QUOTE, NOT_SAID, NAME_NOT_SAID, speech_acts.OTHERS})
 _UNRECORDED = frozenset({speech_acts.KEPT_OUT, speech_acts.FORGETTING})
 

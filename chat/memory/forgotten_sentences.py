@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from chat.memory.clauses import find_sentence_spans, split_clauses
 from chat.memory.kept_out import Span
+from chat.memory.sentences import find_sentence_spans, split_clauses
 from chat.memory.text_similarity import (
     contains_stems,
     extract_content_stems,

@@ -14,17 +14,17 @@ _CACHE_SIZE = 8192
 _BEGIN, _THEN = "no longer: ", "; now: "
 
 
-# The marks around a fact in the user's own words, and what replaces quotation marks inside it.
+# The quotation marks around a fact in the user's own words, and the replacements for marks inside them.
 _OPEN, _CLOSE = "“", "”"
 _NESTED = str.maketrans('“”„"', "‘’‚'")
-# After the marks the day may follow on which the words were written.
+# The day on which the user wrote the sentence may follow in brackets: “we open tomorrow” (3 May 2026).
 _OWN_WORDS = re.compile(rf"{_OPEN}(?P<said>[^{_OPEN}{_CLOSE}]*){_CLOSE}(?: \([^()]*\))?")
 
 
 def format_own_words(sentence: str, most: int, day: str = "") -> str:
     """Return a sentence of the user as the text of a fact, in quotation marks; at most `most` characters.
 
-    `day` is the day on which it was written, where the sentence cannot be understood without.
+    `day` is the day on which the user wrote it, for a sentence with a relative date.
     """
     end = f"{_CLOSE} ({day})" if day else _CLOSE
     sentence = re.sub(r"(?<=\d)\"", "″", sentence)

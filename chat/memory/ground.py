@@ -10,6 +10,7 @@ import re
 from chat.errors import Reason
 from chat.memory import attribution, clauses, speech_acts
 from chat.memory.mask import HIDDEN
+from chat.memory.sentences import split_clauses
 from chat.memory.stopwords import MONTHS_AND_DAYS
 from chat.memory.text_similarity import (
     FACT_PHRASING_STEMS,
@@ -131,9 +132,7 @@ def find_quote(fact: str, message: str, own_names: frozenset[str] = frozenset())
 def find_closest_clause(fact: str, sentence: str) -> str:
     """Return the clause of the sentence that shares the most content stems with the fact."""
     wanted = extract_content_stems(fact)
-    return max(
-        clauses.split_clauses(sentence) or [sentence], key=lambda c: len(wanted & extract_content_stems(c))
-    )
+    return max(split_clauses(sentence) or [sentence], key=lambda c: len(wanted & extract_content_stems(c)))
 
 
 def is_denied(fact: str, clause: str) -> bool:

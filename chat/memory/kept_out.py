@@ -9,8 +9,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Sequence
 
-from chat.memory.clauses import find_sentence_spans, judge_requests
+from chat.memory.clauses import judge_requests
 from chat.memory.memory_requests import keeps_out_next_message
+from chat.memory.sentences import find_sentence_spans
 from chat.models import Message, Role
 
 Span = tuple[int, int]

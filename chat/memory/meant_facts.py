@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from chat.memory.clauses import split_clauses
 from chat.memory.consolidate import compute_similarity
 from chat.memory.cosines import get_thresholds
 from chat.memory.language import detect_language
 from chat.memory.memory_requests import is_negated_by_words
 from chat.memory.normalize import normalize_sentence
+from chat.memory.sentences import split_clauses
 from chat.memory.text_similarity import (
     contains_stems,
     extract_content_stems,

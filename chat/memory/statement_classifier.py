@@ -58,7 +58,7 @@ def estimate_likelihood(sentence: str, embedder: Embedder | None) -> Likelihood:
 
 
 def score_statement(sentence: str, embedder: Embedder | None) -> float | None:
-    """Return the log-odds that a sentence states a fact.
+    """Return the classifier's score of a sentence: the log-odds that it states a fact about the user.
 
     None without an embedder, its files or weights for it. Embeds the sentence, unless the same one was
     scored lately.

@@ -22,7 +22,7 @@ def read_weights(folder: Path, embedder_name: str) -> dict[str, Any] | None:
 
 
 class AnswerCache(Generic[Answer]):
-    """The answers of a classifier by embedder and text. It keeps hashes of the texts, not the texts."""
+    """Caches the answers of a classifier by embedder and text. Stores hashes of the texts, not the texts."""
 
     def __init__(self, unknown: Answer) -> None:
         self._unknown = unknown

@@ -108,8 +108,8 @@ def main() -> None:
     if embedder is None:
         sys.exit("The embedder is not installed.")
     written = load("durability.jsonl") + load("held_out_durability.jsonl") + read_notes()
-    # These rows have no candidate: their candidate vectors are set to zero below, so that they train only the
-    # weights of the source sentence.
+    # These rows have a sentence and no candidate. Their candidate vectors are set to zero below, so they
+    # train only the weights for the sentence.
     sentences = [{"text": "", "source": row["text"], "keep": row["fact"]} for row in load("statements.jsonl")]
     rows = written + sentences + load("proposals.jsonl")
     vectors = embedder.embed([row["text"] for row in rows] + [row["source"] for row in rows]).astype(float)

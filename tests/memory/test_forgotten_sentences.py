@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from chat.memory.clauses import find_sentence_spans
 from chat.memory.forgotten_sentences import SentenceFinder, find_source_spans
+from chat.memory.sentences import find_sentence_spans
 
 NUTS = "User is allergic to nuts"
 

@@ -1,4 +1,4 @@
-"""Hard sentences are kept in the user's own words, and no note of the model about them."""
+"""A sentence that the model often misreads becomes a fact in the user's own words."""
 
 from datetime import date
 
