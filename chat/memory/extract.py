@@ -61,9 +61,9 @@ _ABOUT_MESSAGE = re.compile(
 )
 # Kinds of which only present facts are stored; a former job or home is stored as an event.
 _PRESENT_KINDS = frozenset({"habit", "likes", "dislikes", "tools", "building", "learning", "diet"})
-# The words of such a sentence are not recorded, not even as refused.
 # Why a proposal is refused that the model misread. The user's own sentence may be kept instead.
 _MISREAD = frozenset({NO_QUOTE, NOT_SAID, NAME_NOT_SAID, speech_acts.OTHERS})
+# The words of such a sentence are not recorded, not even as refused.
 _UNRECORDED = frozenset({speech_acts.KEPT_OUT, speech_acts.FORGETTING})
 
 
