@@ -7,7 +7,7 @@ from typing import Any
 
 from chat.models import Deletion, Fact, FactEvent, FactEventKind, Message, User
 
-from . import events, jobs, kept_out
+from . import events, jobs, kept_out, tombstones
 from .fact_events import USER, build_event, snapshot
 
 # An undo is accepted this long after the displayed deadline, to allow for network delay.
@@ -28,6 +28,7 @@ def create_deletion(
 
     `message` is the one that asked for it. `taken_back` is set where it was edited and retracts the facts.
     """
+    rows = Fact.objects.filter(pk__in=[fact.pk for fact in facts])
     deletion = Deletion.objects.create(
         owner=owner,
         pressed_at=now,
@@ -35,8 +36,9 @@ def create_deletion(
         everything=everything,
         message=message,
         retraction=taken_back,
+        digests=sorted(tombstones.hash_facts(owner, rows)) if facts and taken_back is None else [],
     )
-    Fact.objects.filter(pk__in=[f.pk for f in facts]).update(deletion=deletion)
+    rows.update(deletion=deletion)
     FactEvent.objects.bulk_create(
         build_event(f, FactEventKind.DELETE, USER, before=snapshot(f)) for f in facts
     )

@@ -230,15 +230,18 @@ def finish_deletion(deletion_id: Any, now: datetime) -> bool:
             account_erasure.wipe_account(deletion)
             events.send_on_commit(deletion.owner_id, "facts")
             return True
-        ids: set[UUID] = set(Fact.objects.filter(deletion=deletion).values_list("pk", flat=True))
+        facts = Fact.objects.filter(deletion=deletion)
+        digests = set(deletion.digests)
+        ids: set[UUID] = set(facts.values_list("pk", flat=True))
         if ids:
-            states = Fact.objects.filter(deletion=deletion).all_states()
+            if deletion.retraction is None:
+                digests |= tombstones.hash_facts(deletion.owner, facts)
             wordings = purge.purge_facts(deletion.owner, ids)
             if deletion.retraction is None:
-                tombstones.add_tombstones(deletion.owner, wordings, states, deletion.pressed_at)
                 kept_out.remove_from_summaries(deletion.owner, wordings)
             told_below = [str(deletion.message_id)] if deletion.message_id else []
             events.send_on_commit(deletion.owner_id, "facts", messages=told_below)
+        tombstones.add_tombstones(deletion.owner, digests, deletion.pressed_at)
         app_memories.purge_app_memories(deletion)
         conversation_deletion.purge_hidden_conversations(deletion)
     return True

@@ -14,7 +14,9 @@ from chat.memory.candidates import FactCandidate, RefusedFact
 from chat.memory.canonical import build_canonical_value
 from chat.memory.consolidate import find_repeated_fact
 from chat.memory.text_similarity import normalize_text
-from chat.models import AppMemory, DeletionState, Fact, Message, Tombstone, User
+from chat.memory.wordings import list_wordings
+from chat.models import AppMemory, Deletion, Fact, Message, Tombstone, User
+from chat.models.fact import FactQuerySet
 
 
 def hash_fact_text(owner: User, text: str) -> str:
@@ -41,17 +43,20 @@ def _hash_text(salt: str, text: str) -> str:
     return salted_hmac(salt, text, algorithm="sha256").hexdigest()
 
 
-def add_tombstones(
-    owner: User, wordings: Iterable[str], states: Iterable[tuple[str, str, str]], pressed_at: datetime
-) -> None:
-    """Add a tombstone for every text and for every value; an existing one gets the later time. In a
-    transaction.
+def hash_facts(owner: User, facts: FactQuerySet) -> set[str]:
+    """Return the digests of all texts and values that facts have and have had."""
+    digests = {hash_fact_text(owner, text) for text in list_wordings(facts) if normalize_text(text)}
+    return digests.union(*(hash_fact_value(owner, *state) for state in facts.all_states()))
 
-    `states` are the kinds, subjects and texts that the facts have had.
-    """
-    digests = {hash_fact_text(owner, text) for text in wordings if normalize_text(text)}
-    digests.update(*(hash_fact_value(owner, kind, subject, text) for kind, subject, text in states))
-    _save_tombstones(owner, digests, pressed_at)
+
+def add_tombstones(owner: User, digests: set[str], pressed_at: datetime) -> None:
+    """Add a tombstone for every digest; an existing one gets the later time. In a transaction."""
+    existing = Tombstone.objects.filter(owner=owner, digest__in=digests)
+    known = set(existing.values_list("digest", flat=True))
+    existing.filter(pressed_at__lt=pressed_at).update(pressed_at=pressed_at)
+    Tombstone.objects.bulk_create(
+        Tombstone(owner=owner, digest=digest, pressed_at=pressed_at) for digest in digests - known
+    )
 
 
 def add_app_memory_tombstones(owner: User, memories: Iterable[AppMemory], pressed_at: datetime) -> None:
@@ -62,16 +67,7 @@ def add_app_memory_tombstones(owner: User, memories: Iterable[AppMemory], presse
         digests |= hash_app_memory(
             owner, memory.content, (memory.pk, memory.source_conversation_id or "", *related)
         )
-    _save_tombstones(owner, digests, pressed_at)
-
-
-def _save_tombstones(owner: User, digests: set[str], pressed_at: datetime) -> None:
-    existing = Tombstone.objects.filter(owner=owner, digest__in=digests)
-    known = set(existing.values_list("digest", flat=True))
-    existing.filter(pressed_at__lt=pressed_at).update(pressed_at=pressed_at)
-    Tombstone.objects.bulk_create(
-        Tombstone(owner=owner, digest=digest, pressed_at=pressed_at) for digest in digests - known
-    )
+    add_tombstones(owner, digests, pressed_at)
 
 
 class RelearningGuard:
@@ -81,21 +77,13 @@ class RelearningGuard:
         self._owner = message.conversation.owner
         self._sent_at = message.created_at
         self._tombstones = Tombstone.objects.filter(owner=self._owner, pressed_at__gt=self._sent_at)
-        self._pending = list(
-            Fact.objects.filter(
-                owner=self._owner,
-                deletion__state=DeletionState.PENDING,
-                deletion__pressed_at__gt=self._sent_at,
-                # What an edited message takes back is no secret: it may be learned again.
-                deletion__retraction__isnull=True,
-            )
+        # What an edited message takes back is no secret: it may be learned again.
+        deletions = Deletion.objects.pending().filter(
+            owner=self._owner, pressed_at__gt=self._sent_at, retraction__isnull=True
         )
-        # Their earlier texts have no tombstones yet.
-        pending = Fact.objects.filter(pk__in=[fact.pk for fact in self._pending])
-        self._pending_texts = (
-            {normalize_text(text) for text in pending.all_texts()} if self._pending else set()
-        )
-        self._is_active = bool(self._pending) or self._tombstones.exists()
+        self._pending = list(Fact.objects.filter(deletion__in=deletions))
+        self._pending_digests = set[str]().union(*deletions.values_list("digests", flat=True))
+        self._is_active = bool(self._pending or self._pending_digests) or self._tombstones.exists()
 
     def find_objection(
         self, candidate: FactCandidate, vector: NDArray[np.float32] | None, embedder_name: str
@@ -117,7 +105,5 @@ class RelearningGuard:
         return RefusedFact("", refusal.reason) if self._is_deleted(refusal.text) else refusal
 
     def _is_deleted(self, text: str, digests: Collection[str] = ()) -> bool:
-        if normalize_text(text) in self._pending_texts:
-            return True
         wanted = {hash_fact_text(self._owner, text), *digests}
-        return self._tombstones.filter(digest__in=wanted).exists()
+        return bool(wanted & self._pending_digests) or self._tombstones.filter(digest__in=wanted).exists()

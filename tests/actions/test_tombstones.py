@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chat.actions import deletions, extraction, tombstones
+from chat.actions import archive, deletions, extraction, tombstones
 from chat.actions.facts import add_fact, edit_fact
 from chat.memory.candidates import Extraction, FactCandidate, RefusedFact
 from chat.models import ExtractionRun, Fact, Tombstone
@@ -125,3 +125,34 @@ def test_another_owners_tombstones_bar_nothing(clock, owner, other, talk):
     deletion = deletions.forget_facts(other, [theirs.pk])
     deletions.finish_deletion(deletion.pk, clock(5))
     assert record_found(asked).stored == 1
+
+
+def test_a_text_is_barred_though_the_archive_deleted_the_fact_before_the_deletion_ended(
+    clock, owner, talk, make_fact
+):
+    archived = make_fact("User likes chess", archived_at=clock(0) - archive.ARCHIVE_RETENTION)
+    later = make_fact("User likes go")
+    earlier = make_fact("User likes chess", superseded_at=clock(0))
+    Fact.objects.filter(pk=later.pk).update(supersedes=earlier)
+    first, _ = talk("I like chess.")
+    second, _ = talk("I do like chess.")
+    clock(1)
+    deletion = deletions.forget_facts(owner, [later.pk])
+    assert archive.purge_archive(owner, clock(1)) == 1
+    assert not Fact.objects.filter(pk__in=[archived.pk, earlier.pk]).exists()
+    assert record_found(first).refused == [{"text": "", "reason": FORGOTTEN}]
+    assert deletions.finish_deletion(deletion.pk, clock(5))
+    assert record_found(second).refused == [{"text": "", "reason": FORGOTTEN}]
+
+
+def test_an_earlier_text_is_barred_though_another_deletion_removed_it_from_the_history(
+    clock, owner, talk, make_fact
+):
+    edited = edit_fact(make_fact("User likes chess"), "User likes go")
+    first = deletions.forget_facts(owner, [make_fact("User likes chess").pk])
+    asked, _ = talk("I like chess.")
+    clock(1)
+    second = deletions.forget_facts(owner, [edited.pk])
+    assert deletions.finish_deletion(first.pk, clock(5))
+    assert deletions.finish_deletion(second.pk, clock(5))
+    assert record_found(asked).refused == [{"text": "", "reason": FORGOTTEN}]
