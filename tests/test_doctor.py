@@ -13,10 +13,16 @@ from django.core.management import call_command
 
 from chat.llm import weights
 from chat.management import health
-from chat.management.health import machine
-from chat.management.health import model as model_checks
-from chat.management.health.finding import Finding, FindingState, broken, note, ok
-from chat.management.health.model import check_key_file, check_remote
+from chat.management.health import checks
+from chat.management.health.checks import (
+    Finding,
+    FindingState,
+    broken,
+    check_key_file,
+    check_remote,
+    note,
+    ok,
+)
 from memoryapp.base.env import ROOT
 from memoryapp.base.locking import hold_lock
 from memoryapp.base.provider import ServerChoice, choice_path, save_choice
@@ -59,7 +65,7 @@ class TestReport:
 
 class TestDatabase:
     def test_the_products_settings_are_ok(self) -> None:
-        assert machine.judge_sqlite(GOOD, "IMMEDIATE").state is FindingState.OK
+        assert checks.judge_sqlite(GOOD, "IMMEDIATE").state is FindingState.OK
 
     @pytest.mark.parametrize(
         ("change", "mode", "says"),
@@ -71,13 +77,13 @@ class TestDatabase:
         ],
     )
     def test_a_wrong_setting_is_named(self, change: dict[str, object], mode: str, says: str) -> None:
-        finding = machine.judge_sqlite({**GOOD, **change}, mode)
+        finding = checks.judge_sqlite({**GOOD, **change}, mode)
         assert finding.state is FindingState.BROKEN
         assert says in finding.text
 
     @pytest.mark.django_db
     def test_the_test_database_is_ok_and_migrated(self) -> None:
-        assert [(finding.topic, finding.state) for finding in machine.check_database()] == [
+        assert [(finding.topic, finding.state) for finding in checks.check_database()] == [
             ("database", FindingState.OK),
             ("migrations", FindingState.OK),
         ]
@@ -87,11 +93,11 @@ class TestDatabase:
 class TestDataFolder:
     def test_a_private_folder_is_ok(self, tmp_path: Path) -> None:
         tmp_path.chmod(0o700)
-        assert machine.check_data_folder(tmp_path).state is FindingState.OK
+        assert checks.check_data_folder(tmp_path).state is FindingState.OK
 
     def test_an_open_folder_names_the_command(self, tmp_path: Path) -> None:
         tmp_path.chmod(0o755)
-        finding = machine.check_data_folder(tmp_path)
+        finding = checks.check_data_folder(tmp_path)
         assert finding.state is FindingState.BROKEN
         assert f"chmod 700 '{tmp_path}'" in finding.text
 
@@ -100,21 +106,21 @@ class TestDataFolder:
         key = tmp_path / "secret_key"
         key.touch(mode=0o644)
         key.chmod(0o644)
-        assert f"chmod 600 '{key}'" in machine.check_data_folder(tmp_path).text
+        assert f"chmod 600 '{key}'" in checks.check_data_folder(tmp_path).text
 
     def test_a_missing_folder_is_reported(self, tmp_path: Path) -> None:
-        assert machine.check_data_folder(tmp_path / "none").state is FindingState.BROKEN
+        assert checks.check_data_folder(tmp_path / "none").state is FindingState.BROKEN
 
 
 class TestProcessor:
     def test_amx_is_reported_as_unused(self) -> None:
-        assert "AMX is left out" in machine.check_processor(frozenset({"sse2", "avx2", "amx_tile"})).text
+        assert "AMX is left out" in checks.check_processor(frozenset({"sse2", "avx2", "amx_tile"})).text
 
     def test_a_processor_without_avx2_gets_a_note(self) -> None:
-        assert machine.check_processor(frozenset({"sse2", "avx"})).state is FindingState.NOTE
+        assert checks.check_processor(frozenset({"sse2", "avx"})).state is FindingState.NOTE
 
     def test_unknown_processor_features_are_ok(self) -> None:
-        assert machine.check_processor(frozenset()).state is FindingState.OK
+        assert checks.check_processor(frozenset()).state is FindingState.OK
 
 
 class TestModel:
@@ -124,22 +130,22 @@ class TestModel:
 
     def test_a_missing_model_names_the_command(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MODEL", "smollm2-135m")
-        finding = model_checks.check_model(deep=False)
+        finding = checks.check_model(deep=False)
         assert finding.state is FindingState.BROKEN
         assert "weights fetch smollm2-135m" in finding.text
 
     def test_the_embedder_is_installed_with_the_program(self) -> None:
-        finding = model_checks.check_embedder(deep=True)
+        finding = checks.check_embedder(deep=True)
         assert finding.state is FindingState.OK
         assert finding.text.startswith("use-multilingual-v3: ")
 
     def test_an_unknown_embedder_is_broken(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("EMBEDDER", "word2vec")
-        assert model_checks.check_embedder(deep=False).state is FindingState.BROKEN
+        assert checks.check_embedder(deep=False).state is FindingState.BROKEN
 
     def test_a_missing_embedder_is_only_a_note(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("EMBEDDER", "minilm-l6-int8")
-        finding = model_checks.check_embedder(deep=False)
+        finding = checks.check_embedder(deep=False)
         assert finding.state is FindingState.NOTE
         assert "weights fetch minilm-l6-int8" in finding.text
 
@@ -149,13 +155,13 @@ class TestModel:
         path = weights.path_of(weights.entry_named("smollm2-135m"))
         path.parent.mkdir()
         path.write_bytes(b"not these bytes")
-        assert model_checks.check_model(deep=False).state is FindingState.OK
-        assert "sha256 differs" in model_checks.check_model(deep=True).text
+        assert checks.check_model(deep=False).state is FindingState.OK
+        assert "sha256 differs" in checks.check_model(deep=True).text
 
     def test_too_little_memory_names_a_smaller_model(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MODEL", "qwen2.5-coder-1.5b")
-        monkeypatch.setattr(machine, "total_memory", lambda: 2 * 1024**3)
-        finding = machine.check_memory()
+        monkeypatch.setattr(checks, "total_memory", lambda: 2 * 1024**3)
+        finding = checks.check_memory()
         assert finding.state is FindingState.BROKEN
         assert "MODEL=qwen2.5-coder-0.5b" in finding.text
 
@@ -170,26 +176,26 @@ class TestDecode:
     @pytest.fixture
     def engine_lock(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path = tmp_path / "engine.lock"
-        monkeypatch.setattr(model_checks, "engine_lock_path", lambda: path)
+        monkeypatch.setattr(checks, "engine_lock_path", lambda: path)
         return path
 
     def test_decoding_is_skipped_while_a_server_uses_the_engine(self, engine_lock: Path) -> None:
         with hold_lock(engine_lock):
-            finding = model_checks.check_decode()
+            finding = checks.check_decode()
         assert finding.state is FindingState.OK
         assert "skipped" in finding.text
 
     def test_decoding_reports_its_speed(self, engine_lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         report = {"tokens_per_second": 12.5, "load_seconds": 0.3}
-        monkeypatch.setattr(model_checks, "run_engine_probe", lambda path: (report, ""))
-        assert model_checks.check_decode() == ok("decode", "12.5 tokens a second, loaded in 0.3 s")
+        monkeypatch.setattr(checks, "run_engine_probe", lambda path: (report, ""))
+        assert checks.check_decode() == ok("decode", "12.5 tokens a second, loaded in 0.3 s")
 
     def test_a_crash_is_reported(self, engine_lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def crash(*_: object, **__: object) -> "subprocess.CompletedProcess[str]":
             return subprocess.CompletedProcess([], -4, "", "")
 
         monkeypatch.setattr("subprocess.run", crash)
-        finding = model_checks.check_decode()
+        finding = checks.check_decode()
         assert finding.state is FindingState.BROKEN
         assert "instruction that this processor does not have" in finding.text
 
@@ -198,19 +204,17 @@ class TestDecode:
             raise subprocess.TimeoutExpired([], 1)
 
         monkeypatch.setattr("subprocess.run", hang)
-        assert "wrote nothing" in model_checks.check_decode().text
+        assert "wrote nothing" in checks.check_decode().text
 
     def test_the_build_is_reported_in_one_line(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(machine, "run_engine_probe", lambda: (BUILD, ""))
-        assert machine.check_build() == ok("build", "llama-cpp-python 0.3.36, llama.cpp 0.5.0: AVX2 FMA")
+        monkeypatch.setattr(checks, "run_engine_probe", lambda: (BUILD, ""))
+        assert checks.check_build() == ok("build", "llama-cpp-python 0.3.36, llama.cpp 0.5.0: AVX2 FMA")
 
 
 @pytest.mark.django_db
 def test_all_parts_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "run_engine_probe", lambda: (BUILD, ""))
-    monkeypatch.setattr(
-        model_checks, "run_engine_probe", lambda path: ({"tokens_per_second": 1, "load_seconds": 1}, "")
-    )
+    speed = {"tokens_per_second": 1, "load_seconds": 1}
+    monkeypatch.setattr(checks, "run_engine_probe", lambda *path: (speed if path else BUILD, ""))
     assert [finding.topic for finding in health.run_checks(deep=False)] == [
         "Python",
         "build",

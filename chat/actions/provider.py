@@ -16,8 +16,8 @@ from django.conf import settings
 from chat.errors import BadAddress, ProviderError, Refused
 from chat.llm.registry import registry
 from chat.llm.remote.address import Address, parse_address
-from chat.llm.remote.capabilities import Capabilities
 from chat.llm.remote.errors import without_message
+from chat.llm.remote.protocol import Capabilities
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.remote.transport import Timeouts
 from chat.llm.types import ModelState

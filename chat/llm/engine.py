@@ -19,12 +19,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from chat.errors import ModelNotReady, PromptTooLong, ProviderError, reason_of
 
 from . import meter
-from .engine_request import EngineRequest
-from .fixed_prompt_store import FixedPromptStore
+from .engine_request import EngineRequest, Sampler
 from .native import Native
 from .prefix_cache import PrefixCache, Slot
-from .sampler import Sampler
-from .state_cache import StateCache
+from .state_cache import FixedPromptStore, StateCache
 from .types import Lane
 
 logger = logging.getLogger(__name__)

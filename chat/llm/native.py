@@ -1,4 +1,4 @@
-"""A loaded model and a context with several sequences. Only this module and `sampler` call llama.cpp.
+"""A loaded model and a context with several sequences. Only this module and `engine_request` call llama.cpp.
 
 Methods that use the context belong to the engine thread; those that read the vocabulary, such as `tokenize`
 and `piece`, are callable from any thread.

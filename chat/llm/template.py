@@ -10,8 +10,7 @@ from typing import Any
 from chat.errors import ProviderError, TemplateMissing
 
 from .native import Native
-from .role_probe import probe_roles
-from .roles import RoleSupport, adapt_turns, build_message
+from .roles import RoleSupport, adapt_turns, build_message, probe_roles
 from .types import Turn
 
 # While the template is rendered, an index between two of these private-use characters stands for a reply.

@@ -17,7 +17,7 @@ from chat.actions import provider
 from chat.error_messages import describe
 from chat.errors import Refused
 from chat.jobs.prompts import start_warming
-from chat.llm.remote.capabilities import Capabilities, ConstraintSupport
+from chat.llm.remote.protocol import Capabilities, ConstraintSupport
 from chat.llm.types import shorten_model_name
 from memoryapp.base.provider import WINDOW_RANGE
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from chat.llm.engine_request import Sampler
 from chat.llm.llama import default_threads
 from chat.llm.native import BATCH, Native
-from chat.llm.sampler import Sampler
 from chat.llm.template import ChatTemplate
 
 

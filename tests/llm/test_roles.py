@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.errors import ProviderError
-from chat.llm.role_probe import probe_roles_by_size
-from chat.llm.roles import RoleSupport, adapt_turns, label_turn, uses_optional_roles
+from chat.llm.roles import RoleSupport, adapt_turns, label_turn, probe_roles_by_size, uses_optional_roles
 from chat.llm.template import ChatTemplate
 from chat.llm.types import ToolCall, Turn
 

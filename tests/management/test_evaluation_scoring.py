@@ -4,16 +4,14 @@ import pytest
 
 from chat.management.evaluation.cases import (
     CaseError,
+    CaseOutcome,
     ExtractionCase,
+    KnownFact,
     RecallCase,
     UpdateCase,
     WordingsCase,
-    load_cases,
-)
-from chat.management.evaluation.scoring import (
-    CaseOutcome,
-    KnownFact,
     contains_word,
+    load_cases,
     score_case,
     summarise_scores,
 )

@@ -22,8 +22,8 @@ import regex
 from chat.errors import GrammarError
 from chat.llm.types import Finish, Turn
 
-from .capabilities import Capabilities, ConstraintSupport
 from .events import Json
+from .protocol import Capabilities, ConstraintSupport
 
 STRICTER = (
     "(Answer in exactly the form of the answers before: no other words, no quotation marks around it, "

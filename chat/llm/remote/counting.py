@@ -15,7 +15,7 @@ from .events import Json
 from .transport import Transport
 
 if TYPE_CHECKING:
-    from .capabilities import Capabilities
+    from .protocol import Capabilities
 
 # A prompt is counted part by part, and each part again with the next message: slow over a network, so counts
 # are cached.

@@ -28,7 +28,6 @@ from chat.llm.roles import uses_optional_roles
 from chat.llm.types import Completion, GenerationOptions, Lane, Turn
 
 from .address import Address
-from .capabilities import Capabilities
 from .constrained import add_format_reminder, build_constraint
 from .counting import RemoteTokenCounter
 from .events import (
@@ -41,7 +40,7 @@ from .events import (
     has_reasoning,
     record_usage,
 )
-from .requests import RemoteCall, RemoteStream, build_body, build_messages
+from .protocol import Capabilities, RemoteCall, RemoteStream, build_body, build_messages
 from .scheduling import CallQueue, QueueTicket, SlotPool
 from .server_probe import probe
 from .transport import Timeouts, Transport

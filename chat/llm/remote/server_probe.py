@@ -8,14 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from chat.errors import ModelNotReady, ProviderError, ServerRefused
-from chat.llm.role_probe import probe_roles, probe_roles_by_size
-from chat.llm.roles import RoleSupport
+from chat.llm.roles import RoleSupport, probe_roles, probe_roles_by_size
 
-from .capabilities import COMMON_CONTROL_TOKENS, UNKNOWN_WINDOW, Capabilities, ConstraintSupport
 from .constrained import json_schema_format
 from .counting import apply_template
 from .events import Json, ReasoningFilter, get_choice, get_message, get_text, has_reasoning, positive_int
-from .requests import Dialect
+from .protocol import COMMON_CONTROL_TOKENS, UNKNOWN_WINDOW, Capabilities, ConstraintSupport, Dialect
 from .transport import Transport
 
 logger = logging.getLogger(__name__)

@@ -17,8 +17,7 @@ from chat.llm.registry import registry
 from chat.llm.weights.progress import format_duration
 from chat.management import evaluation
 from chat.management.engine_lock import lock_engine
-from chat.management.evaluation.cases import KINDS, Case
-from chat.management.evaluation.scoring import Score
+from chat.management.evaluation.cases import KINDS, Case, Score
 from chat.text import format_as_one_line, strip_terminal_controls
 from memoryapp.base.env import cache_dir
 

@@ -1,8 +1,7 @@
 """Measures memory on labelled conversations: cases, the real pipeline, and scores."""
 
-from .cases import CaseError, load_cases
+from .cases import CaseError, Score, load_cases, score_case, summarise_scores
 from .pipeline import Pipeline, throwaway_database
-from .scoring import Score, score_case, summarise_scores
 
 __all__ = [
     "CaseError",

@@ -20,8 +20,7 @@ from chat.memory import confidence
 from chat.memory.classify import classify_fact
 from chat.models import Conversation, ExtractionRun, Fact, Message, Origin, Role, User
 
-from .cases import Case, ExtractionCase, RecallCase, UpdateCase, WordingsCase
-from .scoring import CaseOutcome, KnownFact
+from .cases import Case, CaseOutcome, ExtractionCase, KnownFact, RecallCase, UpdateCase, WordingsCase
 
 
 @contextlib.contextmanager

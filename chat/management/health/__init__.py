@@ -1,4 +1,4 @@
-"""The checks of `manage.py doctor`. Each returns one finding: all is well, or what to do."""
+"""Runs the checks of `manage.py doctor`: each finds that all is well, or says what to do."""
 
 from collections.abc import Iterator
 
@@ -6,17 +6,21 @@ from memoryapp.base.env import data_path
 from memoryapp.base.machine import read_cpu_flags
 from memoryapp.base.provider import read_choice
 
-from .finding import Finding, FindingState
-from .machine import (
+from .checks import (
+    Finding,
+    FindingState,
     check_build,
     check_data_folder,
     check_database,
+    check_decode,
     check_disk,
+    check_embedder,
     check_memory,
+    check_model,
     check_processor,
     check_python,
+    check_remote,
 )
-from .model import check_decode, check_embedder, check_model, check_remote
 
 __all__ = ["Finding", "FindingState", "run_checks"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from chat.errors import ModelNotReady, ProviderError
 from chat.llm.remote.address import parse_address
-from chat.llm.remote.capabilities import ConstraintSupport
+from chat.llm.remote.protocol import ConstraintSupport
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.remote.server_probe import MAX_DEFAULT_WINDOW
 from chat.llm.remote.transport import Timeouts

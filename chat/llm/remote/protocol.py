@@ -1,5 +1,6 @@
-"""One call of a model server: its state, the body of its request, and the dialect that the server
-understands.
+"""What a model server understands: its capabilities, its dialect of OpenAI's protocol, and calls in it.
+
+`server_probe` finds the capabilities.
 """
 
 from __future__ import annotations
@@ -7,18 +8,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from chat.errors import ServerRefused
-from chat.llm.roles import adapt_turns, build_message
+from chat.llm.roles import RoleSupport, adapt_turns, build_message
 from chat.llm.template import break_control_tokens
 from chat.llm.types import Finish, GenerationOptions, StopFlag, Turn, Usage
 
 from .events import Json
 
 if TYPE_CHECKING:
-    from .capabilities import Capabilities
     from .constrained import OutputConstraint
 
 # Parameters that a request can omit when a server rejects them.
@@ -130,3 +131,55 @@ def build_messages(found: Capabilities, turns: Sequence[Turn]) -> list[Json]:
     clean = partial(break_control_tokens, control_tokens=found.control_tokens)
     adapted = adapt_turns(turns, found.roles)
     return [build_message(turn, clean(turn.content), found.roles, clean) for turn in adapted]
+
+
+# The window in tokens of servers that do not report one: a common size.
+UNKNOWN_WINDOW = 8192
+# Control tokens of common chat templates, which must be broken in users' text; the probe finds others.
+COMMON_CONTROL_TOKENS = frozenset(
+    [
+        "<s>",
+        "</s>",
+        "<bos>",
+        "<eos>",
+        "<start_of_turn>",
+        "<end_of_turn>",
+        "[INST]",
+        "[/INST]",
+        "<<SYS>>",
+        "<</SYS>>",
+    ]
+)
+
+
+class ConstraintSupport(IntEnum):
+    """How a server can constrain an answer; each level includes the ones before it."""
+
+    NONE = 0
+    SCHEMA = 1  # a JSON schema with a list of texts
+    PATTERN = 2  # a JSON schema with a regular expression
+    GRAMMAR = 3  # GBNF, llama.cpp's notation
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What the probe found.
+
+    `window` is the window in tokens that is used, `offered` the one that the server reports (0 without),
+    `embeddings` the size of its vectors (0 without), and `reported_model` the model's name in its answers.
+    """
+
+    kind: Literal["llama-server", "ollama", "vllm", "other"] = "other"
+    model: str = ""
+    window: int = UNKNOWN_WINDOW
+    offered: int = 0
+    constraint: ConstraintSupport = ConstraintSupport.NONE
+    counts_tokens: bool = False
+    embeddings: int = 0
+    slots: int = 2
+    control_tokens: frozenset[str] = COMMON_CONTROL_TOKENS
+    writes_reasoning: bool = False
+    template_opens_reasoning: bool = False
+    roles: RoleSupport = field(default_factory=RoleSupport)
+    reported_model: str = ""
+    dialect: Dialect = field(default_factory=Dialect)
