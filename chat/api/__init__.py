@@ -1,7 +1,6 @@
 """Interfaces for programs: REST, the OpenAI protocol, and `MemoryManager` for Python without a web server."""
 
-from .db_retry import DatabaseLocked
-from .manager import MemoryManager
+from .manager import DatabaseLocked, MemoryManager
 from .schema import SessionMessage as Message
 
 __all__ = ["DatabaseLocked", "MemoryManager", "Message"]

@@ -1,16 +1,21 @@
 """`MemoryManager`: sessions and topics for Python programs, without a web server.
 
-Models are imported when a manager is created, so a script can import this module before Django is set up.
+Its calls are repeated while another process holds the lock of the SQLite database. Models are imported when a
+manager is created, so a script can import this module before Django is set up.
 """
 
 from __future__ import annotations
 
+import random
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from django.db import OperationalError, connection
 
 from chat.topics.rules import DEFAULT_RULES, TopicRules
 
-from .db_retry import retry_while_locked
 from .schema import SessionMessage
 from .setup import find_owner, set_up_django
 
@@ -89,7 +94,7 @@ class MemoryManager:
         """Return what counts tokens: the name of the loaded model, or the estimate where none is loaded."""
         if self._sessions is None:
             return ""
-        from .recent import select_counter
+        from .history import select_counter
 
         return select_counter().name
 
@@ -210,3 +215,32 @@ class MemoryManager:
         if (sessions := self._sessions) is None:
             return {}
         return retry_while_locked(lambda: sessions.topic_stats(conversation_id))
+
+
+T = TypeVar("T")
+
+# On top of the 20 s that SQLite waits itself: it refuses some locks at once, whatever its busy timeout.
+PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.4)
+
+
+class DatabaseLocked(Exception):
+    """Another process held the database for too long. Nothing was changed; the call can be repeated."""
+
+
+def retry_while_locked(call: Callable[[], T]) -> T:
+    """Return the result of a call, repeated after growing, jittered pauses while the database is locked.
+
+    The call must open its transactions itself: they are rolled back before it is repeated. Raises
+    DatabaseLocked after the last pause.
+    """
+    for pause in (*PAUSES_SECONDS, None):
+        try:
+            return call()
+        except OperationalError as error:
+            # In a caller's transaction nothing was rolled back, so a repetition could apply a change twice.
+            if "locked" not in str(error) or connection.in_atomic_block:
+                raise
+            if pause is None:
+                raise DatabaseLocked("Another program has kept the database locked.") from error
+            time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - only spreads two programs apart
+    raise AssertionError("unreachable")

@@ -26,8 +26,7 @@ from chat.llm.types import ModelState, Provider
 from chat.memory.summary_sentences import split_sentences, thin_sentences
 from chat.models import Conversation, Role, Topic
 
-from .history import LoadedEnd, Pair, convert_messages, load_undamaged, readable_messages
-from .recent import MessageCounter
+from .history import LoadedEnd, MessageCounter, Pair, convert_messages, load_undamaged, readable_messages
 from .schema import SessionMessage
 
 logger = logging.getLogger(__name__)

@@ -20,8 +20,7 @@ from chat.topics.rules import DEFAULT_RULES, TopicRules
 from chat.topics.stats import TopicStats, compute_topic_stats
 from memoryapp.base import logs
 
-from .history import convert_messages, load_undamaged, readable_messages
-from .recent import select_counter
+from .history import convert_messages, load_undamaged, readable_messages, select_counter
 from .schema import SessionMessage, as_json
 from .session_context import SessionContext, summarise_packed_messages
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from chat.api import DatabaseLocked, MemoryManager, Message, db_retry
+from chat.api import DatabaseLocked, MemoryManager, Message
+from chat.api import manager as manager_module
 from memoryapp.base.env import ROOT
 
 WRITER = """
@@ -68,7 +69,7 @@ def test_two_processes_write_to_one_new_database(tmp_path: Path):
 @pytest.fixture
 def short_timeouts(monkeypatch, transactional_db):
     """Short lock timeouts, so that only the retries of the program wait."""
-    monkeypatch.setattr(db_retry, "PAUSES_SECONDS", (0.01, 0.01))
+    monkeypatch.setattr(manager_module, "PAUSES_SECONDS", (0.01, 0.01))
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA busy_timeout = 1")
     yield
@@ -99,7 +100,7 @@ def test_a_short_lock_is_waited_for(short_timeouts, other_connection, monkeypatc
     manager = MemoryManager()
     session = manager.create_session()
     other_connection.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr(db_retry.time, "sleep", lambda _: other_connection.execute("ROLLBACK"))
+    monkeypatch.setattr(manager_module.time, "sleep", lambda _: other_connection.execute("ROLLBACK"))
     manager.save_message(session, Message(role="user", content="Hello"))
     assert len(manager.load_session(session)) == 1
 
@@ -112,5 +113,5 @@ def test_inside_a_transaction_of_the_caller_nothing_is_retried(transactional_db)
         raise OperationalError("database is locked")
 
     with pytest.raises(OperationalError), transaction.atomic():
-        db_retry.retry_while_locked(locked)
+        manager_module.retry_while_locked(locked)
     assert len(calls) == 1

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.api import Message
-from chat.api.recent import ESTIMATING_COUNTER, group_exchanges, select_newest_that_fit
+from chat.api.history import ESTIMATING_COUNTER, group_exchanges, select_newest_that_fit
 
 IDS = st.sampled_from(["call_1", "call_2", "call_3"])
 

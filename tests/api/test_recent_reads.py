@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from chat.actions import topic_archive
 from chat.api import Message
-from chat.api.history import FIRST_PORTION
-from chat.api.recent import ESTIMATING_COUNTER, SessionEnd, select_newest_that_fit
+from chat.api.history import ESTIMATING_COUNTER, FIRST_PORTION, SessionEnd, select_newest_that_fit
 from chat.models import Message as Row
 from chat.models import Topic
 from chat.topics import contents

@@ -14,7 +14,8 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from chat.api import MemoryManager, Message, db_retry
+from chat.api import MemoryManager, Message
+from chat.api import manager as manager_module
 from chat.api.sessions import Sessions
 from chat.models import Conversation
 from chat.models import Message as Row
@@ -286,8 +287,8 @@ class TestErrorHandling:
             return save(*args)
 
         monkeypatch.setattr(Sessions, "save", refuse_three_times)
-        monkeypatch.setattr(db_retry.random, "uniform", lambda low, high: 1.0)
-        monkeypatch.setattr(db_retry.time, "sleep", pauses.append)
+        monkeypatch.setattr(manager_module.random, "uniform", lambda low, high: 1.0)
+        monkeypatch.setattr(manager_module.time, "sleep", pauses.append)
         manager.save_message(session_id, Message(role="user", content="Hello"))
         assert pauses == [0.05, 0.1, 0.2]
         assert contents_of(manager.load_session(session_id)) == ["Hello"]

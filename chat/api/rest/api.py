@@ -46,7 +46,6 @@ from . import (
     metrics,
     porting,
     replies,
-    requests,
     search,
     settings,
     topics,
@@ -128,7 +127,7 @@ api.add_router("/conversations", conversations.router)
 api.add_router("/conversations", replies.of_conversation)
 api.add_router("/conversations", topics.of_conversation)
 api.add_router("/conversations", extractions.of_conversation)
-api.add_router("/conversations", requests.router)
+api.add_router("/conversations", extractions.requests_of_conversation)
 api.add_router("/messages", replies.router)
 api.add_router("/facts", facts.router)
 api.add_router("/topics", topics.router)

@@ -12,8 +12,7 @@ from pydantic import Field
 
 from chat.access import own_conversation, own_message
 from chat.actions import message_edits
-from chat.api.history import LoadedEnd, readable_messages
-from chat.api.recent import select_counter
+from chat.api.history import LoadedEnd, readable_messages, select_counter
 from chat.context.assembly import importance_of
 from chat.error_messages import describe
 from chat.generation import run as generation
