@@ -35,10 +35,9 @@ from . import (
     tombstones,
 )
 from .deletion_batch import UNDO_GRACE as UNDO_GRACE
-from .deletion_batch import create_deletion, notify_fact_changes
+from .deletion_batch import UndoResult, create_deletion, notify_fact_changes, restore_facts
 from .owners import lock_memory
 from .supersession import find_ancestor_ids
-from .undo import UndoResult, restore_facts
 
 FACT_UNDO_WINDOW = timedelta(seconds=4)
 CLEAR_UNDO_WINDOW = timedelta(seconds=8)

@@ -38,8 +38,7 @@ from chat.topics.contents import load_contents
 
 from . import archive, graph
 from .deletion_batch import create_deletion
-from .fact_events import MEMORY, SYSTEM, USER, record_event, snapshot
-from .fact_mentions import FactMentions, find_mentions, is_mention
+from .fact_events import MEMORY, SYSTEM, USER, FactMentions, find_mentions, is_mention, record_event, snapshot
 from .supersession import EDIT_REASON, UNDO_REASON, find_chains, supersede
 
 # Longer than after a press on "Forget", because the user reads the new reply before the line under it.

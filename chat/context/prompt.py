@@ -35,10 +35,8 @@ from .compaction import CompactionStart, MemoryBlock, compact, rebuild_note
 from .exchanges import group_tool_calls
 from .importance import IMPORTANT
 from .memory import TurnMemory
-from .message_date import describe_date
-from .request_note import describe_requests
 from .strategies import HYBRID, TOPICS, uses_summary
-from .turn_note import keep_impersonal
+from .turn_note import describe_date, describe_requests, keep_impersonal
 
 DEFAULT_PERSONA = (
     "You are a helpful assistant in a private chat that runs on the user's own computer. "

@@ -1,7 +1,12 @@
-"""The turn note: facts that a message needs and the prompt lacks, placed right before the user's words.
+"""The turn note: what a message needs and the prompt lacks, placed right before the user's words.
 
-A fact goes into the note instead of the memory block because a changed block would make the model evaluate
-the whole prompt again. A note also corrects earlier lines of the prompt that were edited or superseded since.
+It states facts, the day on which the message was written, and what memory does about a request in it. A fact
+goes into the note instead of the memory block because a changed block would make the model evaluate the whole
+prompt again. A note also corrects earlier lines of the prompt that were edited or superseded since.
+
+The day is told where the message or a fact beside it needs it. The sentence is stored with the message, like
+the rest of its note: a prompt with a clock in it would be evaluated again each time, and a replayed one would
+be wrong. The sentences about requests are there so that the reply claims nothing that memory does not do.
 """
 
 from __future__ import annotations
@@ -12,13 +17,18 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.utils import dates, translation
+
 from chat.actions.owners import local_day_of
 from chat.memory import rank
+from chat.memory.date_language import load_date_language
+from chat.memory.fact_dates import mentions_time
 from chat.memory.formatting import format_correction, to_one_line
 from chat.memory.kinds import KINDS
+from chat.memory.memory_requests import RequestKind, find_requests
 from chat.memory.relevance import needs_identity_facts
 from chat.memory.wordings import list_wordings_of
-from chat.models import Conversation, Fact, FactEventKind, PromptReport
+from chat.models import Conversation, Fact, FactEventKind, MemoryMode, Message, PromptReport
 
 from .fact_snapshot import FactSnapshot, RelevantFacts
 
@@ -194,3 +204,69 @@ def _find_current(
     # A restored older value replaces a newer one without a `supersedes` link.
     twins = known.live().filter(kind=fact.kind, subject=fact.subject).values_list("id", flat=True)
     return next((by_id[pk] for pk in twins if pk in by_id), None)
+
+
+_DATE_OPEN = "[This message was written on "
+
+
+def describe_date(
+    message: Message,
+    relevant: RelevantFacts,
+    noted: Collection[str],
+    block: Collection[str],
+    earlier: Sequence[Message],
+) -> str:
+    """Return the sentence with the day on which a message was written; "" where nothing needs it.
+
+    `noted` and `block` are the ids of the facts in the note and in the memory block, `earlier` the messages
+    before it in the prompt: the day is told once in a prompt.
+    """
+    if message.date_inferred or not (
+        mentions_time(message.content) or _has_dated_fact(relevant, noted, block)
+    ):
+        return ""
+    sentence = _write_date(message)
+    told = (part for m in reversed(earlier) for part in m.note.split("\n\n") if part.startswith(_DATE_OPEN))
+    return "" if next(told, "") == sentence else sentence
+
+
+def _has_dated_fact(relevant: RelevantFacts, noted: Collection[str], block: Collection[str]) -> bool:
+    return any(
+        fact.is_dated
+        and (
+            str(fact.id) in noted
+            or (
+                str(fact.id) in block
+                and (relevant.ask.about_user or relevant.relevance.get(fact.id, 0.0) > 0)
+            )
+        )
+        for fact in relevant.facts
+    )
+
+
+def _write_date(message: Message) -> str:
+    day = local_day_of(message.conversation.owner_id, message.created_at)
+    with translation.override("en"):
+        weekday = str(dates.WEEKDAYS[day.weekday()])
+    return f"{_DATE_OPEN}{weekday}, {load_date_language('en').write('day', day, bare=True)}.]"
+
+
+_DONE = {
+    RequestKind.REMEMBER: "Memory saves what the user asks you to remember here. Confirm it in a few words.",
+    RequestKind.FORGET: (
+        "Memory looks for what the user asks you to forget here, and shows below your reply what it deleted, "
+        "or asks there which fact is meant. Say that in a few words, and claim nothing else."
+    ),
+    RequestKind.KEEP_OUT: "Memory does not save what the user asks you not to save here.",
+}
+_NOT_DONE = "Memory is off in this chat: nothing is saved or deleted. Say so in a few words."
+
+
+def describe_requests(text: str, memory_mode: str) -> str:
+    """Return the sentences about the requests in a user's message, "" without any."""
+    kinds = dict.fromkeys(request.kind for request in find_requests(text) if request.kind in _DONE)
+    if not kinds:
+        return ""
+    if memory_mode != MemoryMode.ON:
+        return f"[{_NOT_DONE}]"
+    return f"[{' '.join(_DONE[kind] for kind in kinds)}]"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chat.search.matches import BEST, NEAR, SOMEWHERE, fuse_rankings, match_level
 from chat.search.query import parse_query
-from chat.search.scoring import BEST, NEAR, SOMEWHERE, fuse_rankings, match_level
 from chat.search.words import split_words
 
 FAR = "word " * 30

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chat.search.matches import make_snippet, mark_matches
 from chat.search.query import parse_query
-from chat.search.snippets import make_snippet, mark_matches
 
 
 def mark_pieces(pieces) -> str:
