@@ -28,8 +28,8 @@ from chat.models import (
 )
 
 from . import app_memories, events, indexing, jobs
-from .conversation_deletion import discard_temporary
 from .conversation_jobs import IDLE_END, flush_extraction, schedule_discard, schedule_idle_end
+from .erasure import discard_temporary
 from .owners import default_app, lock_memory, require_active_app
 
 # Pages reconnect within 15 s after a restart of the server (static/js/socket.js).

@@ -23,17 +23,7 @@ from chat.models import (
     User,
 )
 
-from . import (
-    account_erasure,
-    app_memories,
-    conversation_deletion,
-    conversations,
-    events,
-    kept_out,
-    purge,
-    retraction,
-    tombstones,
-)
+from . import app_memories, conversations, erasure, events, kept_out, purge, retraction, tombstones
 from .deletion_batch import UNDO_GRACE as UNDO_GRACE
 from .deletion_batch import UndoResult, create_deletion, notify_fact_changes, restore_facts
 from .owners import lock_memory
@@ -90,7 +80,7 @@ def delete_conversation(conversation: Conversation, *, with_memories: bool = Fal
         lock_memory(owner.pk)
         ids = [fact.pk for fact in conversations.find_facts_learned_in(conversation)] if with_memories else []
         deletion = create_deletion(owner, _with_ancestors(owner, ids), now, now + CONVERSATION_UNDO_WINDOW)
-        if not conversation_deletion.hide_conversation(conversation, deletion):
+        if not erasure.hide_conversation(conversation, deletion):
             raise Refused("conversation-gone")
         if with_memories:
             memory_ids = [memory.pk for memory in app_memories.list_for_conversation(conversation)]
@@ -146,7 +136,7 @@ def erase_account(owner: User) -> Deletion:
         deletion = create_deletion(owner, facts, now, now + CLEAR_UNDO_WINDOW, everything=True)
         deletion.whole = True
         deletion.save(update_fields=["whole"])
-        account_erasure.hide_account(owner, deletion)
+        erasure.hide_account(owner, deletion)
     return deletion
 
 
@@ -198,9 +188,9 @@ def undo_deletion(deletion: Deletion) -> UndoResult:
         undone = restore_facts(deletion)
         facts = [*undone.returned, *undone.merged, *undone.superseded]
         if deletion.whole:
-            account_erasure.restore_account(deletion)
+            erasure.restore_account(deletion)
         else:
-            undone.conversation = conversation_deletion.restore_conversation(deletion)
+            undone.conversation = erasure.restore_conversation(deletion)
         undone.app_memories = app_memories.restore_app_memories(deletion)
         notify_fact_changes(deletion.owner_id, facts, deletion.message)
     return undone
@@ -226,7 +216,7 @@ def finish_deletion(deletion_id: Any, now: datetime) -> bool:
             return False
         deletion.refresh_from_db(fields=["state"])
         if deletion.whole:
-            account_erasure.wipe_account(deletion)
+            erasure.wipe_account(deletion)
             events.send_on_commit(deletion.owner_id, "facts")
             return True
         facts = Fact.objects.filter(deletion=deletion)
@@ -242,7 +232,7 @@ def finish_deletion(deletion_id: Any, now: datetime) -> bool:
             events.send_on_commit(deletion.owner_id, "facts", messages=told_below)
         tombstones.add_tombstones(deletion.owner, digests, deletion.pressed_at)
         app_memories.purge_app_memories(deletion)
-        conversation_deletion.purge_hidden_conversations(deletion)
+        erasure.purge_hidden_conversations(deletion)
     return True
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from chat.context.exchanges import group_tool_calls
+from chat.context.strategies import group_tool_calls
 from chat.errors import ModelNotReady
 from chat.llm.registry import registry
 from chat.models import Conversation, Message, MessageState

@@ -144,7 +144,7 @@ def build_response(request: HttpRequest, problem: Problem) -> HttpResponse:
     if not request.path_info.startswith(_OPENAI):
         return problem.response()
     # Imported here: it imports models, which are not loaded yet when Django loads the middleware.
-    from chat.api.openai.responses import build_error_response
+    from chat.api.openai.views import build_error_response
 
     return build_error_response(problem)
 

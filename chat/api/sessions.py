@@ -11,13 +11,13 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from chat.access import conversations_of, topics_of
-from chat.actions import conversation_deletion, conversations, messages, topic_archive, topics
+from chat.actions import conversations, erasure, messages, topic_archive, topics
 from chat.errors import Refused
 from chat.generation.reply_run import embed_message
 from chat.models import Conversation, Message, Role, Topic, User
 from chat.text import clean_for_storage
+from chat.topics.decay import TopicStats, compute_topic_stats
 from chat.topics.rules import DEFAULT_RULES, TopicRules
-from chat.topics.stats import TopicStats, compute_topic_stats
 from memoryapp.base import logs
 
 from .history import convert_messages, load_undamaged, readable_messages, select_counter
@@ -113,7 +113,7 @@ class Sessions:
     def delete(self, session_id: str) -> None:
         """Delete a session permanently; an unknown id is ignored."""
         if (found := self.find(session_id)) is not None:
-            conversation_deletion.purge_conversation(found)
+            erasure.purge_conversation(found)
 
     def prune(self, days: int) -> int:
         """Delete the sessions without a change for so many days, and return their number.
@@ -122,9 +122,7 @@ class Sessions:
         """
         if not days >= 1:
             raise ValueError(f"days is at least 1, not {days!r}: it would delete what is used today.")
-        return conversation_deletion.prune_conversations(
-            self.owner, timezone.now() - timedelta(days=min(days, _MAX_DAYS))
-        )
+        return erasure.prune_conversations(self.owner, timezone.now() - timedelta(days=min(days, _MAX_DAYS)))
 
     def topic_stats(self, session_id: str) -> dict[str, Any]:
         """Return the statistics of the session's active topic, ages in seconds; empty before there is one."""

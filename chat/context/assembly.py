@@ -11,9 +11,8 @@ from chat.llm.types import Provider, Turn
 from chat.models import Conversation, Message, Role
 
 from .budget import cut_middle
-from .exchanges import parse_tool_calls, split_into_exchanges
 from .importance import resolve_importance
-from .strategies import HistoryExchange
+from .strategies import HistoryExchange, parse_tool_calls, split_into_exchanges
 
 SUMMARY_HEADER = "## Earlier in this conversation"
 # Upper estimate of a chat template's tokens around one message; the finished prompt is counted exactly.

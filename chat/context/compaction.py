@@ -24,9 +24,8 @@ from .budget import (
     memory_budget,
     min_history_tokens,
 )
-from .exchanges import group_tool_calls
 from .memory import TurnMemory
-from .strategies import HYBRID, choose_exchanges, find_oversized_first
+from .strategies import HYBRID, choose_exchanges, find_oversized_first, group_tool_calls
 
 # In characters. A message is not cut below this: the mark would be longer than the remaining text.
 _MIN_CHARACTERS = len(CUT_MARK) + 120

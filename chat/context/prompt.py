@@ -32,10 +32,9 @@ from .budget import (
     reply_reserve,
 )
 from .compaction import CompactionStart, MemoryBlock, compact, rebuild_note
-from .exchanges import group_tool_calls
 from .importance import IMPORTANT
 from .memory import TurnMemory
-from .strategies import HYBRID, TOPICS, uses_summary
+from .strategies import HYBRID, TOPICS, group_tool_calls, uses_summary
 from .turn_note import describe_date, describe_requests, keep_impersonal
 
 DEFAULT_PERSONA = (

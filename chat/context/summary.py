@@ -23,7 +23,7 @@ from chat.memory.summary_sentences import (
 from chat.models import Message, Role
 
 from .budget import max_summary_tokens
-from .exchanges import parse_tool_calls, split_into_exchanges
+from .strategies import parse_tool_calls, split_into_exchanges
 
 SLOT = "summary"
 # The conversation is summarised in portions of this many tokens, so short that two sentences can say what is

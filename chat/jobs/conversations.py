@@ -7,14 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from chat.actions import (
-    conversation_deletion,
-    conversation_jobs,
-    conversations,
-    jobs,
-    summaries,
-    topic_archive,
-)
+from chat.actions import conversation_jobs, conversations, erasure, jobs, summaries, topic_archive
 from chat.actions.usage import account_calls
 from chat.context import title
 from chat.errors import PromptTooLong, UnusableOutput
@@ -94,4 +87,4 @@ def discard(payload: dict[str, Any]) -> None:
             conversations.postpone_discard(key)
         else:
             generation.stop_in_conversation(key, timeout=_STOPPING_SECONDS)
-            conversation_deletion.discard_temporary(key)
+            erasure.discard_temporary(key)

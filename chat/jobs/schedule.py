@@ -19,9 +19,9 @@ from django.utils import timezone
 from chat.actions import (
     archive,
     clock_repair,
-    conversation_deletion,
     decay,
     deletions,
+    erasure,
     idempotency,
     importing,
     jobs,
@@ -115,7 +115,7 @@ def prune_conversations(owner: User, now: datetime, days: int) -> int:
 
     Pinned conversations and those with a flagged message are kept.
     """
-    return conversation_deletion.prune_conversations(owner, now - timedelta(days=days)) if days else 0
+    return erasure.prune_conversations(owner, now - timedelta(days=days)) if days else 0
 
 
 def find_owners() -> Any:

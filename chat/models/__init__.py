@@ -11,10 +11,9 @@ from .conversation import Conversation, MemoryMode, TitledBy
 from .deletion import Deletion, DeletionState, Tombstone
 from .fact import Category, Durability, ExtractionRun, Fact, FactEvent, FactEventKind, Origin
 from .graph import Entity, EntityType, Relationship
-from .idempotency import IdempotentRequest
 from .job import Energy, Job, UsageRecord
 from .message import Message, MessageState, PromptReport, Role
-from .owner import ApiToken, OwnerSettings, Theme
+from .owner import ApiToken, IdempotentRequest, OwnerSettings, Theme
 from .request_outcome import OutcomeKind, RequestOutcome
 from .search import SearchEntry
 from .topic import Topic, TopicArchive

@@ -1,4 +1,4 @@
-"""Settings and API tokens of an owner."""
+"""Settings of an owner, and the API tokens and repeatable requests of the owner's programs."""
 
 from __future__ import annotations
 
@@ -87,3 +87,28 @@ class ApiToken(OwnedModel):
     def digest_of(secret: str) -> str:
         """Return the SHA-256 hash of a secret. A secret has 256 random bits, so it needs no salt."""
         return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class IdempotentRequest(OwnedModel):
+    """A request that created something, by the key that the client chose.
+
+    It stores neither the request's nor the response's text.
+    """
+
+    key = models.CharField(max_length=200)
+    # Keyed hash of method, path and body.
+    digest = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(default=201)
+    # The ids of the created rows; a repeated request's response is built from them.
+    made = models.JSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects: ClassVar[OwnedQuerySet[IdempotentRequest]] = OwnedQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["owner", "key"], name="one_request_a_key"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.status} at {self.created_at:%Y-%m-%d %H:%M}"

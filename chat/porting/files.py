@@ -16,8 +16,7 @@ from typing import IO, Any
 from chat.errors import BadFile
 
 from . import chatgpt, claude, mem0, ours
-from .parts import FilePart
-from .problems import join_place, place_in_archive
+from .parts import FilePart, join_place, place_in_archive
 from .reader import Reader
 
 # Bytes of unpacked text: three times the largest exports that are known.

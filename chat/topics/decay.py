@@ -1,7 +1,7 @@
-"""How topics decay: half-life, priority, and which topics retire.
+"""How topics decay: half-life, priority, which topics retire, and the statistics that show it.
 
 Pure arithmetic: takes `now`, durations and the rules as arguments. A topic's age counts from its last
-activity.
+activity. The statistics have the field names of the REST and Python interfaces.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from typing import Generic, TypedDict, TypeVar
 
 from .rules import DEFAULT_RULES, TopicRules
 
@@ -85,3 +85,54 @@ def choose_retiring_topics(
     return [
         key for place, (value, key) in enumerate(others) if value < RETIREMENT_PRIORITY or place < surplus
     ]
+
+
+_DAY = timedelta(days=1)
+
+
+class TopicStats(TypedDict):
+    """Statistics of one topic; ages in seconds, the half-life in days, the importance 0–1."""
+
+    topic_id: str
+    topic_title: str
+    active_messages: int
+    compressed_messages: int
+    total_messages: int
+    has_summary: bool
+    importance_score: float
+    access_count: int
+    memory_type: str
+    half_life_days: float
+    age_seconds: float
+    inactive_seconds: float
+
+
+def compute_topic_stats(
+    *,
+    topic_id: str,
+    title: str,
+    summary: str,
+    importance: float,
+    access_count: int,
+    live: int,
+    packed: int,
+    created_at: datetime,
+    last_active_at: datetime,
+    now: datetime,
+    rules: TopicRules = DEFAULT_RULES,
+) -> TopicStats:
+    """Return the statistics of a topic with `live` unpacked and `packed` archived messages at time `now`."""
+    return TopicStats(
+        topic_id=topic_id,
+        topic_title=title,
+        active_messages=live,
+        compressed_messages=packed,
+        total_messages=live + packed,
+        has_summary=bool(summary),
+        importance_score=importance,
+        access_count=access_count,
+        memory_type=classify_memory_type(access_count, rules),
+        half_life_days=compute_half_life(access_count, rules) / _DAY,
+        age_seconds=(now - created_at).total_seconds(),
+        inactive_seconds=(now - last_active_at).total_seconds(),
+    )

@@ -19,7 +19,7 @@ from chat.actions import messages as actions
 from chat.commands import COMMANDS, parse
 from chat.error_messages import describe
 from chat.errors import AppError, Refused, UnknownCommand, status_of
-from chat.generation.exchange import begin_exchange
+from chat.generation.run import begin_exchange
 from chat.models import App, Conversation, Message, PromptReport
 from chat.models.message import MessageQuerySet
 

@@ -12,8 +12,8 @@ from django.db.models import Prefetch
 from django.utils.safestring import SafeString, mark_safe
 
 from chat.context.assembly import importance_of
-from chat.context.exchanges import parse_tool_calls
 from chat.context.importance import IMPORTANT
+from chat.context.strategies import parse_tool_calls
 from chat.error_messages import describe
 from chat.generation.hub import hub
 from chat.generation.markdown import render_blocks_cached

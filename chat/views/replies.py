@@ -20,7 +20,7 @@ from chat.actions import message_edits
 from chat.context.budget import reply_reserve
 from chat.errors import Refused
 from chat.generation import run as generation
-from chat.generation.exchange import begin_exchange
+from chat.generation.run import begin_exchange
 from chat.models import Fact, PromptReport
 
 from .message_view import build_message_views, compute_window_share

@@ -168,7 +168,7 @@ def test_interrupted_erasure_rolls_back_and_can_be_repeated(owner, clock, monkey
     before = count_rows(owner)
     clock(9.5)
     with monkeypatch.context() as patch:
-        patch.setattr("chat.actions.account_erasure._reset_settings_and_apps", lambda owner: 1 / 0)
+        patch.setattr("chat.actions.erasure._reset_settings_and_apps", lambda owner: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             deletions.finish_deletion(deletion.pk, timezone.now())
     assert count_rows(owner) == before

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from chat.actions import conversation_deletion
+from chat.actions import erasure
 from chat.actions.messages import finish_reply
 from chat.models import (
     Conversation,
@@ -39,7 +39,7 @@ def chat(talk):
 
 
 def test_messages_topics_archives_and_reports_are_deleted(chat):
-    conversation_deletion.purge_conversation(chat)
+    erasure.purge_conversation(chat)
     for model in (Conversation, Message, Topic, TopicArchive, PromptReport, ExtractionRun):
         assert not model.objects.exists(), model
 
@@ -53,14 +53,14 @@ def test_facts_stay_and_their_origin_names_a_deleted_conversation(chat, make_fac
         source_conversation=chat,
     )
     FactEvent.objects.create(fact=fact, kind=FactEventKind.ADD, actor="memory", source_message=asked)
-    conversation_deletion.purge_conversation(chat)
+    erasure.purge_conversation(chat)
     kept = Fact.objects.live().get()
     assert (kept.quote, kept.source_message, kept.source_conversation) == ("I live in Oslo.", None, None)
     assert "from a deleted conversation" in ours.get(f"/memory/{fact.pk}/origin/").content.decode()
 
 
 def test_pending_jobs_are_deleted_and_the_cache_is_freed(chat):
-    conversation_deletion.purge_conversation(chat)
+    erasure.purge_conversation(chat)
     assert {job.kind: job.payload for job in Job.objects.all()} == {
         "free_caches": {"conversations": [str(chat.pk)]},
         "tidy_index": {},
@@ -69,7 +69,7 @@ def test_pending_jobs_are_deleted_and_the_cache_is_freed(chat):
 
 def test_finishing_a_reply_of_a_deleted_conversation_stores_nothing(talk):
     asked, reply = talk("Hello")
-    conversation_deletion.purge_conversation(Conversation.objects.get(pk=asked.conversation_id))
+    erasure.purge_conversation(Conversation.objects.get(pk=asked.conversation_id))
     finish_reply(reply, "Too late.", "complete")
     assert not Message.objects.exists()
 
@@ -86,7 +86,7 @@ class TestPruning:
         return asked.conversation
 
     def prune(self, owner) -> int:
-        return conversation_deletion.prune_conversations(owner, timezone.now() - timedelta(days=30))
+        return erasure.prune_conversations(owner, timezone.now() - timedelta(days=30))
 
     def test_only_old_conversations_are_pruned(self, owner, old, talk):
         new, _ = talk("Hello again")

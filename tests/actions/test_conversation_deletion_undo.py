@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from chat.actions import conversation_deletion, conversations, deletions, events, extraction
+from chat.actions import conversations, deletions, erasure, events, extraction
 from chat.actions.messages import finish_reply, send_message
 from chat.api.sessions import Sessions
 from chat.errors import Refused, TooLateToUndo
@@ -195,7 +195,7 @@ class TestPendingConversationIsUnreachable:
         deletions.delete_conversation(chat)
         assert not Message.objects.backlog(owner).exists()
         assert conversations.end_if_idle(chat.pk, clock(3600)) is None
-        assert conversation_deletion.prune_conversations(owner, timezone.now()) == 0
+        assert erasure.prune_conversations(owner, timezone.now()) == 0
         assert Conversation.objects.get().ended_at is None
 
     def test_undo_queues_extraction_again(self, chat, clock):

@@ -18,11 +18,11 @@ from chat.actions import (
     app_memories,
     apps,
     archive,
-    conversation_deletion,
     conversation_jobs,
     conversations,
     decay,
     deletions,
+    erasure,
     extraction,
     messages,
     prompts,
@@ -104,10 +104,10 @@ ACTIONS = {
     "look": record_extraction_run,
     "prompt": write_prompt,
     "app memory": store_memory,
-    "delete": lambda owner, chat: partial(conversation_deletion.purge_conversation, chat),
+    "delete": lambda owner, chat: partial(erasure.purge_conversation, chat),
     "delete with undo": lambda owner, chat: partial(deletions.delete_conversation, chat, with_memories=True),
     "prune": lambda owner, chat: partial(
-        conversation_deletion.prune_conversations, owner, timezone.now() + timedelta(days=1)
+        erasure.prune_conversations, owner, timezone.now() + timedelta(days=1)
     ),
     "move": lambda owner, chat: partial(
         conversations.move_conversation, chat, App.objects.create(owner=owner, slug="work", name="Work")
@@ -125,7 +125,7 @@ def test_the_owners_row_is_locked_first(owner, chat, record_tables, name):
 
 
 def test_purging_a_conversation_locks_its_row_before_its_jobs(owner, chat, record_tables):
-    order = record_tables(lambda: conversation_deletion.purge_conversation(chat))
+    order = record_tables(lambda: erasure.purge_conversation(chat))
     assert order.index("chat_conversation") < order.index("chat_job")
 
 
@@ -137,7 +137,7 @@ def test_finishing_a_reply_locks_its_conversation_before_the_message(talk, recor
 
 def test_no_prompt_report_is_stored_for_a_deleted_reply(owner, chat):
     write = write_prompt(owner, chat)
-    conversation_deletion.purge_conversation(chat)
+    erasure.purge_conversation(chat)
     write()
     assert not PromptReport.objects.exists()
 

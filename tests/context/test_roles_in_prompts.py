@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from chat.actions import message_edits
 from chat.actions.owners import default_app
-from chat.context.exchanges import split_into_exchanges
 from chat.context.prompt import build_prompt
+from chat.context.strategies import split_into_exchanges
 from chat.llm.roles import RoleSupport, adapt_turns
 from chat.llm.types import ToolCall
 from chat.models import Conversation, Message

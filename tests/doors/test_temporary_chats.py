@@ -8,7 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from chat.actions import conversation_deletion, conversation_jobs, conversations
+from chat.actions import conversation_jobs, conversations, erasure
 from chat.actions.messages import finish_reply, send_message
 from chat.api.sessions import Sessions
 from chat.errors import Refused
@@ -143,7 +143,7 @@ class TestDeletion:
 
     def test_other_conversations_are_never_discarded(self, talk, clock):
         asked, _ = talk("Hello")
-        assert conversation_deletion.discard_temporary(asked.conversation_id) is False
+        assert erasure.discard_temporary(asked.conversation_id) is False
         assert conversation_exists()
 
 
@@ -164,7 +164,7 @@ class TestBeginning:
 
     def test_a_reply_that_ends_after_the_chat_was_deleted_does_no_harm(self, owner):
         _, reply = send_message(owner, "Hello", temporary=True)
-        conversation_deletion.discard_temporary(reply.conversation_id)
+        erasure.discard_temporary(reply.conversation_id)
         finish_reply(reply, "Too late.", "complete")
         assert not Message.objects.exists()
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from chat.actions import app_memories, apps, conversation_deletion, deletions
+from chat.actions import app_memories, apps, deletions, erasure
 from chat.actions.facts import add_fact
 from chat.actions.messages import finish_reply
 from chat.models import App, AppMemory, Tombstone
@@ -41,7 +41,7 @@ def delete_by_hand(memory):
 
 
 def delete_after_conversation(memory):
-    conversation_deletion.purge_conversation(memory.source_conversation)
+    erasure.purge_conversation(memory.source_conversation)
     delete_by_hand(AppMemory.objects.get())
 
 
@@ -51,12 +51,12 @@ def delete_with_conversation(memory):
 
 def delete_with_app(memory):
     apps.create_app(memory.owner, "Another")
-    conversation_deletion.purge_conversation(memory.source_conversation)
+    erasure.purge_conversation(memory.source_conversation)
     finish_deletion(apps.archive_app(memory.app, purge=True))
 
 
 def delete_all_of_app(memory):
-    conversation_deletion.purge_conversation(memory.source_conversation)
+    erasure.purge_conversation(memory.source_conversation)
     finish_deletion(deletions.forget_app_memories(memory.app))
 
 
@@ -103,7 +103,7 @@ def test_a_deleted_app_memory_is_recognised_by_id_text_or_conversation(
     else:
         row["id"], row["content"] = str(uuid4()), "The tent was blue."
     delete_by_hand(memory)
-    conversation_deletion.purge_conversation(memory.source_conversation)
+    erasure.purge_conversation(memory.source_conversation)
     assert [r.why for r in import_document(older).refusals] == [DELETED_HERE]
 
 
@@ -118,7 +118,7 @@ def test_clearing_an_app_also_bars_its_memories_from_another_machine(owner, memo
 def test_an_app_memory_newer_than_the_deletion_is_imported(owner, memory, import_document):
     newer = as_json(owner)
     delete_by_hand(memory)
-    conversation_deletion.purge_conversation(memory.source_conversation)
+    erasure.purge_conversation(memory.source_conversation)
     newer["apps"][0]["memories"][0]["updated_at"] = (timezone.now() + timedelta(seconds=1)).isoformat()
     assert import_document(newer).app_memories.added == 1
 

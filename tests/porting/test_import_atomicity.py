@@ -135,7 +135,7 @@ def test_an_import_during_account_erasure_is_refused(owner, path, monkeypatch):
 
 
 def test_an_import_that_paused_too_long_is_refused_and_stays_invisible(owner, path, monkeypatch):
-    real = staging.conversation_deletion.purge_conversation_rows
+    real = staging.erasure.purge_conversation_rows
     seen = []
 
     def purge_and_resume(conversation):
@@ -149,7 +149,7 @@ def test_an_import_that_paused_too_long_is_refused_and_stays_invisible(owner, pa
     def expire_and_resume(batch):
         Deletion.objects.filter(pk=batch.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
         with monkeypatch.context() as patch:
-            patch.setattr(staging.conversation_deletion, "purge_conversation_rows", purge_and_resume)
+            patch.setattr(staging.erasure, "purge_conversation_rows", purge_and_resume)
             assert importing.remove_abandoned_imports() == 1
         staging.keep_batch_alive(batch)
 

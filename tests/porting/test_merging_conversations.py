@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from chat.actions import deletions
-from chat.actions.conversation_deletion import purge_conversation
+from chat.actions.erasure import purge_conversation
 from chat.models import Conversation, Job, Message
 
 from .conftest import as_json, wipe

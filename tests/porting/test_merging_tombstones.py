@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from chat.actions import deletions
-from chat.actions.conversation_deletion import purge_conversation
+from chat.actions.erasure import purge_conversation
 from chat.actions.facts import add_fact, edit_fact
 from chat.models import AppMemory, Conversation, Fact, FactEvent, Message
 

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from chat.actions import conversation_deletion, conversations, deletions, indexing
+from chat.actions import conversations, deletions, erasure, indexing
 from chat.actions.messages import add_message, finish_reply, save_checkpoint, send_message, stop_stale_replies
 from chat.jobs.runner import run_due
 from chat.models import Conversation, Job, Message, MessageState, SearchEntry
@@ -119,7 +119,7 @@ class TestDeletion:
         assert find_texts(other, "boat") == ["Their [boat]"]
 
     def test_a_purged_conversation_leaves_the_index(self, owner, add_exchange):
-        conversation_deletion.purge_conversation(add_exchange("My boat"))
+        erasure.purge_conversation(add_exchange("My boat"))
         assert SearchEntry.objects.count() == 0
 
     def test_a_deleted_user_leaves_the_index(self, other):
@@ -202,7 +202,7 @@ def test_after_merging_the_index_the_database_file_has_no_deleted_word(owner, ad
     add_exchange("Zanzibar", "zanzibar is far away " * 50)
     for n in range(30):
         add_exchange(f"Chat number {n}", "Nothing of the kind.")
-    conversation_deletion.purge_conversation(Conversation.objects.get(title="Zanzibar"))
+    erasure.purge_conversation(Conversation.objects.get(title="Zanzibar"))
     assert indexing.merge_index() >= 1
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from chat.topics.stats import compute_topic_stats
+from chat.topics.decay import compute_topic_stats
 
 
 def test_the_statistics_have_their_names_and_units():

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from chat.actions import conversation_deletion, indexing
+from chat.actions import erasure, indexing
 from chat.actions.owners import default_app
 from chat.models import Conversation, Deletion, Message, SearchEntry, TitledBy, Topic
 from chat.porting.shapes import ImportedMessage
@@ -40,7 +40,7 @@ def append_to_conversations(chats: ChatImporter, batch: Deletion) -> None:
         if not appended:
             chats.report_not_appended(chat)
             for left in Conversation.objects.filter(pk__in=[hidden] if hidden else []):
-                conversation_deletion.purge_conversation(left)
+                erasure.purge_conversation(left)
 
 
 def _write_hidden(

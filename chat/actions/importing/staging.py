@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from chat.actions import conversation_deletion, graph
+from chat.actions import erasure, graph
 from chat.actions.owners import lock_memory
 from chat.errors import Busy, Refused
 from chat.models import Conversation, Deletion, DeletionState, Fact, User
@@ -104,5 +104,5 @@ def _remove(batch: Deletion) -> None:
     for key in list(Conversation.objects.filter(deletion=batch).values_list("pk", flat=True)):
         with transaction.atomic():
             for conversation in Conversation.objects.filter(pk=key, deletion=batch):
-                conversation_deletion.purge_conversation_rows(conversation)
+                erasure.purge_conversation_rows(conversation)
     Deletion.objects.filter(pk=batch.pk, state=DeletionState.STAGED).delete()

@@ -21,9 +21,9 @@ from chat.actions import idempotency, message_edits
 from chat.api.problems import Problem, invalid
 from chat.errors import Busy
 from chat.generation import run as generation
-from chat.generation.exchange import RequestKey, begin_exchange, require_model
 from chat.generation.options import ReplyOptions
 from chat.generation.reply_run import ReplyRun
+from chat.generation.run import RequestKey, begin_exchange, require_model
 from chat.llm.types import Usage
 from chat.models import Message, MessageState, PromptReport, Role, User
 from chat.topics.contents import load_contents

@@ -27,9 +27,9 @@ from chat.actions.owners import default_app
 from chat.api.problems import RETRY_HEADERS, Problem, invalid, not_found
 from chat.error_messages import describe
 from chat.errors import AppError, Busy, IdempotencyKeyReused, ModelNotReady
-from chat.generation.exchange import require_model
 from chat.generation.options import ReplyOptions
 from chat.generation.reply_run import ReplyRun
+from chat.generation.run import require_model
 from chat.llm.registry import registry
 from chat.models import App, Conversation, MemoryMode, Message, Role, User
 

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 from chat.access import HtmxHttpRequest, find_app_by_slug, own_app, uuid_or_404
 from chat.actions.idempotency import CreatedObjects, run_once
 from chat.api.problems import Problem
-from chat.generation.exchange import RequestKey
+from chat.generation.run import RequestKey
 from chat.models import App
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from chat.access import conversations_of, own_conversation
-from chat.actions import conversation_deletion, conversations, deletions, message_edits, optimistic_lock
+from chat.actions import conversations, deletions, erasure, message_edits, optimistic_lock
 from chat.actions.idempotency import CreatedObjects
 from chat.generation import run as generation
 from chat.models import Conversation, Deletion, MemoryMode, Strategy
@@ -182,9 +182,7 @@ def begin_conversation(
 def prune_conversations(request: ApiRequest, body: PruneIn) -> PrunedOut:
     """Delete old conversations permanently; pinned ones and those with a flagged message stay."""
     return PrunedOut(
-        deleted=conversation_deletion.prune_conversations(
-            request.auth, timezone.now() - timedelta(days=body.days)
-        )
+        deleted=erasure.prune_conversations(request.auth, timezone.now() - timedelta(days=body.days))
     )
 
 

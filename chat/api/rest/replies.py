@@ -15,7 +15,7 @@ from chat.access import messages_of, own_conversation, own_message
 from chat.actions import message_edits
 from chat.actions import messages as actions
 from chat.generation import run as generation
-from chat.generation.exchange import begin_exchange, require_model
+from chat.generation.run import begin_exchange, require_model
 from chat.models import Message, MessageState, Role
 from chat.models.message import MessageQuerySet
 from chat.topics.contents import load_contents
