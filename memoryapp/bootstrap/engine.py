@@ -18,14 +18,13 @@ from memoryapp.base.locking import hold_lock
 from memoryapp.base.machine import read_cpu_flags
 from memoryapp.bootstrap import environment
 from memoryapp.bootstrap.console import run_logged, say
-from memoryapp.bootstrap.environment import Interpreter
+from memoryapp.bootstrap.environment import ENGINE, Interpreter, Lock
 from memoryapp.bootstrap.errors import (
     BootstrapError,
     compiler_hint,
     explain_compile_failure,
     explain_pip_failure,
 )
-from memoryapp.bootstrap.lock import ENGINE, Lock
 
 # Sources, objects and tools of a compilation use 0.7 GB (measured).
 NEEDED_BYTES = 1_200_000_000

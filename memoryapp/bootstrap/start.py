@@ -15,9 +15,8 @@ from memoryapp.base.error_text import explain_port_error
 from memoryapp.base.locking import hold_lock
 from memoryapp.bootstrap import engine, environment, preparation
 from memoryapp.bootstrap.console import say
-from memoryapp.bootstrap.environment import Interpreter
+from memoryapp.bootstrap.environment import Interpreter, Lock, split_lock
 from memoryapp.bootstrap.errors import BootstrapError
-from memoryapp.bootstrap.lock import Lock, split_lock
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -8,8 +8,8 @@ import pytest
 
 from memoryapp.base.env import ROOT
 from memoryapp.bootstrap import engine, environment
+from memoryapp.bootstrap.environment import split_lock
 from memoryapp.bootstrap.errors import BootstrapError
-from memoryapp.bootstrap.lock import split_lock
 
 
 class TestEngine:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryapp.base.env import ROOT
-from memoryapp.bootstrap.lock import (
+from memoryapp.bootstrap.environment import (
     BUILD_MARKER,
     DEVELOPMENT_MARKER,
     package_of,
