@@ -207,9 +207,9 @@ def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
     return low
 
 
-# All files together, in bytes. The fixed beginnings of the default model take about 150 MB; the rest keeps
-# those of a second model.
-BUDGET = 512 * 1024**2
+# All files of fixed prompts together, in bytes. The fixed beginnings of the default model take about 150 MB;
+# the rest keeps those of a second model.
+FIXED_PROMPTS_BUDGET = 512 * 1024**2
 _DIGEST_BYTES = 32
 
 
@@ -220,7 +220,7 @@ class FixedPromptStore:
     are logged, and the prompt is then evaluated as if nothing were stored.
     """
 
-    def __init__(self, folder: Path, model: Path, engine: str, *, budget: int = BUDGET) -> None:
+    def __init__(self, folder: Path, model: Path, engine: str, *, budget: int = FIXED_PROMPTS_BUDGET) -> None:
         self.folder = folder
         self.budget = budget
         self._model = model

@@ -184,16 +184,16 @@ def _render_tokens(request: HtmxHttpRequest, status: int, **more: Any) -> HttpRe
     return render_settings(request, status, **more)
 
 
-_FIELDS = ("url", "model", "key", "window")
-# Session key of the form's values, until the page is rendered again.
-_SESSION_KEY = "provider"
+_SERVER_FIELDS = ("url", "model", "key", "window")
+# Session key of the values in the form of the model server, until the page is rendered again.
+_SERVER_SESSION_KEY = "provider"
 
 
 @require_POST
 def choose_provider(request: HtmxHttpRequest) -> HttpResponse:
     """Use the posted server, test it, or go back to the model of this machine."""
     wish = request.POST.get("do", "use")
-    typed = {name: request.POST.get(name, "") for name in _FIELDS}
+    typed = {name: request.POST.get(name, "") for name in _SERVER_FIELDS}
     drop = request.POST.get("drop_key") == "on"
     try:
         if wish == "test":
@@ -219,7 +219,7 @@ def load_provider_context(request: HtmxHttpRequest) -> dict[str, Any]:
     choice = provider.describe_chosen_server()
     return {
         "server": choice,
-        "typed": request.session.pop(_SESSION_KEY, None) or choice,
+        "typed": request.session.pop(_SERVER_SESSION_KEY, None) or choice,
         "may_choose": provider.is_choice_allowed(request.user),
         "windows": WINDOW_RANGE,
     }
@@ -228,7 +228,7 @@ def load_provider_context(request: HtmxHttpRequest) -> dict[str, Any]:
 def _remember_typed(request: HtmxHttpRequest, typed: dict[str, str]) -> None:
     """Keep the input of a plain form in the session for the page after the redirect; never the key."""
     if not request.htmx:
-        request.session[_SESSION_KEY] = {name: text for name, text in typed.items() if name != "key"}
+        request.session[_SERVER_SESSION_KEY] = {name: text for name, text in typed.items() if name != "key"}
 
 
 def describe_capabilities(found: Capabilities) -> list[str]:
