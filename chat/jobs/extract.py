@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import partial
@@ -21,28 +20,28 @@ from chat.actions import (
     events,
     extraction,
     kept_out,
-    request_outcomes,
     unread_messages,
 )
-from chat.actions.owners import local_day_of
+from chat.actions.owners import local_day_of, redacts_secrets
 from chat.actions.text_extraction import ask_extractor, embed_lasting_candidates
 from chat.actions.usage import AccountedProvider, account_calls
-from chat.errors import Refused
 from chat.generation import run as generation
 from chat.llm.registry import registry
 from chat.llm.types import Lane
-from chat.memory import judge, meant_facts, memory_requests, roleplay, speech_acts
+from chat.memory import clauses, judge, meant_facts, memory_requests, roleplay, speech_acts
 from chat.memory.candidates import Extraction, RefusedFact
-from chat.memory.classify import classify_fact
+from chat.memory.changed_facts import FactChanges, find_changes
 from chat.memory.consolidate import Action, Opinion
 from chat.memory.judge import Verdict, judge_candidate, judge_ending
 from chat.memory.kept_out import leave_out_forgotten
-from chat.memory.kinds import KINDS
-from chat.memory.meant_facts import MeantFacts
-from chat.models import Conversation, Fact, MemoryMode, Message, OutcomeKind, Role
+from chat.memory.language import detect_language
+from chat.memory.own_words import quote_sentence
+from chat.memory.sentences import split_clauses
+from chat.models import Conversation, Fact, MemoryMode, Message, Role
 from chat.topics.contents import is_content_lost, load_contents
 
 from . import schedule
+from .forget_requests import forget_on_request
 from .registry import Postpone, handles, wait_for_energy
 
 # A role-play without an end is assumed to be over after this many user messages.
@@ -101,12 +100,28 @@ def extract_message(message: Message) -> None:
             lane=lane,
         )
         vectors: list[Any] = embed_lasting_candidates(found)
-        is_needed = found.candidates or found.endings or found.to_forget or found.denials
+        is_needed = found.candidates or found.sentences or found.to_forget or found.denials
         live = list(Fact.objects.for_owner(owner).live()) if is_needed else []
-        opinions = _judge(provider, found, vectors, live, name, lane)
-        _forget_on_request(provider, message, found.to_forget, live)
+        changes = find_changes(found.sentences, live, embedder)
+        _add_new_values(message, found, vectors, changes)
+        opinions = _judge(provider, found, vectors, live, name, changes, lane)
+        forget_on_request(provider, message, found.to_forget, live)
         _end_denied_facts(found, live, vectors, opinions)
     _store_result(message, found, vectors, name, opinions, time.monotonic() - started)
+
+
+def _add_new_values(message: Message, found: Extraction, vectors: list[Any], changes: FactChanges) -> None:
+    """Add the sentences that give a stored fact a new value as candidates, in the user's own words."""
+    embedder = registry.embedder()
+    for sentence in changes.list_new_values(found.candidates):
+        redacting = redacts_secrets(message.conversation.owner_id)
+        language = detect_language(sentence)
+        candidate = quote_sentence(
+            sentence, language, _local_date(message), redacting, found.candidates, changes_fact=True
+        )
+        if candidate is not None and embedder is not None:
+            found.candidates.append(candidate)
+            vectors.append(embedder.embed([candidate.text])[0])
 
 
 def _judge(
@@ -115,64 +130,37 @@ def _judge(
     vectors: Sequence[NDArray[np.float32] | None],
     live: Sequence[Fact],
     embedder: str,
+    changes: FactChanges,
     lane: Lane,
 ) -> _Opinions:
     opinions = _Opinions()
     if not live:
         return opinions
     for candidate, vector in zip(found.candidates, vectors, strict=True):
-        opinions.candidates.append(judge_candidate(provider, candidate, vector, live, embedder, lane=lane))
+        if (opinion := changes.take_for(candidate)) is not None:
+            opinions.candidates.append(Verdict(opinion))
+        else:
+            possible = changes.list_possible(candidate.quote)
+            verdict = judge_candidate(
+                provider, candidate, vector, live, embedder, possible=possible, lane=lane
+            )
+            opinions.candidates.append(verdict)
+    opinions.endings += [Verdict(opinion) for opinion in changes.take_endings()]
     for sentence in found.endings:
-        opinions.endings.append(judge_ending(provider, sentence, live, found.candidates, lane=lane))
+        if not changes.has_ended(sentence):
+            possible = changes.list_possible(sentence)
+            verdict = judge_ending(provider, sentence, live, found.candidates, possible=possible, lane=lane)
+            opinions.endings.append(verdict)
     if opinions.failure:
         provider.mark_failed(judge.SLOT)
     return opinions
 
 
-def _forget_on_request(
-    provider: AccountedProvider, message: Message, abouts: Sequence[str], live: Sequence[Fact]
-) -> None:
-    """Forget what the message asks to forget, or record what has to be asked. A killed process does it again.
-
-    Where neither words nor meaning show which fact is meant, the model says of which kind it is; a kind with
-    one value, such as the home, names the fact. A program cannot be asked: what its message means is
-    forgotten, however much it is, and can be undone for longer.
-    """
-    window = deletions.PROGRAM_UNDO_WINDOW if message.by_program else deletions.REQUEST_UNDO_WINDOW
-    outcomes: list[tuple[OutcomeKind, Sequence[Fact]]] = []
-    for about in abouts:
-        meant = _find_meant_facts(provider, about, live)
-        certain = meant.facts or (meant.candidates if meant.many and message.by_program else [])
-        if certain:
-            # One of them may have been forgotten by hand meanwhile.
-            with suppress(Refused):
-                ids = [fact.pk for fact in certain]
-                deletions.forget_facts(message.conversation.owner, ids, window, message=message)
-        elif meant.candidates:
-            outcomes.append((OutcomeKind.MANY if meant.many else OutcomeKind.UNCLEAR, meant.candidates))
-        else:
-            outcomes.append((OutcomeKind.NOTHING, ()))
-    if abouts:
-        request_outcomes.record_outcomes(message, outcomes)
-
-
-def _find_meant_facts(provider: AccountedProvider, about: str, live: Sequence[Fact]) -> MeantFacts:
-    embedder = registry.embedder()
-    meant = meant_facts.find_facts_to_forget(
-        about,
-        live,
-        embedder.name if embedder else "",
-        lambda text: embedder.embed([text])[0] if embedder else None,
-    )
-    if meant.facts or meant.many or not live or not meant_facts.names_only_a_kind(about):
-        return meant
-    kind, _, _ = classify_fact(provider, about)
-    of_kind = [fact for fact in live if fact.kind == kind and KINDS[kind].single]
-    return MeantFacts(facts=of_kind) if of_kind else meant
-
-
 def _end_denied_facts(
-    found: Extraction, live: Sequence[Fact], vectors: list[Any], opinions: _Opinions
+    found: Extraction,
+    live: Sequence[Fact],
+    vectors: list[Any],
+    opinions: _Opinions,
 ) -> None:
     """Let the facts end that the message says are wrong, and remove the candidates that only deny them."""
     denied: list[Fact] = []
@@ -185,10 +173,24 @@ def _end_denied_facts(
         opinions.endings.append(Verdict(Opinion(Action.END, fact.pk, fact.version, _DENIED)))
     for index in reversed(range(len(found.candidates))):
         candidate = found.candidates[index]
-        is_denial = candidate.in_own_words and any(said in candidate.quote for said in sentences)
+        is_denial = (
+            candidate.in_own_words
+            and any(said in candidate.quote for said in sentences)
+            and not _affirms_fact(candidate.quote)
+        )
         if is_denial or meant_facts.restates_denied(candidate.text, denied):
             del found.candidates[index], vectors[index]
             del opinions.candidates[index : index + 1]
+
+
+def _affirms_fact(sentence: str) -> bool:
+    """Return whether a clause of a sentence states a fact without a negation: "I play the viola, not the
+    violin".
+    """
+    return any(
+        clauses.states_fact(clause) and not memory_requests.is_negated_by_words(clause)
+        for clause in split_clauses(sentence)
+    )
 
 
 def _store_result(

@@ -60,6 +60,8 @@ class Extraction:
     # What the user asks to forget, in their own words.
     to_forget: list[str] = field(default_factory=list)
     denials: list[Denial] = field(default_factory=list)
+    # The sentences that may change stored facts, whether or not they state a fact.
+    sentences: list[str] = field(default_factory=list)
     error: str = ""
     usage: Usage | None = None
 

@@ -71,8 +71,9 @@ def judge_sentences(
     sentence about one of `own_names` (case folded), the user's projects and pets, is about the user.
     """
     has_injection = speech_acts.contains_prompt_injection(masked)
-    playing = playing or roleplay.starts_roleplay(masked)
     pieces = split_sentences(masked)
+    # "Can we pretend I never told you …" asks memory to forget.
+    playing = playing or (roleplay.starts_roleplay(masked) and not any(map(find_request, pieces)))
     judged: list[JudgedSentence] = []
     sarcastic = False
     for piece in pieces:

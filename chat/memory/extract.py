@@ -63,6 +63,10 @@ _ABOUT_MESSAGE = re.compile(
 _PRESENT_KINDS = frozenset({"habit", "likes", "dislikes", "tools", "building", "learning", "diet"})
 # Why a proposal is refused that the model misread. The user's own sentence may be kept instead.
 _MISREAD = frozenset({NO_QUOTE, NOT_SAID, NAME_NOT_SAID, speech_acts.OTHERS})
+# Sentences that state no fact for these reasons may change one: "my rent went up to 860, may they do that?"
+_MAY_CHANGE_FACTS = frozenset(
+    {speech_acts.QUESTION, speech_acts.REQUEST, speech_acts.WORLD, speech_acts.OTHERS}
+)
 # The words of such a sentence are not recorded, not even as refused.
 _UNRECORDED = frozenset({speech_acts.KEPT_OUT, speech_acts.FORGETTING})
 
@@ -110,7 +114,13 @@ def extract_facts(
     result.denials = [
         Denial(s.text, kinds.get(s.text) is RequestKind.WRONG)
         for s in judged
-        if not s.reason and is_negated_by_words(s.text)
+        if not s.reason and (is_negated_by_words(s.text) or kinds.get(s.text) is RequestKind.WRONG)
+    ]
+    result.sentences = [
+        s.text
+        for s in judged
+        if (not s.reason or s.reason in _MAY_CHANGE_FACTS)
+        and (s.request is None or s.request.kind in (RequestKind.REMEMBER, RequestKind.WRONG))
     ]
     language = detect_language(clauses.join_statements(judged)) or detect_language(question)
     for text in clauses.split_into_segments(judged):

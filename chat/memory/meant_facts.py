@@ -57,12 +57,18 @@ def find_facts_to_forget(about: str, facts: Sequence[Fact], embedder_name: str, 
         return MeantFacts(candidates=named, many=True)
     if named or not facts:
         return MeantFacts(facts=named)
-    vector = embed(said)
-    scores = [compute_similarity(vector, fact, embedder_name) or 0.0 for fact in facts]
+    pieces = dict.fromkeys([said, *split_clauses(said)])
+    vectors = [embed(piece) for piece in pieces]
+    scores = [
+        max(compute_similarity(vector, fact, embedder_name) or 0.0 for vector in vectors) for fact in facts
+    ]
     best, second = sorted([*scores, 0.0], reverse=True)[:2]
     thresholds = get_thresholds(embedder_name)
     if best >= thresholds.meant and best - second >= thresholds.meant_margin:
         return MeantFacts(facts=[facts[scores.index(best)]])
+    shared = [fact for fact in facts if not stems.isdisjoint(extract_content_stems(fact.text))]
+    if shared == [facts[scores.index(best)]] and best >= thresholds.meant - thresholds.meant_margin:
+        return MeantFacts(facts=shared)
     return MeantFacts(
         candidates=_find_candidates(stems, facts, scores, thresholds.meant - thresholds.meant_margin)
     )
@@ -99,7 +105,7 @@ def find_denied_facts(sentence: str, facts: Sequence[Fact], *, said_wrong: bool)
     for clause in split_clauses(sentence):
         if not is_negated_by_words(clause):
             continue
-        affirmed = " ".join(word for word in tokenize(clause) if not is_negated_by_words(word))
+        affirmed = _remove_negation(clause)
         stems = extract_core_stems(normalize_sentence(affirmed, affirmed))
         for fact in facts:
             known = extract_content_stems(fact.text)
@@ -113,9 +119,14 @@ def find_denied_facts(sentence: str, facts: Sequence[Fact], *, said_wrong: bool)
 
 def restates_denied(text: str, denied: Sequence[Fact]) -> bool:
     """Return whether a candidate only says that a denied fact is not true."""
+    stems = extract_core_stems(_remove_negation(text))
     return is_negated_by_words(text) and any(
-        contains_stems(extract_content_stems(fact.text), extract_core_stems(text)) for fact in denied
+        contains_stems(extract_content_stems(fact.text), stems) for fact in denied
     )
+
+
+def _remove_negation(clause: str) -> str:
+    return " ".join(word for word in tokenize(clause) if not is_negated_by_words(word))
 
 
 def _is_named(fact: Fact, clause: str) -> bool:

@@ -18,9 +18,10 @@ from pathlib import Path
 from chat.llm.registry import registry
 
 from .kind_rules import guess_kind
+from .mask import count_words
 from .normalize import normalize_sentence
 from .request_about import addresses_assistant, find_about
-from .request_classifier import NONE, classify_suspect
+from .request_classifier import NONE, classify_sentence, classify_suspect
 from .request_features import FOLDER, MAX_SENTENCE, Suspect, find_suspect
 
 _END_MARKS = " \t\n.!。！…"
@@ -30,6 +31,8 @@ _SENTENCE_BREAK = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
 _MAX_EMBEDDED = 4000
 # Between a statement and a request after it; between a request and what it is about.
 _BREAK = r"(?:\s*[,，;；:：.。…()]+\s*|\s+[-–—]+\s*)"
+# A request to keep something out that has fewer words is about what was said beside it.
+_MIN_WORDS_OF_CONTENT = 7
 _GAP = r"[\s,，;；:：–—-]*"
 
 
@@ -64,19 +67,33 @@ class _Language:
 def find_request(sentence: str) -> MemoryRequest | None:
     """Return what a sentence asks of memory, None if it asks nothing.
 
-    A sentence with a suspicious word is embedded, where there is an embedder. If the classifier is sure that
-    it asks nothing, a wording to remember, forget or correct counts for nothing ("Forget that idea, …").
+    The sentence is embedded, where there is an embedder. If the classifier is sure that a sentence with a
+    suspicious word asks nothing, a wording to remember, forget or correct counts for nothing ("Forget that
+    idea, …").
     """
     worded = find_worded_request(sentence)
     if worded is not None and worded.kind is RequestKind.KEEP_OUT:
         return worded
     suspect = find_suspect(sentence)
     if suspect is None:
-        return worded
+        return worded or _classify_by_meaning(sentence)
     judgement = classify_suspect(suspect, registry.embedder())
     if worded is not None:
         return None if judgement.is_surely_none else _narrow_forgotten(worded, suspect)
     return _build_request(judgement.kind, suspect) if judgement.kind != NONE else None
+
+
+def _classify_by_meaning(sentence: str) -> MemoryRequest | None:
+    """Return what a sentence asks by its vector alone: "that thing you've got about my job can go"."""
+    text = sentence.strip()
+    if len(text) > MAX_SENTENCE:
+        return None
+    kind = classify_sentence(text, registry.embedder())
+    # What people ask to remember without a known word differs too little from what they just tell.
+    if kind in (NONE, RequestKind.REMEMBER):
+        return None
+    stands_alone = kind == RequestKind.KEEP_OUT and count_words(text) < _MIN_WORDS_OF_CONTENT
+    return MemoryRequest(RequestKind(kind), "" if stands_alone else text)
 
 
 def _narrow_forgotten(request: MemoryRequest, suspect: Suspect) -> MemoryRequest:

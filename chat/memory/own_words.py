@@ -55,17 +55,27 @@ def is_easy_to_read(sentence: str) -> bool:
 
 
 def quote_sentence(
-    sentence: str, language: str, today: date | None, redacting: bool, known: list[FactCandidate]
+    sentence: str,
+    language: str,
+    today: date | None,
+    redacting: bool,
+    known: list[FactCandidate],
+    *,
+    changes_fact: bool = False,
 ) -> FactCandidate | None:
     """Return a candidate whose text is the user's sentence in quotation marks.
 
     Return None if the sentence states no fact, is not understood alone, or repeats a candidate.
 
     `today` is the user's local date of the message, None where it is unknown; `known` are the candidates of
-    the message so far.
+    the message so far. With `changes_fact` the sentence gives a stored fact a new value, so it states a fact.
     """
     said = _trim_to_statement(sentence).strip(_PUNCTUATION)
-    if not _can_stand_alone(said) or (redacting and contains_secret(said)):
+    if (
+        not _can_stand_alone(said)
+        or not (changes_fact or _states_fact(said))
+        or (redacting and contains_secret(said))
+    ):
         return None
     clearest = max((said[start:end] for start, end in _split(said)), key=_score)
     kind = guess_kind(format_own_words(clearest, _MAX_CHARACTERS))
@@ -86,15 +96,18 @@ def quote_sentence(
 
 
 def _can_stand_alone(said: str) -> bool:
-    """Return whether a sentence probably states a fact, can be understood alone, and has no masked text."""
+    """Return whether a sentence can be understood alone, is no supposition, and has no masked text."""
     return (
         count_words(said) >= _MIN_WORDS_QUOTED
         and len(said) <= _MAX_QUOTED_CHARACTERS
         and HIDDEN not in said
         and not speech_acts.is_hedged(said)
-        and clauses.states_fact(said)
-        and not (speech_acts.starts_like_question(said) and _score(said) < _MIN_SCORE_OF_QUESTION)
     )
+
+
+def _states_fact(said: str) -> bool:
+    is_unclear_question = speech_acts.starts_like_question(said) and _score(said) < _MIN_SCORE_OF_QUESTION
+    return clauses.states_fact(said) and not is_unclear_question
 
 
 def _format_day(said: str, today: date | None) -> str:

@@ -1,14 +1,15 @@
-"""Decides by a linear classifier what a suspect sentence asks of memory: nothing, or one of the requests.
+"""Decides by linear classifiers what a sentence asks of memory: nothing, or one of the requests.
 
-The inputs are the embedder's vectors of the sentence and of the words around its trigger, and the features of
-`request_features`. The weights come from `tests/benchmarks/train_requests.py`, one file an embedder.
+For a suspect the inputs are the embedder's vectors of the sentence and of the words around its trigger, and
+the features of `request_features`; for other sentences the vector alone. The weights come from
+`tests/benchmarks/train_requests.py`, one file an embedder.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -35,12 +36,14 @@ class Weights:
     """A trained classifier. `matrix` has a column for each kind; its last row is the bias.
 
     `threshold` is the least probability of a request. With a probability of `veto` that it is none, a
-    sentence is none, whatever its wording.
+    sentence is none, whatever its wording. `sentences` and `sentence_threshold` are for the vector alone.
     """
 
     matrix: NDArray[np.float32]
     threshold: float
     veto: float
+    sentences: NDArray[np.float32] | None = None
+    sentence_threshold: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,22 @@ def classify_suspect(suspect: Suspect, embedder: Embedder | None) -> Judgement:
     if embedder is None or weights is None:
         return Judgement()
     return _judgements.find(embedder.name, suspect.text, lambda: _classify(suspect, embedder, weights))
+
+
+def classify_sentence(sentence: str, embedder: Embedder | None) -> str:
+    """Return what a sentence asks by its vector alone, one of KINDS; NONE as for `classify_suspect`.
+
+    Embeds the sentence, unless the same one was classified lately.
+    """
+    weights = load_weights(embedder.name) if embedder is not None else None
+    if embedder is None or weights is None or weights.sentences is None:
+        return NONE
+    matrix, threshold = weights.sentences, weights.sentence_threshold
+    return _kinds.find(
+        embedder.name,
+        sentence,
+        lambda: choose_kind(compute_probabilities(embedder.embed([sentence]), matrix)[0], threshold),
+    )
 
 
 def build_inputs(suspects: Sequence[Suspect], embedder: Embedder) -> NDArray[np.float32]:
@@ -83,7 +102,15 @@ def load_weights(embedder_name: str) -> Weights | None:
     stored = read_weights(FOLDER, embedder_name)
     if stored is None:
         return None
-    return Weights(np.array(stored["matrix"], dtype=np.float32), stored["threshold"], stored["veto"])
+    fitted = Weights(np.array(stored["matrix"], dtype=np.float32), stored["threshold"], stored["veto"])
+    if "sentences" not in stored:
+        return fitted
+    alone = stored["sentences"]
+    return replace(
+        fitted,
+        sentences=np.array(alone["matrix"], dtype=np.float32),
+        sentence_threshold=alone["threshold"],
+    )
 
 
 def choose_kind(probabilities: NDArray[np.float32], threshold: float) -> str:
@@ -93,6 +120,7 @@ def choose_kind(probabilities: NDArray[np.float32], threshold: float) -> str:
 
 
 _judgements = AnswerCache(unknown=Judgement())
+_kinds = AnswerCache(unknown=NONE)
 
 
 def _classify(suspect: Suspect, embedder: Embedder, weights: Weights) -> Judgement:

@@ -1,9 +1,11 @@
 """Trains the classifier of `chat.memory.request_classifier`: `python -m tests.benchmarks.train_requests`.
 
-Reads the labelled sentences of `tests/memory/data/request_sentences.jsonl`, of which only the suspects count,
-and fits a softmax regression to the installed embedder's vectors and the features. Prints the share of
-sentences whose kind is right by cross-validation, alone and after the wordings. `--write` stores the weights.
-Takes about a minute.
+Reads the labelled sentences of `tests/memory/data/request_sentences.jsonl` and fits two softmax regressions:
+one to the suspects among them, with the installed embedder's vectors and the features as inputs, and one to
+the vectors of all of them, with the sentences of `statements.jsonl` and `effects.jsonl`, which ask nothing.
+Prints the share of sentences whose kind is right by cross-validation: of the suspects alone and after the
+wordings, and of all sentences the share found of each kind and the requests that are none. `--write` stores
+the weights. Takes about two minutes.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import django
 import numpy as np
@@ -21,6 +24,7 @@ from numpy.typing import NDArray
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
 django.setup()
 
+from chat.llm.embedder import Embedder  # noqa: E402
 from chat.llm.registry import registry  # noqa: E402
 from chat.memory.memory_requests import RequestKind, find_worded_request  # noqa: E402
 from chat.memory.request_classifier import FOLDER, KINDS, build_inputs, choose_kind, compute_probabilities  # noqa: E402
@@ -32,11 +36,14 @@ PENALTY = 0.002
 THRESHOLDS = [round(0.3 + 0.02 * step, 2) for step in range(35)]
 # Not lower: a request in plain words must be obeyed.
 VETOES = [0.9, 0.95, 2.0]
-# A false request may delete something. Of the suspects in ordinary talk about one in thirty is a request, of
-# the labelled ones half.
-FALSE_REQUEST_COST = 8
+# A false request may delete something, which can be undone. Of the suspects in ordinary talk about one in
+# thirty is a request, of the labelled ones two in three; most of the others were written to look like one.
+FALSE_REQUEST_COST = 5
+# For sentences without suspicious words: the penalty, the best of 0.00001, 0.00005 and 0.0002, and the least
+# probability of a request, from which on one statement in 1,500 is taken for one.
+SENTENCE_PENALTY, SENTENCE_THRESHOLD = 0.00001, 0.85
 STEPS = 400
-RATE = 0.02
+RATE, SENTENCE_RATE = 0.02, 0.05
 FOLDS = 5
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int64]
@@ -44,16 +51,33 @@ Labels = NDArray[np.int64]
 
 def load_suspects() -> tuple[list[Suspect], Labels]:
     """Return the labelled sentences that are suspects, and their kinds as indices of KINDS."""
-    suspects, labels = [], []
-    for line in (DATA / "request_sentences.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        if (suspect := find_suspect(row["sentence"])) is not None:
-            suspects.append(suspect)
-            labels.append(KINDS.index(row["kind"]))
-    return suspects, np.array(labels)
+    texts, labels = load_sentences()
+    found = [find_suspect(text) for text in texts]
+    suspects = [suspect for suspect in found if suspect is not None]
+    return suspects, labels[[suspect is not None for suspect in found]]
 
 
-def fit(inputs: Floats, labels: Labels) -> Floats:
+def load_sentences() -> tuple[list[str], Labels]:
+    """Return all labelled sentences, with the statements, which ask nothing, and their kinds."""
+    requests = read("request_sentences.jsonl")
+    texts = [row["sentence"] for row in requests]
+    labels = [KINDS.index(row["kind"]) for row in requests]
+    texts += [row["text"] for row in read("statements.jsonl")]
+    texts += [
+        text
+        for row in read("effects.jsonl")
+        for name in ("replaced", "holds", "repeats")
+        for text in row[name]
+    ]
+    return texts, np.array(labels + [0] * (len(texts) - len(labels)))
+
+
+def read(name: str) -> list[dict[str, Any]]:
+    """Return the rows of a file."""
+    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+
+
+def fit(inputs: Floats, labels: Labels, penalty: float = PENALTY, rate: float = RATE) -> Floats:
     """Return the weights (inputs + 1 rows, kinds as columns), by the full gradient with Adam.
 
     A kind with fewer sentences counts more.
@@ -66,10 +90,10 @@ def fit(inputs: Floats, labels: Labels) -> Floats:
     mean, square = np.zeros_like(matrix), np.zeros_like(matrix)
     for step in range(1, STEPS + 1):
         slope = rows.T @ ((compute_probabilities(inputs, matrix) - wanted) * share) / len(rows)
-        slope[:-1] += PENALTY * matrix[:-1]
+        slope[:-1] += penalty * matrix[:-1]
         mean = 0.9 * mean + 0.1 * slope
         square = 0.999 * square + 0.001 * slope**2
-        matrix -= RATE * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+        matrix -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
     return np.asarray(matrix, dtype=np.float32)
 
 
@@ -81,6 +105,20 @@ def cross_validate(inputs: Floats, labels: Labels) -> Floats:
         held = fold == number
         found[held] = compute_probabilities(inputs[held], fit(inputs[~held], labels[~held]))
     return found
+
+
+def train_sentences(embedder: Embedder) -> Floats:
+    """Return the weights for all sentences; print what weights of four fifths find in the others."""
+    texts, labels = load_sentences()
+    inputs = np.concatenate([embedder.embed(texts[i : i + 256]) for i in range(0, len(texts), 256)])
+    fold = np.random.default_rng(0).permutation(len(labels)) % FOLDS
+    train = fold != 0
+    matrix = fit(inputs[train], labels[train], SENTENCE_PENALTY, SENTENCE_RATE)
+    found = take_likely(compute_probabilities(inputs[~train], matrix), SENTENCE_THRESHOLD)
+    for number, kind in enumerate(KINDS):
+        of_kind = labels[~train] == number
+        print(f"sentences, {kind}: {(found[of_kind] == number).mean():.3f} of {of_kind.sum()} right")
+    return fit(inputs, labels, SENTENCE_PENALTY, SENTENCE_RATE)
 
 
 def count_cost(kinds: Labels, labels: Labels) -> int:
@@ -130,10 +168,11 @@ def main() -> None:
         print(
             f"{name}: {(kinds == labels).mean():.3f} of {len(labels)} right, {false} requests that are none"
         )
+    sentences = {"threshold": SENTENCE_THRESHOLD, "matrix": train_sentences(embedder).round(3).tolist()}
     if "--write" in sys.argv:
         FOLDER.mkdir(exist_ok=True)
         matrix = fit(inputs, labels).round(3).tolist()
-        stored = {"threshold": threshold, "veto": veto, "matrix": matrix}
+        stored = {"threshold": threshold, "veto": veto, "matrix": matrix, "sentences": sentences}
         (FOLDER / f"{embedder.name}.json").write_text(json.dumps(stored) + "\n", encoding="utf-8")
 
 

@@ -1,0 +1,188 @@
+"""Trains `chat.memory.effect_classifier`: `python -m tests.benchmarks.train_effects [--write]`.
+
+Reads the facts of `effects.jsonl`, each with sentences that replace, end, keep or repeat it, and pairs each
+sentence with two other facts too, which it does not concern, and the sentences of `statements.jsonl` with
+facts that they hardly ever change. Embeds them with the installed embedder and fits
+a softmax regression. Prints how well it separates, on facts left out, the sentences that change a fact from
+those that do not, and for the facts of the update cases, how well it finds those that the cases must lose.
+`--write` stores the weights. Takes about three minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The import of this module sets Django up.
+from .train_durability import DATA, load  # isort: skip
+from chat.llm import weights
+from chat.llm.embedder import Embedder, load_embedder
+from chat.management.evaluation.cases import contains_word
+from chat.memory.effect_classifier import (
+    ENDED,
+    FOLDER,
+    HOLDS,
+    OTHER,
+    REPEATED,
+    REPLACED,
+    build_inputs,
+    compute_probabilities,
+)
+from chat.memory.sentences import split_sentences
+
+COLUMNS = {"replaced": REPLACED, "ended": ENDED, "holds": HOLDS, "repeats": REPEATED}
+# The best of 0.00002, 0.0001, 0.0002 and 0.0003 on the update cases.
+PENALTY = 0.0002
+STEPS, RATE = 250, 0.05
+# Each sentence is paired with so many other facts, each the most similar of so many drawn. Without them the
+# classifier finds that a sentence changes something, and not what.
+OTHERS, DRAWN = 2, 4
+# A sentence of ordinary talk is paired with the most similar of so many facts, as many as a memory may hold.
+DRAWN_FOR_TALK = 40
+# A fact that is more similar to the sentence's own may be changed by the sentence, too: "lives in Ghent" and
+# "lives in Oslo".
+MAX_COSINE_OF_OTHER = 0.5
+SHARE_LEFT_OUT = 0.2
+Matrix = NDArray[np.float32]
+
+
+@dataclass
+class Pairs:
+    """Sentences and facts: the number of the fact, unit vectors of both, and the effect, a pair a row."""
+
+    numbers: NDArray[np.int64]
+    sentences: Matrix
+    facts: Matrix
+    effects: NDArray[np.int64]
+
+    def choose(self, rows: NDArray[Any]) -> Pairs:
+        """Return some of the pairs."""
+        return Pairs(self.numbers[rows], self.sentences[rows], self.facts[rows], self.effects[rows])
+
+
+def read_pairs(embedder: Embedder) -> Pairs:
+    """Return the pairs of the file."""
+    rows = [
+        (number, row["note"], sentence, column)
+        for number, row in enumerate(load("effects.jsonl"))
+        for name, column in COLUMNS.items()
+        for sentence in row[name]
+    ]
+    numbers, facts, sentences, effects = zip(*rows, strict=True)
+    return Pairs(np.array(numbers), embed(embedder, sentences), embed(embedder, facts), np.array(effects))
+
+
+def embed(embedder: Embedder, texts: Any) -> Matrix:
+    """Return the vectors of texts, a row a text; each different text is embedded once."""
+    different = sorted(set(texts))
+    places = {text: place for place, text in enumerate(different)}
+    return embedder.embed(different)[[places[text] for text in texts]].astype(np.float32)
+
+
+def add_others(pairs: Pairs, random: np.random.Generator) -> Pairs:
+    """Return the pairs and, for each sentence, pairs with facts that it does not concern."""
+    every = np.arange(len(pairs.numbers))
+    chosen = []
+    for _ in range(OTHERS):
+        drawn = random.integers(0, len(every), (len(every), DRAWN))
+        cosines = np.einsum("pd,pnd->pn", pairs.sentences, pairs.facts[drawn])
+        chosen.append(drawn[every, cosines.argmax(axis=1)])
+    row, other = np.tile(every, OTHERS), np.concatenate(chosen)
+    different = np.einsum("pd,pd->p", pairs.facts[row], pairs.facts[other]) < MAX_COSINE_OF_OTHER
+    row, other = row[different], other[different]
+    return Pairs(
+        np.concatenate([pairs.numbers, pairs.numbers[row]]),
+        np.vstack([pairs.sentences, pairs.sentences[row]]),
+        np.vstack([pairs.facts, pairs.facts[other]]),
+        np.concatenate([pairs.effects, np.full(len(row), OTHER)]),
+    )
+
+
+def add_ordinary_talk(pairs: Pairs, embedder: Embedder, random: np.random.Generator) -> Pairs:
+    """Return the pairs, and pairs of the sentences of `statements.jsonl`, written by others, with facts."""
+    sentences = embed(embedder, [row["text"] for row in load("statements.jsonl")])
+    drawn = random.integers(0, len(pairs.numbers), (len(sentences), DRAWN_FOR_TALK))
+    cosines = np.einsum("pd,pnd->pn", sentences, pairs.facts[drawn])
+    other = drawn[np.arange(len(sentences)), cosines.argmax(axis=1)]
+    return Pairs(
+        np.concatenate([pairs.numbers, pairs.numbers[other]]),
+        np.vstack([pairs.sentences, sentences]),
+        np.vstack([pairs.facts, pairs.facts[other]]),
+        np.concatenate([pairs.effects, np.full(len(sentences), HOLDS)]),
+    )
+
+
+def fit(pairs: Pairs) -> Matrix:
+    """Return the weights, with the bias as the last row, by Adam."""
+    inputs = build_inputs(pairs.sentences, pairs.facts)
+    rows = np.hstack([inputs, np.ones((len(inputs), 1), dtype=np.float32)])
+    wanted = np.eye(5, dtype=np.float32)[pairs.effects]
+    matrix = np.zeros((rows.shape[1], 5), dtype=np.float32)
+    mean, square = np.zeros_like(matrix), np.zeros_like(matrix)
+    for step in range(1, STEPS + 1):
+        slope = rows.T @ (compute_probabilities(rows @ matrix) - wanted) / len(rows)
+        slope[:-1] += PENALTY * matrix[:-1]
+        mean, square = 0.9 * mean + 0.1 * slope, 0.999 * square + 0.001 * slope**2
+        matrix -= RATE * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+    return matrix
+
+
+def score(matrix: Matrix, sentences: Matrix, facts: Matrix) -> Matrix:
+    """Return the probability that each sentence changes its fact."""
+    probabilities = compute_probabilities(build_inputs(sentences, facts) @ matrix[:-1] + matrix[-1])
+    return np.asarray(probabilities[:, [REPLACED, ENDED]].sum(axis=1))
+
+
+def print_measures(name: str, scores: NDArray[Any], changed: NDArray[Any]) -> None:
+    """Print the area under the ROC curve, and share found and precision at three thresholds."""
+    order = np.argsort(np.argsort(scores))
+    positive = int(changed.sum())
+    area = (order[changed].sum() - positive * (positive - 1) / 2) / (positive * (~changed).sum())
+    shares = [
+        f"{threshold}: {changed[scores >= threshold].mean():.2f} right, "
+        f"{(scores[changed] >= threshold).mean():.2f} found"
+        for threshold in (0.5, 0.6, 0.7)
+    ]
+    print(f"{name}: AUC {area:.3f}; {'; '.join(shares)}")
+
+
+def measure_update_cases(embedder: Embedder, matrix: Matrix) -> None:
+    """Print how well the facts are found that the update cases must lose."""
+    scores, lost = [], []
+    for path in sorted([*DATA.glob("*updates*.jsonl"), DATA / "consolidation.jsonl"]):
+        for case in load(path.name):
+            sentences = embed(embedder, split_sentences(case["message"]) or [case["message"]])
+            for fact, vector in zip(case["facts"], embed(embedder, case["facts"] or [""]), strict=False):
+                scores.append(float(score(matrix, sentences, np.tile(vector, (len(sentences), 1))).max()))
+                lost.append(any(contains_word(fact, word) for word in case["loses"]))
+    print_measures("facts of update cases", np.array(scores), np.array(lost))
+
+
+def main() -> None:
+    """Fit, print the measures and, with --write, store the weights."""
+    embedder = load_embedder(weights.embedder())
+    if embedder is None:
+        sys.exit("The embedder is not installed.")
+    random = np.random.default_rng(1)
+    pairs = read_pairs(embedder)
+    left_out = (random.random(pairs.numbers.max() + 1) < SHARE_LEFT_OUT)[pairs.numbers]
+    known = pairs.choose(~left_out)
+    matrix = fit(add_ordinary_talk(add_others(known, random), embedder, random))
+    unseen = pairs.choose(left_out)
+    scores = score(matrix, unseen.sentences, unseen.facts)
+    print_measures("facts left out", scores, np.isin(unseen.effects, (REPLACED, ENDED)))
+    matrix = fit(add_ordinary_talk(add_others(pairs, random), embedder, random))
+    measure_update_cases(embedder, matrix)
+    if "--write" in sys.argv:
+        FOLDER.mkdir(exist_ok=True)
+        stored = {"matrix": matrix[:-1].round(3).tolist(), "bias": matrix[-1].round(3).tolist()}
+        (FOLDER / f"{embedder.name}.json").write_text(json.dumps(stored) + "\n")
+
+
+if __name__ == "__main__":
+    main()
