@@ -178,7 +178,7 @@ def undo_deletion(deletion: Deletion) -> UndoResult:
         lock_memory(deletion.owner_id)
         claimed = Deletion.objects.filter(
             pk=deletion.pk, state=DeletionState.PENDING, expires_at__gt=now - UNDO_GRACE
-        ).update(state=DeletionState.UNDONE)
+        ).update(state=DeletionState.UNDONE, digests=[])
         if not claimed and Deletion.objects.filter(pk=deletion.pk, state=DeletionState.UNDONE).exists():
             raise TooLateToUndo("undone-already")
         if not claimed:
@@ -212,7 +212,7 @@ def finish_deletion(deletion_id: Any, now: datetime) -> bool:
             # The new wording, which may teach the facts again, is not extracted yet.
             due.update(expires_at=later)
             return False
-        if not due.update(state=DeletionState.DONE):
+        if not due.update(state=DeletionState.DONE, digests=[]):
             return False
         deletion.refresh_from_db(fields=["state"])
         if deletion.whole:

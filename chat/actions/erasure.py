@@ -1,4 +1,5 @@
-"""Hides conversations, or everything of an owner, with a deletion; restores them with it, or erases them.
+"""Hides conversations, or all data of an owner, while a deletion is pending. Its undo restores them, its end
+erases them.
 
 The functions on accounts are steps of the functions in `deletions`; each runs inside their transaction.
 """

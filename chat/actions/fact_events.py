@@ -94,7 +94,7 @@ class FactMentions:
 
     @property
     def lost_confidence(self) -> float:
-        """The confidence that the mentions in replaced messages have added, as far as it is still there."""
+        """The part of the fact's present confidence that comes from mentions in messages replaced since."""
         counted = [event for event in self.replaced if event.kind == FactEventKind.REINFORCE]
         if self.is_first_replaced:
             # The next mention becomes the first one, which gives the initial confidence.

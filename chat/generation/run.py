@@ -156,7 +156,7 @@ class RequestKey:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The rows that a request saved, the reply last where one was asked for, and their keys.
+    """The rows that a request saved, and their keys. If a reply was asked for, it is the last row.
 
     A `repeated` request has no rows, only the keys of what the first one saved.
     """
@@ -189,7 +189,9 @@ def begin_exchange(
     key: RequestKey = NO_KEY,
     options: ReplyOptions = DEFAULT_OPTIONS,
 ) -> Exchange:
-    """Save messages with `save`, once for each key, and begin the reply. Call it outside a transaction.
+    """Save messages by calling `save`, and begin the reply. A repeated idempotency key saves nothing again.
+
+    Call it outside a transaction.
 
     `save` calls an action and returns the rows that it made, the empty reply last where there is one.
     Raises what `save` raises, such as Busy and Refused, and IdempotencyKeyReused.

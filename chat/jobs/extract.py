@@ -147,7 +147,7 @@ def _judge(
             opinions.candidates.append(verdict)
     opinions.endings += [Verdict(opinion) for opinion in changes.take_endings()]
     for sentence in found.endings:
-        if not changes.has_ended(sentence):
+        if not changes.is_settled(sentence):
             possible = changes.list_possible(sentence)
             verdict = judge_ending(provider, sentence, live, found.candidates, possible=possible, lane=lane)
             opinions.endings.append(verdict)

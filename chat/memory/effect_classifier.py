@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .trained_weights import read_weights
+from .trained_weights import compute_softmax, read_weights
 
 FOLDER = Path(__file__).parent / "effect_weights"
 # What a sentence means for a fact, in the order of the columns of the weights. `OTHER`: the sentence is about
@@ -51,13 +51,7 @@ def estimate_effects(
     if weights is None or not len(facts):
         return None
     inputs = build_inputs(np.broadcast_to(sentence, facts.shape), facts)
-    return compute_probabilities(inputs @ weights.matrix + weights.bias)
-
-
-def compute_probabilities(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the softmax of each row."""
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float32)
+    return compute_softmax(inputs @ weights.matrix + weights.bias)
 
 
 @cache

@@ -18,7 +18,7 @@ from chat.llm.embedder import Embedder
 
 from .formatting import extract_own_words
 from .kinds import KINDS
-from .trained_weights import AnswerCache, read_weights
+from .trained_weights import AnswerCache, compute_softmax, read_weights
 
 FOLDER = Path(__file__).parent / "kind_weights"
 OWN_WORDS_FOLDER = FOLDER / "own_words"
@@ -52,7 +52,7 @@ def classify_kind(text: str, embedder: Embedder | None) -> str:
 
 def choose_kind(vector: NDArray[np.float32], weights: Weights) -> str:
     """Return the most likely kind by the unit vector of a note, as `classify_kind` does."""
-    probabilities = _compute_probabilities(vector, weights)
+    probabilities = compute_softmax(vector @ weights.matrix + weights.bias)
     ranked: list[str] = [weights.kinds[index] for index in np.argsort(-probabilities)]
     is_sure = bool(probabilities.max() >= MIN_SINGLE_PROBABILITY)
     return next(kind for kind in ranked if is_sure or not KINDS[kind].single)
@@ -60,19 +60,15 @@ def choose_kind(vector: NDArray[np.float32], weights: Weights) -> str:
 
 def choose_kind_of_own_words(vector: NDArray[np.float32], weights: Weights) -> str:
     """Return the most likely kind within the most likely category by the unit vector of a sentence."""
-    probabilities = dict(zip(weights.kinds, _compute_probabilities(vector, weights), strict=True))
+    probabilities = dict(
+        zip(weights.kinds, compute_softmax(vector @ weights.matrix + weights.bias), strict=True)
+    )
     categories: Counter[str] = Counter()
     for kind, probability in probabilities.items():
         categories[KINDS[kind].category] += probability
     category = categories.most_common(1)[0][0]
     fitting = [kind for kind in weights.kinds if KINDS[kind].category == category and not KINDS[kind].single]
     return max(fitting, key=probabilities.__getitem__)
-
-
-def _compute_probabilities(vector: NDArray[np.float32], weights: Weights) -> NDArray[np.float32]:
-    scores = vector @ weights.matrix + weights.bias
-    powers = np.exp(scores - scores.max())
-    return np.asarray(powers / powers.sum())
 
 
 @cache

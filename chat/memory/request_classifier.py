@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from chat.llm.embedder import Embedder
 
 from .request_features import Suspect, measure
-from .trained_weights import AnswerCache, read_weights
+from .trained_weights import AnswerCache, compute_softmax, read_weights
 
 FOLDER = Path(__file__).parent / "request_weights"
 NONE = "none"
@@ -91,9 +91,7 @@ def build_inputs(suspects: Sequence[Suspect], embedder: Embedder) -> NDArray[np.
 
 def compute_probabilities(inputs: NDArray[np.float32], matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the probability of each kind (columns) for each row of inputs."""
-    scores = inputs @ matrix[:-1] + matrix[-1]
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float32)
+    return compute_softmax(inputs @ matrix[:-1] + matrix[-1])
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What the linear classifiers of memory share: their stored weights, and a cache of their answers."""
+"""What the linear classifiers of memory share: stored weights, the softmax, and a cache of their answers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 Answer = TypeVar("Answer")
 
@@ -19,6 +22,12 @@ def read_weights(folder: Path, embedder_name: str) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     return stored
+
+
+def compute_softmax(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the probabilities of the columns for each row of scores, float32 of the same shape."""
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True), dtype=np.float32)
 
 
 class AnswerCache(Generic[Answer]):

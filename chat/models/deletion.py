@@ -59,8 +59,8 @@ class Deletion(OwnedModel):
     # owner's messages were searched for such sentences.
     marked_messages = models.JSONField(default=list, blank=True)
     is_searched = models.BooleanField(default=False)
-    # The keyed hashes of the facts' texts and values at `pressed_at`, which become tombstones at the end. The
-    # rows of the facts may be deleted before it, with another deletion or with the archive.
+    # While pending: the keyed hashes of the facts' texts and values at `pressed_at`, which become tombstones
+    # at the end. The rows of the facts may be deleted before it, by another deletion or with the archive.
     digests = models.JSONField(default=list, blank=True)
 
     objects = DeletionQuerySet.as_manager()

@@ -7,7 +7,7 @@ import pytest
 from chat.actions import archive, deletions, extraction, tombstones
 from chat.actions.facts import add_fact, edit_fact
 from chat.memory.candidates import Extraction, FactCandidate, RefusedFact
-from chat.models import ExtractionRun, Fact, Tombstone
+from chat.models import Deletion, ExtractionRun, Fact, Tombstone
 
 pytestmark = pytest.mark.django_db
 
@@ -156,3 +156,13 @@ def test_an_earlier_text_is_barred_though_another_deletion_removed_it_from_the_h
     assert deletions.finish_deletion(first.pk, clock(5))
     assert deletions.finish_deletion(second.pk, clock(5))
     assert record_found(asked).refused == [{"text": "", "reason": FORGOTTEN}]
+
+
+def test_a_deletion_keeps_no_hashes_after_its_end_or_its_undo(clock, owner, make_fact):
+    done = deletions.forget_facts(owner, [make_fact("User likes chess").pk])
+    undone = deletions.forget_facts(owner, [make_fact("User likes go").pk])
+    whole = deletions.erase_account(owner)
+    deletions.undo_deletion(undone)
+    assert deletions.finish_deletion(done.pk, clock(5))
+    assert deletions.finish_deletion(whole.pk, clock(5))
+    assert not any(Deletion.objects.values_list("digests", flat=True))

@@ -122,7 +122,7 @@ def ask_questions(chat: ImportedChat, questions: dict[str, list[dict[str, Any]]]
             text = f"{prompt.block.text}\n{prompt.note}".strip()
             counts[kind]["asked"] += 1
             counts[kind]["tokens"] += registry.provider().count_text(text)
-            # The facts come from what the user says: for a reply, from the message that it answers.
+            # Memory reads only the user's messages, so evidence in a reply counts for the message before.
             evidence = {
                 number if number in chat.users else number - 1
                 for number in _find_numbers(question.get("source_chat_ids", []))

@@ -31,9 +31,9 @@ from chat.memory.effect_classifier import (
     REPEATED,
     REPLACED,
     build_inputs,
-    compute_probabilities,
 )
 from chat.memory.sentences import split_sentences
+from chat.memory.trained_weights import compute_softmax
 
 COLUMNS = {"replaced": REPLACED, "ended": ENDED, "holds": HOLDS, "repeats": REPEATED}
 # The best of 0.00002, 0.0001, 0.0002 and 0.0003 on the update cases.
@@ -125,7 +125,7 @@ def fit(pairs: Pairs) -> Matrix:
     matrix = np.zeros((rows.shape[1], 5), dtype=np.float32)
     mean, square = np.zeros_like(matrix), np.zeros_like(matrix)
     for step in range(1, STEPS + 1):
-        slope = rows.T @ (compute_probabilities(rows @ matrix) - wanted) / len(rows)
+        slope = rows.T @ (compute_softmax(rows @ matrix) - wanted) / len(rows)
         slope[:-1] += PENALTY * matrix[:-1]
         mean, square = 0.9 * mean + 0.1 * slope, 0.999 * square + 0.001 * slope**2
         matrix -= RATE * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
@@ -134,7 +134,7 @@ def fit(pairs: Pairs) -> Matrix:
 
 def score(matrix: Matrix, sentences: Matrix, facts: Matrix) -> Matrix:
     """Return the probability that each sentence changes its fact."""
-    probabilities = compute_probabilities(build_inputs(sentences, facts) @ matrix[:-1] + matrix[-1])
+    probabilities = compute_softmax(build_inputs(sentences, facts) @ matrix[:-1] + matrix[-1])
     return np.asarray(probabilities[:, [REPLACED, ENDED]].sum(axis=1))
 
 

@@ -67,7 +67,7 @@ class TextPart(BaseModel):
 
 
 class ChatMessage(BaseModel):
-    """One message of a request."""
+    """One message of a request for a chat completion."""
 
     role: Literal["system", "developer", "user", "assistant"]
     content: str | list[TextPart] | None = None

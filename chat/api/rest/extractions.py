@@ -162,7 +162,7 @@ class MeantFactOut(Schema):
 
 
 class RequestOut(Schema):
-    """What came of a request; a deletion that is final or undone is not listed."""
+    """The result of a request to memory. Deletions that are final or undone are not listed."""
 
     id: UUID
     message: UUID | None

@@ -1,4 +1,4 @@
-"""Labelled cases in JSON Lines, one on each line, all validated before the first runs; and their scores.
+"""Labelled cases and their scores. A file in JSON Lines has one case a line; all are validated first.
 
 The scores are pure functions of a case and its outcome. An expected fact is met by words alone; category
 accuracy is computed over met facts; only live facts count. Totals are over all cases; a ratio with an empty

@@ -46,7 +46,7 @@ class Finding:
 
 
 def ok(topic: str, text: str) -> Finding:
-    """Return a finding that all is well."""
+    """Return a finding without a problem."""
     return Finding(FindingState.OK, topic, text)
 
 
