@@ -12,7 +12,7 @@ from chat.errors import PromptTooLong
 from chat.llm.registry import registry
 from chat.llm.time_limit import limit_time
 from chat.llm.types import Lane, StopFlag
-from chat.memory import clauses, extractor
+from chat.memory import clauses, extractor, speech_acts
 from chat.memory.candidates import Extraction, RefusedFact
 from chat.memory.durability import judge_durability
 from chat.memory.extract import extract_facts
@@ -92,7 +92,7 @@ def embed_lasting_candidates(found: Extraction) -> list[NDArray[np.float32] | No
     """Refuse the candidates that will not matter in a month, mark the doubtful ones, and return the vectors
     of the others: float32 of shape (dimensions,), None without an embedder.
 
-    What the user asked to remember, and what ends on a day ahead, is lasting.
+    What the user asked to remember, or asked for from now on, and what ends on a day ahead, is lasting.
     """
     embedder = registry.embedder()
     if embedder is None or not found.candidates:
@@ -105,7 +105,9 @@ def embed_lasting_candidates(found: Extraction) -> list[NDArray[np.float32] | No
         durability = judge_durability(text, quote, embedder.name)
         # What has a day ahead is kept until it is over.
         is_ahead = candidate.dates.holds_until is not None
-        is_plain = durability is Durability.DOUBTFUL and _is_short_statement(candidate.quote)
+        is_plain = durability is Durability.DOUBTFUL and (
+            _is_short_statement(candidate.quote) or speech_acts.is_standing_request(candidate.quote)
+        )
         if candidate.explicit or candidate.in_own_words or is_ahead or is_plain:
             durability = Durability.LASTING
         if durability is Durability.PASSING:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,15 @@ def test_what_the_user_asked_to_remember_is_lasting(signs):
     embed_lasting_candidates(found)
     assert [c.durability for c in found.candidates] == [Durability.LASTING] * 3
     assert not found.refused
+
+
+def test_what_the_user_asks_for_from_now_on_is_not_doubtful(signs):
+    candidate = replace(
+        make_candidate("User is doubtful"), quote="I want answers in bullet points from now on, doubtful"
+    )
+    found = Extraction([candidate])
+    embed_lasting_candidates(found)
+    assert [c.durability for c in found.candidates] == [Durability.LASTING]
 
 
 def test_without_an_embedder_every_candidate_is_stored(monkeypatch):
