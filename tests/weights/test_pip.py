@@ -1,5 +1,7 @@
 """Downloading wheels with pip, and the errors if it fails."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,3 +53,21 @@ class TestPip:
         folder.mkdir()
         with pytest.raises(error):
             sources.pip_download(WHEELS[0], folder, lambda count: None)
+
+
+def test_a_folder_that_pip_deletes_while_the_progress_is_measured_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "part").write_bytes(b"1234")
+    unpacked = tmp_path / "pip-unpack-1"
+    unpacked.mkdir()
+    list_folder = os.scandir
+
+    def delete_and_list(folder: str) -> Iterator[os.DirEntry[str]]:
+        if str(folder) == str(unpacked):
+            unpacked.rmdir()
+        return list_folder(folder)
+
+    monkeypatch.setattr(os, "scandir", delete_and_list)
+    assert sources._folder_bytes(tmp_path) == 4
+    assert not unpacked.exists()

