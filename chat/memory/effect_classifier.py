@@ -1,47 +1,70 @@
 """Estimates whether a sentence changes a stored fact: replaces its value, or says that it is over.
 
-A linear classifier reads the vectors of the sentence and of the fact, their products and their cosine. Its
-weights come from `tests/benchmarks/train_effects.py`, one file an embedder.
+A classifier reads the vectors of the sentence and of the fact. Its scores are linear in both vectors, their
+products and their cosine, and bilinear in the two vectors: "switched to Resolve" replaces "edits in Premiere"
+and not "lives in Graz". Its weights come from `tests/benchmarks/train_effects.py`, one file an embedder.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .trained_weights import compute_softmax, read_weights
+from .trained_weights import compute_softmax
 
 FOLDER = Path(__file__).parent / "effect_weights"
 # What a sentence means for a fact, in the order of the columns of the weights. `OTHER`: the sentence is about
 # something else.
-REPLACED, ENDED, HOLDS, REPEATED, OTHER = range(5)
+EFFECTS = REPLACED, ENDED, HOLDS, REPEATED, OTHER = range(5)
 # The products and the cosine are small beside the vectors, so they are multiplied by these.
-_PRODUCT_SCALE, _COSINE_SCALE = 20.0, 6.0
+_PRODUCT_SCALE, _COSINE_SCALE, _BILINEAR_SCALE = 20.0, 6.0, 20.0
+Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weights of one embedder: `matrix` is float32 of shape (3 x dimensions + 1, 5), `bias` (5,)."""
+    """The weights of one embedder, float32.
 
-    matrix: NDArray[np.float32]
-    bias: NDArray[np.float32]
+    `matrix` has the shape (3 x dimensions + 1, 5), `bias` (5,). For the bilinear scores `mean`, of shape
+    (dimensions,), is subtracted from the vectors, and `projection`, (dimensions, projected), maps them to
+    fewer dimensions; `bilinear` is (5, projected, projected).
+    """
+
+    matrix: Matrix
+    bias: Matrix
+    mean: Matrix
+    projection: Matrix
+    bilinear: Matrix
+
+    def project(self, vectors: Matrix) -> Matrix:
+        """Return the vectors as the bilinear scores need them, one row each."""
+        return np.asarray((vectors - self.mean) @ self.projection * _BILINEAR_SCALE**0.5)
 
 
-def build_inputs(sentences: NDArray[np.float32], facts: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the inputs of the classifier for pairs of unit vectors, one row a pair."""
+def build_inputs(sentences: Matrix, facts: Matrix) -> Matrix:
+    """Return the inputs of the linear scores for pairs of unit vectors, one row a pair."""
     products = sentences * facts
     cosines = products.sum(axis=1, keepdims=True)
     scaled = (products * _PRODUCT_SCALE, cosines * _COSINE_SCALE)
     return np.hstack([sentences, facts, *scaled]).astype(np.float32)
 
 
-def estimate_effects(
-    sentence: NDArray[np.float32], facts: NDArray[np.float32], embedder_name: str
-) -> NDArray[np.float32] | None:
+def compute_effects(weights: Weights, inputs: Matrix, sentences: Matrix, facts: Matrix) -> Matrix:
+    """Return the probabilities of the five effects, float32 of shape (pairs, 5).
+
+    `inputs` is the result of `build_inputs` for the pairs; `sentences` and `facts` are their projections.
+    """
+    scores = inputs @ weights.matrix + weights.bias
+    for effect in EFFECTS:
+        scores[:, effect] += ((sentences @ weights.bilinear[effect]) * facts).sum(axis=1)
+    return compute_softmax(scores)
+
+
+def estimate_effects(sentence: Matrix, facts: Matrix, embedder_name: str) -> Matrix | None:
     """Return the probabilities of the five effects of a sentence on each fact, float32 of shape (facts, 5).
 
     `sentence` is a unit vector of shape (dimensions,), `facts` are unit vectors of shape (facts, dimensions).
@@ -51,13 +74,14 @@ def estimate_effects(
     if weights is None or not len(facts):
         return None
     inputs = build_inputs(np.broadcast_to(sentence, facts.shape), facts)
-    return compute_softmax(inputs @ weights.matrix + weights.bias)
+    return compute_effects(weights, inputs, weights.project(sentence[None, :]), weights.project(facts))
 
 
 @cache
 def load_weights(embedder_name: str) -> Weights | None:
     """Return the weights for an embedder, None where there are none."""
-    stored = read_weights(FOLDER, embedder_name)
-    if stored is None:
+    path = FOLDER / f"{embedder_name}.npz"
+    if not path.is_file():
         return None
-    return Weights(*(np.array(stored[name], dtype=np.float32) for name in ("matrix", "bias")))
+    with np.load(path, allow_pickle=False) as stored:
+        return Weights(**{field.name: stored[field.name].astype(np.float32) for field in fields(Weights)})
