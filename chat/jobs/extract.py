@@ -113,11 +113,11 @@ def extract_message(message: Message) -> None:
 def _add_new_values(message: Message, found: Extraction, vectors: list[Any], changes: FactChanges) -> None:
     """Add the sentences that give a stored fact a new value as candidates, in the user's own words."""
     embedder = registry.embedder()
-    for sentence in changes.list_new_values(found.candidates):
+    for sentence, kind in changes.list_new_values(found.candidates, vectors).items():
         redacting = redacts_secrets(message.conversation.owner_id)
         language = detect_language(sentence)
         candidate = quote_sentence(
-            sentence, language, _local_date(message), redacting, found.candidates, changes_fact=True
+            sentence, language, _local_date(message), redacting, found.candidates, new_value_of=kind
         )
         if candidate is not None and embedder is not None:
             found.candidates.append(candidate)
@@ -137,19 +137,15 @@ def _judge(
     if not live:
         return opinions
     for candidate, vector in zip(found.candidates, vectors, strict=True):
-        if (opinion := changes.take_for(candidate)) is not None:
+        if (opinion := changes.take_for(candidate, vector)) is not None:
             opinions.candidates.append(Verdict(opinion))
         else:
-            possible = changes.list_possible(candidate.quote)
-            verdict = judge_candidate(
-                provider, candidate, vector, live, embedder, possible=possible, lane=lane
-            )
+            verdict = judge_candidate(provider, candidate, vector, live, embedder, lane=lane)
             opinions.candidates.append(verdict)
     opinions.endings += [Verdict(opinion) for opinion in changes.take_endings()]
     for sentence in found.endings:
         if not changes.is_settled(sentence):
-            possible = changes.list_possible(sentence)
-            verdict = judge_ending(provider, sentence, live, found.candidates, possible=possible, lane=lane)
+            verdict = judge_ending(provider, sentence, live, found.candidates, lane=lane)
             opinions.endings.append(verdict)
     if opinions.failure:
         provider.mark_failed(judge.SLOT)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chat.llm.embedder import Embedder
 from chat.memory.candidates import FactCandidate
@@ -14,14 +15,13 @@ from chat.memory.consolidate import Action, Opinion
 from chat.memory.effect_classifier import ENDED, REPLACED, estimate_effects
 from chat.models import Fact
 
-# The model is asked whether a sentence changes a fact if the probability is at least this.
-_MIN_PROBABILITY_TO_ASK = 0.25
 # A new fact takes the place of the stored one if the probability is at least this. Measured on the update
 # cases: 38 % of the facts that must be lost reach it, and of all facts that reach it 82 % must be lost; most
 # of the others are repeated or completed by the sentence. With 0.4, real chats lose three facts of 33.
 _MIN_PROBABILITY = 0.5
 # A fact ends without a new one in its place if the probability is at least this.
 _MIN_PROBABILITY_TO_END = 0.7
+Vector = NDArray[np.float32]
 _REPLACED = "replaced by what was said later"
 _OVER = "the user said that it is over"
 
@@ -34,6 +34,21 @@ class FactChange:
     fact: Fact
     probability: float
     is_over: bool
+
+    def fits(self, candidate: FactCandidate, vector: Vector | None) -> bool:
+        """Return whether a candidate comes from the sentence and may state the new value of the fact.
+
+        A sentence may say other things besides: "turned 30 on Tuesday and my knee hurts". `vector` is the
+        candidate's.
+        """
+        if not _overlap(self.sentence, candidate.quote):
+            return False
+        if self.is_over or candidate.in_own_words or candidate.kind == self.fact.kind:
+            return True
+        if vector is None:
+            return False
+        effects = estimate_effects(vector, _stack_vectors([self.fact]), self.fact.embedder)
+        return effects is not None and effects[0][REPLACED] >= max(effects[0][ENDED], _MIN_PROBABILITY / 2)
 
     def build_opinion(self, action: Action) -> Opinion:
         """Return the change as an opinion about the fact."""
@@ -48,19 +63,24 @@ class FactChanges:
     changes: list[FactChange] = field(default_factory=list)
     _taken: set[UUID] = field(default_factory=set)
 
-    def list_new_values(self, candidates: Sequence[FactCandidate]) -> list[str]:
-        """Return the sentences that give a stored fact a new value, and that no candidate comes from."""
-        sentences = dict.fromkeys(
-            change.sentence
-            for change in self.changes
-            if change.probability >= _MIN_PROBABILITY and not change.is_over
-        )
-        return [s for s in sentences if not any(_overlap(s, c.quote) for c in candidates)]
+    def list_new_values(
+        self, candidates: Sequence[FactCandidate], vectors: Sequence[Vector | None]
+    ) -> dict[str, str]:
+        """Return the sentences that give a stored fact a new value which no candidate states.
 
-    def take_for(self, candidate: FactCandidate) -> Opinion | None:
+        The kind of the fact stands beside each sentence.
+        """
+        found: dict[str, str] = {}
+        for change in self.changes:
+            is_stated = any(map(change.fits, candidates, vectors))
+            if not change.is_over and not is_stated:
+                found.setdefault(change.sentence, change.fact.kind)
+        return found
+
+    def take_for(self, candidate: FactCandidate, vector: Vector | None) -> Opinion | None:
         """Return that a candidate takes the place of the fact that its sentence changes; None without one."""
-        for change in self._find(candidate.quote):
-            if change.probability >= _MIN_PROBABILITY:
+        for change in self.changes:
+            if change.fact.pk not in self._taken and change.fits(candidate, vector):
                 self._taken.add(change.fact.pk)
                 return change.build_opinion(Action.SUPERSEDE)
         return None
@@ -75,16 +95,9 @@ class FactChanges:
         self._taken.update(change.fact.pk for change in ended)
         return [change.build_opinion(Action.END) for change in ended]
 
-    def list_possible(self, quote: str) -> frozenset[UUID]:
-        """Return the keys of the facts that a quote may change, of which the model is asked."""
-        return frozenset(change.fact.pk for change in self._find(quote))
-
     def is_settled(self, sentence: str) -> bool:
         """Return whether a fact that the sentence changes has been replaced or ended by this message."""
         return any(c.fact.pk in self._taken and _overlap(c.sentence, sentence) for c in self.changes)
-
-    def _find(self, quote: str) -> list[FactChange]:
-        return [c for c in self.changes if c.fact.pk not in self._taken and _overlap(c.sentence, quote)]
 
 
 def find_changes(sentences: Sequence[str], live: Sequence[Fact], embedder: Embedder | None) -> FactChanges:
@@ -98,20 +111,29 @@ def find_changes(sentences: Sequence[str], live: Sequence[Fact], embedder: Embed
     facts = [fact for fact in live if fact.embedding and fact.embedder == embedder.name]
     if not facts:
         return FactChanges()
-    known = np.stack([np.frombuffer(bytes(fact.embedding or b""), dtype=np.float32) for fact in facts])
+    known = _stack_vectors(facts)
     best: dict[UUID, FactChange] = {}
     for sentence, vector in zip(sentences, embedder.embed(list(sentences)), strict=True):
         effects = estimate_effects(vector, known, embedder.name)
         if effects is None:
             break
         for fact, effect in zip(facts, effects, strict=True):
-            probability = float(effect[REPLACED] + effect[ENDED])
+            probability = _get_probability(effect)
             change = FactChange(sentence, fact, probability, bool(effect[ENDED] > effect[REPLACED]))
-            if probability >= _MIN_PROBABILITY_TO_ASK and (
+            if probability >= _MIN_PROBABILITY and (
                 fact.pk not in best or best[fact.pk].probability < probability
             ):
                 best[fact.pk] = change
     return FactChanges(sorted(best.values(), key=lambda change: -change.probability))
+
+
+def _stack_vectors(facts: Sequence[Fact]) -> Vector:
+    return np.stack([np.frombuffer(bytes(fact.embedding or b""), dtype=np.float32) for fact in facts])
+
+
+def _get_probability(effects: Vector) -> float:
+    """Return the probability that a fact is changed."""
+    return float(effects[REPLACED] + effects[ENDED])
 
 
 def _overlap(sentence: str, quote: str) -> bool:

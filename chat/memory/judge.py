@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,26 +85,24 @@ def judge_candidate(
     embedder_name: str,
     stop: StopFlag | None = None,
     *,
-    possible: frozenset[UUID] = frozenset(),
     lane: Lane = Lane.BACKGROUND,
 ) -> Verdict:
     """Return the model's verdict on a candidate; it is empty where the rules decide or ADD is certain.
 
-    `vector` is the candidate's unit vector (float32). `possible` are the keys of facts that the sentence may
-    change, whatever its words. Blocks while the model answers: call it from a worker thread, outside any
-    transaction. Raises `ProviderError`.
+    `vector` is the candidate's unit vector (float32). Blocks while the model answers: call it from a worker
+    thread, outside any transaction. Raises `ProviderError`.
     """
     if decide_by_rules(candidate, vector, live, embedder_name) is not None:
         return Verdict()
-    if states_addition(candidate.quote) and not possible:
+    if states_addition(candidate.quote):
         return Verdict()
-    facts = _put_first(possible, live, _find_similar_facts(candidate, vector, live, embedder_name))
+    facts = _find_similar_facts(candidate, vector, live, embedder_name)
     min_cosine = get_thresholds(embedder_name).may_repeat
     allowed: dict[str, int] = {}
     merging = set()
     for number, fact in enumerate(facts, 1):
         verbs = _get_ending_verbs(candidate.quote, fact)
-        if fact.pk in possible or _may_replace(candidate.quote, candidate, fact):
+        if _may_replace(candidate.quote, candidate, fact):
             verbs.append("UPDATE")
             if loses_words(candidate.text, fact.text, candidate.quote):
                 merging.add(f"UPDATE {number}")
@@ -123,14 +120,12 @@ def judge_ending(
     spared: Sequence[FactCandidate],
     stop: StopFlag | None = None,
     *,
-    possible: frozenset[UUID] = frozenset(),
     lane: Lane = Lane.BACKGROUND,
 ) -> Verdict:
     """Return which fact a sentence such as "I sold my boat" ends.
 
-    `possible` are the keys of facts that the sentence may end, whatever its words. A fact that a candidate in
-    `spared`, from the same message, confirms is not ended. Blocks like `judge_candidate`; raises
-    `ProviderError`.
+    A fact that a candidate in `spared`, from the same message, confirms is not ended. Blocks like
+    `judge_candidate`; raises `ProviderError`.
     """
     topic = extract_topic_stems(sentence)
     confirmed = [extract_topic_stems(candidate.text) for candidate in spared]
@@ -140,12 +135,11 @@ def judge_ending(
         if (shared := topic & extract_topic_stems(fact.text))
         and not any(contains_stems(stems, extract_topic_stems(fact.text)) for stems in confirmed)
     ]
-    similar = [fact for _, fact in sorted(scored, key=lambda s: -s[0])]
-    facts = _put_first(possible, live, similar)[:_MAX_FACTS]
+    facts = [fact for _, fact in sorted(scored, key=lambda s: -s[0])][:_MAX_FACTS]
     allowed = {
         f"{verb} {n}": n
         for n, fact in enumerate(facts, 1)
-        for verb in (["DELETE"] if fact.pk in possible else _get_ending_verbs(sentence, fact))
+        for verb in _get_ending_verbs(sentence, fact)
     }
     return _ask(provider, _Question(sentence, "", facts, allowed), stop, lane)
 
@@ -170,12 +164,6 @@ def _find_similar_facts(
         elif fact.kind == candidate.kind and fact.kind in _REPLACEABLE_KINDS:
             scored.append((cosine, fact))
     return [fact for _, fact in sorted(scored, key=lambda s: -s[0])[:_MAX_FACTS]]
-
-
-def _put_first(keys: frozenset[UUID], live: Sequence[Fact], similar: Sequence[Fact]) -> list[Fact]:
-    """Return the facts with these keys, then the similar ones."""
-    first = [fact for fact in live if fact.pk in keys]
-    return [*first, *(fact for fact in similar if fact.pk not in keys)][:_MAX_FACTS]
 
 
 def _filter_by_person(relative: bool, live: Sequence[Fact]) -> list[Fact]:

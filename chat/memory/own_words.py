@@ -61,24 +61,25 @@ def quote_sentence(
     redacting: bool,
     known: list[FactCandidate],
     *,
-    changes_fact: bool = False,
+    new_value_of: str = "",
 ) -> FactCandidate | None:
     """Return a candidate whose text is the user's sentence in quotation marks.
 
     Return None if the sentence states no fact, is not understood alone, or repeats a candidate.
 
     `today` is the user's local date of the message, None where it is unknown; `known` are the candidates of
-    the message so far. With `changes_fact` the sentence gives a stored fact a new value, so it states a fact.
+    the message so far. `new_value_of` is the kind of a stored fact to which the sentence
+    gives a new value: then it states a fact, of this kind.
     """
     said = _trim_to_statement(sentence).strip(_PUNCTUATION)
     if (
         not _can_stand_alone(said)
-        or not (changes_fact or _states_fact(said))
+        or not (new_value_of or _states_fact(said))
         or (redacting and contains_secret(said))
     ):
         return None
     clearest = max((said[start:end] for start, end in _split(said)), key=_score)
-    kind = guess_kind(format_own_words(clearest, _MAX_CHARACTERS))
+    kind = new_value_of or guess_kind(format_own_words(clearest, _MAX_CHARACTERS))
     dated = date_fact(said, kind, today)
     if dated is None or is_duplicate(said, kind, known):
         return None
