@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chat.memory.formatting import format_for_display
+from chat.memory.formatting import format_for_quotation
 from chat.memory.text_similarity import normalize_text
 from chat.models import Conversation, Deletion, Fact, FactEvent, FactEventKind, Message, User
 
@@ -107,7 +107,7 @@ class UndoResult:
                 % {"n": count}
             )
         replaced = _("“%(text)s” had been replaced by a newer memory in the meantime.")
-        sentences += [replaced % {"text": format_for_display(fact.text)} for fact in self.superseded]
+        sentences += [replaced % {"text": format_for_quotation(fact.text)} for fact in self.superseded]
         return " ".join(sentences) or _("Restored.")
 
 

@@ -151,5 +151,15 @@ def format_for_display(text: str, *, inside: bool = False) -> str:
     return _POSSESSIVE.sub(r"\1", text)
 
 
+def format_for_quotation(text: str, *, inside: bool = False) -> str:
+    """Return a fact's text to stand between quotation marks: as displayed, without marks of its own.
+
+    `inside` is that of `format_for_display`.
+    """
+    if (own := _OWN_WORDS.fullmatch(text)) is not None:
+        return own["said"] + text[own.end("said") + len(_CLOSE) :]
+    return format_for_display(text, inside=inside)
+
+
 def _capitalize_first(text: str) -> str:
     return text[:1].upper() + text[1:]

@@ -137,9 +137,7 @@ def judge_ending(
     ]
     facts = [fact for _, fact in sorted(scored, key=lambda s: -s[0])][:_MAX_FACTS]
     allowed = {
-        f"{verb} {n}": n
-        for n, fact in enumerate(facts, 1)
-        for verb in _get_ending_verbs(sentence, fact)
+        f"{verb} {n}": n for n, fact in enumerate(facts, 1) for verb in _get_ending_verbs(sentence, fact)
     }
     return _ask(provider, _Question(sentence, "", facts, allowed), stop, lane)
 

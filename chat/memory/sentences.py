@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import re
 
-# Where a sentence ends: after ".", "!", "?", "…" or ";", at a line break, before a dash. A full stop after a
-# title or an abbreviation ("Dr.", "z.B.") ends no sentence.
-_SENTENCE_BREAK = re.compile(
-    r"(?<!\bSt\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<!\bNr\.)(?<!\bno\.)(?<!\be\.g\.)"
-    r"(?<!\bi\.e\.)(?<!\bz\.B\.)(?<!\bSr\.)(?<!\bSra\.)(?<!\bvs\.)(?<!\bca\.)(?<=[.!?…。！？；;])\s+|"
-    r"(?<=[。！？；])|\n+|\s+(?=[–—]\s)"
+# A full stop ends no sentence after a title or an abbreviation, nor after a German ordinal ("zum 1.
+# abgegeben").
+_ABBREVIATIONS = (
+    *("St.", "Dr.", "Mr.", "Mrs.", "Ms.", "Prof.", "Sr.", "Sra."),
+    *("Nr.", "no.", "e.g.", "i.e.", "z.B.", "vs.", "ca."),
 )
+_BEFORE_ORDINALS = ("zum", "vom", "den", "dem", "der", "bis")
+_NO_END = "".join(
+    [
+        *(rf"(?<!\b{re.escape(text)})" for text in _ABBREVIATIONS),
+        *(rf"(?<!\b{word} {day}\.)" for word in _BEFORE_ORDINALS for day in (r"\d", r"\d\d")),
+        # "Am 12. März", but "I am 30. My knee hurts".
+        *(rf"(?:(?<!\b[Aa]m {day}\.)|(?<=\b[Ii] am {day}\.))" for day in (r"\d", r"\d\d")),
+    ]
+)
+# Where a sentence ends: after ".", "!", "?", "…" or ";", at a line break, before a dash.
+_SENTENCE_BREAK = re.compile(rf"{_NO_END}(?<=[.!?…。！？；;])\s+|(?<=[。！？；])|\n+|\s+(?=[–—]\s)")
 # Where a clause ends: at a comma, before "but", "and" and their translations, at a dash between spaces.
 _CLAUSE_BREAK = re.compile(
     r",\s+|，|\s+(?:but|aber|mais|pero|ma|mas|and|und|et|y|e)\s+(?=\w+)|但是?|(?<=\w)\s+[–—-]\s+"

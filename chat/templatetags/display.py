@@ -9,7 +9,7 @@ from django.contrib.humanize.templatetags.humanize import naturalday
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chat.memory.formatting import format_for_display
+from chat.memory.formatting import format_for_display, format_for_quotation
 
 register = template.Library()
 
@@ -24,6 +24,12 @@ def fact_text(text: str) -> str:
 def fact_text_inside(text: str) -> str:
     """Return a fact's text for use inside a sentence."""
     return format_for_display(text, inside=True)
+
+
+@register.filter
+def fact_text_quoted(text: str) -> str:
+    """Return a fact's text to stand between quotation marks inside a sentence."""
+    return format_for_quotation(text, inside=True)
 
 
 @register.filter

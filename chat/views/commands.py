@@ -17,7 +17,7 @@ from chat.actions import conversations, deletions, message_edits
 from chat.actions.facts import add_fact
 from chat.commands import COMMANDS, parse_chat_id, parse_chat_place
 from chat.errors import Refused
-from chat.memory.formatting import format_for_display
+from chat.memory.formatting import format_for_quotation
 from chat.models import Conversation, Deletion, Message, Origin, User
 from chat.search.search import HitKind, find
 from chat.search.semantic import find_best_match
@@ -56,7 +56,7 @@ def _remember(request: HtmxHttpRequest, conversation: Conversation | None, rest:
     if fact.mention_count > 1:
         return _respond_with_notice(request, conversation, _("Already remembered."))
     sentence = _("Remembered “%(text)s”") % {
-        "text": Truncator(format_for_display(fact.text)).chars(MAX_QUOTE_LENGTH)
+        "text": Truncator(format_for_quotation(fact.text)).chars(MAX_QUOTE_LENGTH)
     }
     if not request.htmx:
         return _respond_with_notice(request, conversation, sentence)

@@ -21,7 +21,7 @@ from django_htmx.http import trigger_client_event
 from chat.access import HtmxHttpRequest, own_deletion, own_event, own_fact, own_outcome, uuid_or_404
 from chat.actions import archive, deletions, fact_history, request_outcomes
 from chat.errors import Refused, TooLateToUndo
-from chat.memory.formatting import format_for_display
+from chat.memory.formatting import format_for_quotation
 from chat.models import Conversation, Deletion, Fact, FactEventKind, User
 
 from .memory_cards import load_panel_context
@@ -60,7 +60,7 @@ def describe_deletion(
         sentence = app_sentence
     elif len(counted) == 1:
         sentence = _("Forgot “%(text)s”") % {
-            "text": Truncator(format_for_display(counted[0].text)).chars(MAX_QUOTE_LENGTH)
+            "text": Truncator(format_for_quotation(counted[0].text)).chars(MAX_QUOTE_LENGTH)
         }
     else:
         sentence = ngettext("Forgot %d memory", "Forgot %d memories", len(counted)) % len(counted)

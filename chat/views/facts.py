@@ -21,7 +21,7 @@ from chat.actions import facts as fact_actions
 from chat.error_messages import describe
 from chat.errors import PendingDeletion, Refused
 from chat.generation.markdown import to_plain_text
-from chat.memory.formatting import format_for_display
+from chat.memory.formatting import format_for_quotation
 from chat.memory.text_similarity import normalize_text
 from chat.models import Category, Fact, Message, Origin
 from chat.topics.contents import load_contents
@@ -95,7 +95,7 @@ def remember_highlight(request: HtmxHttpRequest) -> HttpResponse:
     except Refused as problem:
         return respond_with_error(request, problem, back)
     known = saved.mention_count > 1
-    words = {"text": Truncator(format_for_display(saved.text)).chars(MAX_QUOTE_LENGTH)}
+    words = {"text": Truncator(format_for_quotation(saved.text)).chars(MAX_QUOTE_LENGTH)}
     sentence = (_("Already remembered: “%(text)s”") if known else _("Remembered “%(text)s”")) % words
     if not request.htmx:
         notices.success(request, sentence)

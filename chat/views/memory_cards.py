@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from chat.access import HtmxHttpRequest
 from chat.actions import fact_history
-from chat.memory.formatting import format_for_display
+from chat.memory.formatting import format_for_display, format_for_quotation
 from chat.memory.text_similarity import normalize_text
 from chat.models import (
     App,
@@ -186,11 +186,11 @@ def _describe_event(event: FactEvent) -> str:
     was, now = event.before, event.after
     if event.kind in (FactEventKind.EDIT, FactEventKind.UPDATE):
         if was.get("text") != now.get("text"):
-            return _("Changed from “%(was)s” to") % {"was": format_for_display(was.get("text", ""))}
+            return _("Changed from “%(was)s” to") % {"was": format_for_quotation(was.get("text", ""))}
         if was.get("category") != now.get("category"):
             return _("Moved to %(shelf)s") % {"shelf": Category(now["category"]).label}
     if event.kind == FactEventKind.SUPERSEDE:
-        return _("“%(was)s” was replaced") % {"was": format_for_display(now.get("text", ""))}
+        return _("“%(was)s” was replaced") % {"was": format_for_quotation(now.get("text", ""))}
     if event.kind == FactEventKind.ADD and event.actor == "user":
         return _("Added")
     return str(FactEventKind(event.kind).label).capitalize()

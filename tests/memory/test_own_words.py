@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from chat.memory import own_words
 from chat.memory.fact_dates import NO_DATES, find_fact_dates, tell_with_date
-from chat.memory.formatting import extract_own_words, format_for_display, format_own_words
+from chat.memory.formatting import (
+    extract_own_words,
+    format_for_display,
+    format_for_quotation,
+    format_own_words,
+)
 from chat.memory.kind_classifier import classify_kind
 from chat.memory.kind_rules import guess_kind, settle_kind
 from chat.memory.kinds import KINDS
@@ -126,6 +131,9 @@ def test_a_sentence_that_is_known_is_not_kept_twice(embedder):
 
 def test_a_card_shows_own_words_between_quotation_marks():
     assert format_for_display("“I keep nine geese”") == "“I keep nine geese”"
+    assert format_for_quotation("“I keep nine geese”") == "I keep nine geese"
+    assert format_for_quotation("“we open tomorrow” (3 May 2026)") == "we open tomorrow (3 May 2026)"
+    assert format_for_quotation("User lives in Oslo", inside=True) == "lives in Oslo"
 
 
 @pytest.mark.parametrize("sentence", ["my name is Ewa Lindqvist", "Cork is home since march", "I'm 70 now"])
