@@ -16,7 +16,7 @@ from chat.memory.effect_classifier import ENDED, REPLACED, estimate_effects
 from chat.models import Fact
 
 # A sentence changes a fact if the probability is at least this. In the update cases 70 % of the facts that
-# must be lost reach it, and 87 % of those that reach it must be lost. Where memory holds 150 facts, 4 % of
+# must be lost reach it, and 86 % of those that reach it must be lost. Where memory holds 150 facts, 4 % of
 # ordinary messages reach it with one of them (`tests/benchmarks/train_effects.py`).
 _MIN_PROBABILITY = 0.45
 Vector = NDArray[np.float32]

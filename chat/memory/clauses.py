@@ -120,13 +120,13 @@ def split_into_segments(judged: Sequence[JudgedSentence]) -> list[str]:
         if not sentence.reason and previous_is_statement and _REFERS_BACK.search(sentence.text):
             segments[-1] += f" {sentence.text}"
         elif not sentence.reason:
-            segments.extend(_split_second_statements(sentence.text))
+            segments.extend(split_second_statements(sentence.text))
         previous_is_statement = not sentence.reason
     size = -(-len(segments) // _MAX_SEGMENTS) or 1
     return [" ".join(segments[start : start + size]) for start in range(0, len(segments), size)]
 
 
-def _split_second_statements(sentence: str) -> list[str]:
+def split_second_statements(sentence: str) -> list[str]:
     """Split before each further first-person statement, if every piece is a likely statement by itself.
 
     The first piece must be in the first person too: "dairy and I parted ways" is one statement.

@@ -124,8 +124,11 @@ def extract_facts(
     ]
     language = detect_language(clauses.join_statements(judged)) or detect_language(question)
     for text in clauses.split_into_segments(judged):
+        if not is_easy_to_read(text) and any(text in sentence for sentence in requested):
+            # It is kept in the user's own words.
+            continue
         # Only the first segment answers the question.
-        if _must_be_read(text, names, requested, question if about_user else ""):
+        if text in requested or _must_be_read(text, names, question if about_user else ""):
             segment = Segment(text, question, language, today, lane, redacting, own_names, requested)
             _read_segment(provider, segment, stop, result, about_user=about_user)
             question = ""
@@ -133,12 +136,12 @@ def extract_facts(
     return result
 
 
-def _must_be_read(text: str, names: frozenset[str], requested: frozenset[str], question: str) -> bool:
+def _must_be_read(text: str, names: frozenset[str], question: str) -> bool:
     """Return whether the model must read a segment.
 
     `question` is the assistant's question about the user that the segment answers, "" without one.
     """
-    if clauses.is_about_own(text, names) or text in requested or clauses.is_likely_statement(text):
+    if clauses.is_about_own(text, names) or clauses.is_likely_statement(text):
         return True
     if not is_worth_extracting(text, question):
         return False
@@ -154,7 +157,7 @@ def _read_segment(
     """
     if _must_ask_model(segment, about_user) and not _extract_segment(provider, segment, stop, result):
         return
-    if segment.text in segment.requested or states_ending(segment.text):
+    if states_ending(segment.text) or segment.text in segment.requested:
         return
     quoted = quote_sentence(
         segment.text, segment.language, segment.today, segment.redacting, result.candidates
@@ -169,7 +172,6 @@ def _must_ask_model(segment: Segment, about_user: bool) -> bool:
         # Only a note can have a kind with one value, and so replace the value before.
         or states_change(segment.text)
         or states_ending(segment.text)
-        or segment.text in segment.requested
         or clauses.is_about_own(segment.text, frozenset(segment.own_names))
         or bool(segment.question and about_user)
     )
@@ -261,7 +263,7 @@ def _check_sentence(proposal: ProposedFact, text: str, segment: Segment, result:
             hedged=proposal.hedged,
             quote=(words := find_quote(text, segment.text, frozenset(segment.own_names))),
             language=segment.language,
-            explicit=bool(memory_requests.extract_requested_text(words)) or words in segment.requested,
+            explicit=bool(memory_requests.extract_requested_text(words)),
             dates=dated.dates,
         )
     )

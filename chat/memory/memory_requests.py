@@ -17,12 +17,14 @@ from pathlib import Path
 
 from chat.llm.registry import registry
 
+from .formatting import format_own_words
 from .kind_rules import guess_kind
 from .mask import count_words
 from .normalize import normalize_sentence
 from .request_about import addresses_assistant, find_about
 from .request_classifier import NONE, classify_sentence, classify_suspect
 from .request_features import FOLDER, MAX_SENTENCE, Suspect, find_suspect
+from .speech_acts import is_first_person
 
 _END_MARKS = " \t\n.!。！…"
 _QUESTION_MARKS = "?？"
@@ -188,8 +190,15 @@ def keeps_out_next_message(message: str) -> bool:
 
 
 def build_requested_fact(requested: str) -> tuple[str, str]:
-    """Return (text, kind) of a requested fact in the user's own words; used where the model proposed none."""
-    text = normalize_sentence(requested.strip(" .。!！"), requested)
+    """Return (text, kind) of what the user asked to remember, in the user's own words.
+
+    "my locker is number 12" gives "User's locker is number 12". A text that stays in the first person stands
+    in quotation marks.
+    """
+    requested = requested.strip(" .。!！")
+    text = normalize_sentence(requested, requested)
+    if is_first_person(text):
+        text = format_own_words(requested, 300)
     return text, guess_kind(text)
 
 

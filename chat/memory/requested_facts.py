@@ -1,10 +1,11 @@
-"""Facts that the user asks to remember and that the model did not propose, in the user's own words."""
+"""Facts that the user asks to remember: the model's notes if they say all, else the user's own words."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
-from chat.memory import memory_requests, speech_acts
+from chat.memory import clauses, memory_requests, speech_acts
 from chat.memory.candidates import Extraction, FactCandidate
 from chat.memory.clauses import JudgedSentence
 from chat.memory.fact_dates import date_fact
@@ -12,49 +13,73 @@ from chat.memory.kinds import KINDS
 from chat.memory.memory_requests import RequestKind
 from chat.memory.secrets import contains_secret
 from chat.memory.subjects import extract_subject
-from chat.memory.text_similarity import extract_content_stems
+from chat.memory.text_similarity import contains_stems, extract_content_stems, extract_names, extract_numbers
+
+# The share of the content stems of a request that the model's notes about it must contain.
+_MIN_SHARE = 0.6
 
 
 def add_requested_facts(
     judged: list[JudgedSentence], language: str, today: date | None, redacting: bool, result: Extraction
 ) -> None:
-    """Add explicit requests in the user's own words, where no candidate was extracted from the sentence."""
+    """Mark the facts that the user asks to remember as explicit, and add those that the model left out.
+
+    Notes that do not say all of a request are replaced by the user's own words, one fact for each statement.
+    """
     if result.error:
         return
     for sentence in judged:
         wanted = _extract_wanted_text(sentence)
-        is_extracted = any(
-            sentence.text.startswith(c.quote) or c.quote in sentence.text for c in result.candidates
-        )
-        if (
-            not wanted
-            or is_extracted
-            or sentence.reason not in ("", speech_acts.OTHERS, speech_acts.REQUEST, speech_acts.WORLD)
-        ):
+        may_be_fact = sentence.reason in ("", speech_acts.OTHERS, speech_acts.REQUEST, speech_acts.WORLD)
+        if not wanted or not may_be_fact:
             continue
-        text, kind = memory_requests.build_requested_fact(wanted)
-        dated = date_fact(text, kind, today)
-        if (
-            dated is None
-            or (redacting and contains_secret(text))
-            or speech_acts.is_hedged(text)
-            or not extract_content_stems(text)
-        ):
-            continue
-        result.refused = [r for r in result.refused if r.text != sentence.text[:300]]
-        result.candidates.append(
-            FactCandidate(
-                text=dated.text[:300],
-                kind=kind,
-                category=KINDS[kind].category,
-                subject=extract_subject(kind, text),
-                hedged=False,
-                quote=sentence.text[:300],
-                language=language,
-                explicit=True,
-                dates=dated.dates,
-            )
-        )
+        quote = sentence.text[:300]
+        notes = [c for c in result.candidates if c.quote and (c.quote in quote or quote.startswith(c.quote))]
+        if _say_all(notes, wanted):
+            chosen = [replace(note, explicit=True) for note in notes]
+        else:
+            parts = clauses.split_second_statements(wanted)
+            built = [_build_candidate(part, quote, language, today, redacting) for part in parts]
+            chosen = [candidate for candidate in built if candidate is not None]
+        if chosen:
+            result.refused = [r for r in result.refused if r.text != quote]
+            result.candidates = [c for c in result.candidates if c not in notes] + chosen
+
+
+def _say_all(notes: list[FactCandidate], wanted: str) -> bool:
+    """Return whether notes say what is wanted: all numbers and names, and most content stems."""
+    said = " ".join(note.text for note in notes)
+    stems, known = extract_content_stems(wanted), extract_content_stems(said)
+    share = sum(contains_stems(known, frozenset([stem])) for stem in stems) / (len(stems) or 1)
+    has_values = extract_numbers(wanted) <= extract_numbers(said) and extract_names(wanted) <= extract_names(
+        said
+    )
+    return bool(notes) and share >= _MIN_SHARE and has_values
+
+
+def _build_candidate(
+    wanted: str, quote: str, language: str, today: date | None, redacting: bool
+) -> FactCandidate | None:
+    text, kind = memory_requests.build_requested_fact(wanted)
+    dated = date_fact(text, kind, today)
+    if (
+        dated is None
+        or (redacting and contains_secret(text))
+        or speech_acts.is_hedged(text)
+        or not extract_content_stems(text)
+    ):
+        return None
+    return FactCandidate(
+        text=dated.text[:300],
+        kind=kind,
+        category=KINDS[kind].category,
+        subject=extract_subject(kind, text),
+        hedged=False,
+        quote=quote,
+        language=language,
+        explicit=True,
+        dates=dated.dates,
+    )
 
 
 def _extract_wanted_text(sentence: JudgedSentence) -> str:

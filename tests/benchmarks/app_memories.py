@@ -99,11 +99,11 @@ def measure_writing(provider: LlamaProvider) -> Iterator[list[Any]]:
     yield [
         Row(
             "a memory is written, median",
-            f"{median:.1f} s, longest {max(seconds):.1f} s",
-            "≤ 12 s",
-            median <= 12,
+            f"{median:.1f} s, p95 {statistics.quantiles(seconds, n=20)[-1]:.1f} s",
+            "< 5 s",
+            median < 5,
         ),
-        Row("expected groups found", f"{met} of {wanted} groups", "≥ 80 %", met >= 0.8 * wanted),
+        Row("expected groups found", f"{met} of {wanted} groups", "≥ 65 %", met >= 0.65 * wanted),
         Row("forbidden words found", f"{forbidden}", "0", forbidden == 0),
     ]
 

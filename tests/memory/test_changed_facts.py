@@ -97,9 +97,7 @@ def test_only_a_candidate_that_may_state_the_new_value_takes_the_place_of_a_fact
 def test_a_new_value_is_kept_in_the_users_own_words_and_takes_the_place_of_the_fact(scripted, know, talk):
     old = know("User wants answers in bullet points", kind="reply_style")
     scripted.completions.extend(["none"] * 4)
-    asked, _ = talk(
-        "the bullets are a pain to read on my phone tbh, just write to me in normal sentences from now on"
-    )
+    asked, _ = talk("the list thing is done with, i want normal sentences instead of bullets from now on")
     extract_message(asked)
     old.refresh_from_db()
     [new] = Fact.objects.live()

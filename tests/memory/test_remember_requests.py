@@ -60,6 +60,23 @@ def test_a_request_without_a_proposed_fact_is_stored_in_the_users_words():
     assert not found.refused
 
 
+@pytest.mark.parametrize(
+    ("message", "note", "kept"),
+    [
+        (
+            "Remember that my locker at the pool is number 417.",
+            "job: User works at the pool",
+            "User's locker at the pool is number 417",
+        ),
+        ("Remember that I owe Otis a book.", "likes: User likes a book", "“I owe Otis a book”"),
+    ],
+)
+def test_a_note_that_leaves_out_what_was_asked_is_replaced_by_the_users_words(message, note, kept):
+    provider = ScriptedProvider(completions=deque([note]))
+    found = extract_facts(provider, message, today=DAY)
+    assert [(c.text, c.explicit) for c in found.candidates] == [(kept, True)]
+
+
 def test_a_request_about_someone_else_is_stored():
     found = extract_facts(ScriptedProvider(), "Remember that Anna is allergic to nuts.", today=DAY)
     assert [c.text for c in found.candidates] == ["Anna is allergic to nuts"]

@@ -56,12 +56,12 @@ def test_the_model_does_not_read_an_unlikely_statement(embedder):
     assert not provider.calls
 
 
-def test_what_the_user_asks_to_remember_is_read_whatever_its_likelihood(embedder, monkeypatch):
+def test_what_the_user_asks_to_remember_is_kept_whatever_its_likelihood(embedder, monkeypatch):
     monkeypatch.setattr(
         "chat.memory.clauses.estimate_likelihood", lambda sentence, embedder: Likelihood.UNLIKELY
     )
-    _, provider = extract_with_answers("Remember that the spare key hangs in the shed.", "none")
-    assert provider.calls
+    found, _ = extract_with_answers("Remember that the spare key hangs in the shed.", "none")
+    assert [(c.text, c.explicit) for c in found.candidates] == [("the spare key hangs in the shed", True)]
 
 
 def test_judged_sentences_are_kept_by_hash_only(embedder, monkeypatch):
