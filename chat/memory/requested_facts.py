@@ -51,10 +51,8 @@ def _say_all(notes: list[FactCandidate], wanted: str) -> bool:
     said = " ".join(note.text for note in notes)
     stems, known = extract_content_stems(wanted), extract_content_stems(said)
     share = sum(contains_stems(known, frozenset([stem])) for stem in stems) / (len(stems) or 1)
-    has_values = extract_numbers(wanted) <= extract_numbers(said) and extract_names(wanted) <= extract_names(
-        said
-    )
-    return bool(notes) and share >= _MIN_SHARE and has_values
+    has_all_values = all(extract(wanted) <= extract(said) for extract in (extract_numbers, extract_names))
+    return bool(notes) and share >= _MIN_SHARE and has_all_values
 
 
 def _build_candidate(
