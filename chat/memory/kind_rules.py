@@ -68,12 +68,15 @@ def guess_kind(text: str) -> str:
 def settle_kind(proposed: str, text: str) -> str:
     """Return the kind by the classifier; without it, or where it is less sure, as `settle_kind_by_words`.
 
-    A kind with one value replaces the value before, so the model or a rule must agree to it.
+    A kind with one value replaces the value before, so two of the classifier, the model and the rules must
+    agree to it.
     """
     if extract_own_words(text):
         return guess_kind(text)
-    found = _classify(text)
-    if not found or (KINDS[found].single and found not in (proposed, match_first_rule(text))):
+    found, by_rule = _classify(text), match_first_rule(text)
+    if proposed == by_rule and KINDS[proposed].single:
+        return proposed
+    if not found or (KINDS[found].single and found not in (proposed, by_rule)):
         return settle_kind_by_words(proposed, text)
     return found
 

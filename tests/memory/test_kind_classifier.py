@@ -43,3 +43,10 @@ def test_a_kind_with_one_value_needs_certainty():
 
 def test_without_an_embedder_the_classifier_says_nothing():
     assert classify_kind("User is a nurse", None) == ""
+
+
+def test_a_kind_with_one_value_that_model_and_rules_agree_on_is_kept(embedder, monkeypatch):
+    monkeypatch.setattr("chat.memory.kind_rules.classify_kind", lambda text, embedder: "event")
+    assert settle_kind("home", "User moved to Linz") == "home"
+    assert settle_kind("event", "User moved to Linz") == "event"
+    assert settle_kind("job", "User moved to Linz") == "event"
