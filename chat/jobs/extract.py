@@ -171,6 +171,7 @@ def _end_denied_facts(
         candidate = found.candidates[index]
         is_denial = (
             candidate.in_own_words
+            and not candidate.explicit
             and any(said in candidate.quote for said in sentences)
             and not _affirms_fact(candidate.quote)
         )

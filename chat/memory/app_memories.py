@@ -18,10 +18,10 @@ from .summary_sentences import choose_language_and_beginning, is_supported, spli
 SLOT = "app_memory"
 # The beginning of the prompt section that lists an app's memories.
 PROMPT_SECTION_START = "(memories for app: "
-# Tokens of a conversation that the model reads, and of its answer. Both limit the time: a 2-core machine
-# reads 40 to 100 tokens a second and writes 10 to 25. With 500, 90, 60 and 80 tokens the memory of a long
-# conversation takes 7.7 s instead of 4.8 s, and 41 instead of 38 of 56 expected groups of words are found
-# (`tests/benchmarks/app_memories.py`).
+# The most tokens that the model reads of a conversation and of one message, and that it writes. They limit
+# the time: a 2-core machine reads 40 to 100 tokens a second and writes 10 to 25. With 500, 90, 60 and 80
+# tokens the memory of a long conversation takes 7.7 s instead of 4.8 s, and 41 instead of 38 of 56 expected
+# groups of words are found (`tests/benchmarks/app_memories.py`).
 MAX_READ_TOKENS = 220
 _MAX_MESSAGE_TOKENS = {Role.USER: 60, Role.ASSISTANT: 24}
 _NEW_TOKENS = 64

@@ -34,10 +34,11 @@ class FactChange:
     is_over: bool
 
     def fits(self, candidate: FactCandidate, vector: Vector | None) -> bool:
-        """Return whether a candidate comes from the sentence and may state the new value of the fact.
+        """Return whether a candidate may state the new value of the fact.
 
-        A sentence may say other things besides: "turned 30 on Tuesday and my knee hurts". `vector` is the
-        candidate's.
+        It must come from this sentence, and be about the same thing as the fact: of "turned 30 on Tuesday and
+        my knee hurts" the candidate about the knee does not state a new age. `vector` is the candidate's unit
+        vector.
         """
         if not _overlap(self.sentence, candidate.quote):
             return False
@@ -64,9 +65,9 @@ class FactChanges:
     def list_new_values(
         self, candidates: Sequence[FactCandidate], vectors: Sequence[Vector | None]
     ) -> dict[str, str]:
-        """Return the sentences that give a stored fact a new value which no candidate states.
+        """Return the sentences that replace the value of a fact, where no candidate states the new value.
 
-        The kind of the fact stands beside each sentence.
+        The result maps each sentence to the kind of that fact. `vectors` are the candidates' unit vectors.
         """
         found: dict[str, str] = {}
         for change in self.changes:

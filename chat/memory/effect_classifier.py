@@ -27,7 +27,7 @@ Matrix = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weights of one embedder, float32.
+    """The trained weights for the vectors of one embedder; all arrays are float32.
 
     `matrix` has the shape (3 x dimensions + 1, 5), `bias` (5,). For the bilinear scores `mean`, of shape
     (dimensions,), is subtracted from the vectors, and `projection`, (dimensions, projected), maps them to
@@ -41,7 +41,7 @@ class Weights:
     bilinear: Matrix
 
     def project(self, vectors: Matrix) -> Matrix:
-        """Return the vectors as the bilinear scores need them, one row each."""
+        """Return unit vectors centred, projected and scaled for the bilinear scores: (rows, projected)."""
         return np.asarray((vectors - self.mean) @ self.projection * _BILINEAR_SCALE**0.5)
 
 
@@ -54,9 +54,10 @@ def build_inputs(sentences: Matrix, facts: Matrix) -> Matrix:
 
 
 def compute_effects(weights: Weights, inputs: Matrix, sentences: Matrix, facts: Matrix) -> Matrix:
-    """Return the probabilities of the five effects, float32 of shape (pairs, 5).
+    """Return the probability of each effect for each pair of a sentence and a fact: float32, (pairs, 5).
 
-    `inputs` is the result of `build_inputs` for the pairs; `sentences` and `facts` are their projections.
+    `inputs` is the result of `build_inputs` for the pairs; `sentences` and `facts` are the
+    results of `Weights.project` for the vectors of both.
     """
     scores = inputs @ weights.matrix + weights.bias
     for effect in EFFECTS:

@@ -152,9 +152,9 @@ def format_for_display(text: str, *, inside: bool = False) -> str:
 
 
 def format_for_quotation(text: str, *, inside: bool = False) -> str:
-    """Return a fact's text to stand between quotation marks: as displayed, without marks of its own.
+    """Return a fact's text as displayed, for a place that puts quotation marks around it.
 
-    `inside` is that of `format_for_display`.
+    A fact in the user's own words loses its own marks. `inside` has the meaning as in `format_for_display`.
     """
     if (own := _OWN_WORDS.fullmatch(text)) is not None:
         return own["said"] + text[own.end("said") + len(_CLOSE) :]

@@ -17,14 +17,10 @@ from pathlib import Path
 
 from chat.llm.registry import registry
 
-from .formatting import format_own_words
-from .kind_rules import guess_kind
 from .mask import count_words
-from .normalize import normalize_sentence
 from .request_about import addresses_assistant, find_about
 from .request_classifier import NONE, classify_sentence, classify_suspect
 from .request_features import FOLDER, MAX_SENTENCE, Suspect, find_suspect
-from .speech_acts import is_first_person
 
 _END_MARKS = " \t\n.!。！…"
 _QUESTION_MARKS = "?？"
@@ -187,19 +183,6 @@ def keeps_out_next_message(message: str) -> bool:
     """Return whether a message only asks not to save something: it means what the user writes next."""
     request = find_request(message)
     return request is not None and request.kind is RequestKind.KEEP_OUT and not request.about
-
-
-def build_requested_fact(requested: str) -> tuple[str, str]:
-    """Return (text, kind) of what the user asked to remember, in the user's own words.
-
-    "my locker is number 12" gives "User's locker is number 12". A text that stays in the first person stands
-    in quotation marks.
-    """
-    requested = requested.strip(" .。!！")
-    text = normalize_sentence(requested, requested)
-    if is_first_person(text):
-        text = format_own_words(requested, 300)
-    return text, guess_kind(text)
 
 
 def _split(message: str) -> list[str]:

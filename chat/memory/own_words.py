@@ -68,8 +68,8 @@ def quote_sentence(
     Return None if the sentence states no fact, is not understood alone, or repeats a candidate.
 
     `today` is the user's local date of the message, None where it is unknown; `known` are the candidates of
-    the message so far. `new_value_of` is the kind of a stored fact to which the sentence
-    gives a new value: then it states a fact, of this kind.
+    the message so far. Where the sentence gives a stored fact a new value, `new_value_of` is the kind of
+    that fact: the sentence then counts as a statement, and the candidate gets this kind.
     """
     said = _trim_to_statement(sentence).strip(_PUNCTUATION)
     if (
@@ -79,9 +79,21 @@ def quote_sentence(
     ):
         return None
     clearest = max((said[start:end] for start, end in _split(said)), key=_score)
-    kind = new_value_of or guess_kind(format_own_words(clearest, _MAX_CHARACTERS))
+    kind = new_value_of or guess_kind_of_own_words(clearest)
+    if is_duplicate(said, kind, known):
+        return None
+    return build_candidate(said, kind, sentence, language, today)
+
+
+def build_candidate(
+    said: str, kind: str, quote: str, language: str, today: date | None
+) -> FactCandidate | None:
+    """Return a candidate whose text is `said` in quotation marks; None if it is past, or its day is unknown.
+
+    `quote` is the user's whole sentence.
+    """
     dated = date_fact(said, kind, today)
-    if dated is None or is_duplicate(said, kind, known):
+    if dated is None:
         return None
     return FactCandidate(
         text=format_own_words(said, _MAX_CHARACTERS, _format_day(said, today)),
@@ -89,11 +101,16 @@ def quote_sentence(
         category=KINDS[kind].category,
         subject=extract_subject(kind, said),
         hedged=False,
-        quote=sentence,
+        quote=quote,
         language=language,
         in_own_words=True,
         dates=dated.dates,
     )
+
+
+def guess_kind_of_own_words(said: str) -> str:
+    """Return the kind of a fact in the user's own words."""
+    return guess_kind(format_own_words(said, _MAX_CHARACTERS))
 
 
 def _can_stand_alone(said: str) -> bool:

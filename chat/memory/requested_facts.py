@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
-from chat.memory import clauses, memory_requests, speech_acts
+from chat.memory import clauses, memory_requests, own_words, speech_acts
 from chat.memory.candidates import Extraction, FactCandidate
 from chat.memory.clauses import JudgedSentence
 from chat.memory.fact_dates import date_fact
+from chat.memory.kind_rules import guess_kind
 from chat.memory.kinds import KINDS
 from chat.memory.memory_requests import RequestKind
+from chat.memory.normalize import normalize_sentence
 from chat.memory.secrets import contains_secret
 from chat.memory.subjects import extract_subject
 from chat.memory.text_similarity import contains_stems, extract_content_stems, extract_names, extract_numbers
@@ -22,9 +24,10 @@ _MIN_SHARE = 0.6
 def add_requested_facts(
     judged: list[JudgedSentence], language: str, today: date | None, redacting: bool, result: Extraction
 ) -> None:
-    """Mark the facts that the user asks to remember as explicit, and add those that the model left out.
+    """Make candidates of what the user asks to remember, and mark them as explicit.
 
-    Notes that do not say all of a request are replaced by the user's own words, one fact for each statement.
+    The model's notes are used if they contain all of a request. If not, the user's own words take their
+    place, one candidate for each statement.
     """
     if result.error:
         return
@@ -58,14 +61,20 @@ def _say_all(notes: list[FactCandidate], wanted: str) -> bool:
 def _build_candidate(
     wanted: str, quote: str, language: str, today: date | None, redacting: bool
 ) -> FactCandidate | None:
-    text, kind = memory_requests.build_requested_fact(wanted)
+    """Return a candidate in the third person ("User's locker is number 12"), or in quotation marks if the
+    text stays in the first person. None for secrets, suppositions and what is past.
+    """
+    said = wanted.strip(" .。!！")
+    is_refused = (redacting and contains_secret(said)) or speech_acts.is_hedged(said)
+    if is_refused or not extract_content_stems(said):
+        return None
+    text = normalize_sentence(said, said)
+    if speech_acts.is_first_person(text):
+        own = own_words.build_candidate(said, own_words.guess_kind_of_own_words(said), quote, language, today)
+        return replace(own, explicit=True) if own is not None else None
+    kind = guess_kind(text)
     dated = date_fact(text, kind, today)
-    if (
-        dated is None
-        or (redacting and contains_secret(text))
-        or speech_acts.is_hedged(text)
-        or not extract_content_stems(text)
-    ):
+    if dated is None:
         return None
     return FactCandidate(
         text=dated.text[:300],

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-# A full stop ends no sentence after a title or an abbreviation, nor after a German ordinal ("zum 1.
-# abgegeben").
+# A sentence does not end at the full stop of an abbreviation, or of a German ordinal number: "zum 1. Mai".
 _ABBREVIATIONS = (
     *("St.", "Dr.", "Mr.", "Mrs.", "Ms.", "Prof.", "Sr.", "Sra."),
     *("Nr.", "no.", "e.g.", "i.e.", "z.B.", "vs.", "ca."),

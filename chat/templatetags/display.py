@@ -28,7 +28,7 @@ def fact_text_inside(text: str) -> str:
 
 @register.filter
 def fact_text_quoted(text: str) -> str:
-    """Return a fact's text to stand between quotation marks inside a sentence."""
+    """Return a fact's text for a sentence that puts quotation marks around it."""
     return format_for_quotation(text, inside=True)
 
 

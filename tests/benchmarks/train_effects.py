@@ -48,12 +48,12 @@ STEPS, RATES = 150, {"matrix": 0.05, "bias": 0.05, "bilinear": 0.02}
 OTHERS, DRAWN = 2, 4
 # A sentence of ordinary talk is paired with the most similar of so many facts, as many as a memory may hold.
 DRAWN_FOR_TALK = 40
-# A fact that is more similar to the sentence, or to its own fact, may be changed by the sentence, too: "lives
-# in Ghent" and "lives in Oslo".
+# A sentence is not paired with a fact whose cosine with the sentence, or with the sentence's own fact, is at
+# least this: "I moved to Rome" replaces "lives in Ghent", and "lives in Oslo" too.
 MAX_COSINE_OF_OTHER = 0.5
-# After a first fit each sentence that changes nothing is paired with so many further facts, the ones of so
-# many drawn that the classifier takes for changed with at least this probability. Without them one ordinary
-# message of ten changes one of 150 facts.
+# How `add_mistakes` chooses pairs: at most MISTAKES facts of DRAWN_FOR_MISTAKES drawn ones for each sentence,
+# each with at least the probability MIN_MISTAKE of being changed. Without these pairs one ordinary message in
+# ten changes one of 150 stored facts.
 MISTAKES, DRAWN_FOR_MISTAKES, MIN_MISTAKE = 2, 100, 0.2
 SHARE_LEFT_OUT = 0.2
 LIMITS = (0.4, 0.45, 0.5, 0.6)
@@ -129,8 +129,10 @@ def add_ordinary_talk(pairs: Pairs, embedder: Embedder, random: np.random.Genera
 
 
 def add_mistakes(pairs: Pairs, weights: Weights, random: np.random.Generator) -> Pairs:
-    """Return the pairs, and pairs of the sentences that change nothing with facts that weights take for
-    changed, among some drawn ones.
+    """Return the pairs, and new pairs on which the classifier with these weights is wrong.
+
+    Each sentence that changes nothing is compared with some facts drawn at random. The facts that the
+    classifier says it changes become pairs with the effect OTHER.
     """
     unchanging = np.flatnonzero(np.isin(pairs.effects, (HOLDS, REPEATED)))
     _, firsts = np.unique(pairs.sentences[unchanging], axis=0, return_index=True)
@@ -156,7 +158,7 @@ def add_mistakes(pairs: Pairs, weights: Weights, random: np.random.Generator) ->
 
 
 def fit(pairs: Pairs) -> Weights:
-    """Return the weights by Adam."""
+    """Return the weights of a softmax regression on the pairs, trained with the optimiser Adam."""
     every = np.vstack([pairs.sentences, pairs.facts])
     _, axes = np.linalg.eigh(np.cov(every, rowvar=False))
     shape = (len(EFFECTS), PROJECTED, PROJECTED)
@@ -190,7 +192,7 @@ def fit(pairs: Pairs) -> Weights:
 
 
 def fit_twice(pairs: Pairs, embedder: Embedder, random: np.random.Generator) -> Weights:
-    """Return the weights for all pairs, and for the mistakes that the classifier makes without those."""
+    """Fit once, add the pairs on which this fit is wrong, fit again, and return the weights."""
     pairs = add_ordinary_talk(add_others(pairs, random), embedder, random)
     return fit(add_mistakes(pairs, fit(pairs), random))
 
@@ -203,7 +205,7 @@ def score(weights: Weights, sentences: Matrix, facts: Matrix) -> Matrix:
 
 
 def print_measures(name: str, scores: NDArray[Any], changed: NDArray[Any]) -> None:
-    """Print the area under the ROC curve, and share found and precision at four thresholds."""
+    """Print the area under the ROC curve, and for each of LIMITS the precision and the recall."""
     order = np.argsort(np.argsort(scores))
     positive = int(changed.sum())
     area = (order[changed].sum() - positive * (positive - 1) / 2) / (positive * (~changed).sum())

