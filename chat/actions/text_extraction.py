@@ -105,10 +105,9 @@ def embed_lasting_candidates(found: Extraction) -> list[NDArray[np.float32] | No
         durability = judge_durability(text, quote, embedder.name)
         # What has a day ahead is kept until it is over.
         is_ahead = candidate.dates.holds_until is not None
-        is_plain = durability is Durability.DOUBTFUL and (
-            _is_short_statement(candidate.quote) or speech_acts.is_standing_request(candidate.quote)
-        )
-        if candidate.explicit or candidate.in_own_words or is_ahead or is_plain:
+        is_plain = durability is Durability.DOUBTFUL and _is_short_statement(candidate.quote)
+        is_standing = speech_acts.is_standing_request(candidate.quote)
+        if candidate.explicit or candidate.in_own_words or is_ahead or is_plain or is_standing:
             durability = Durability.LASTING
         if durability is Durability.PASSING:
             found.refused.append(RefusedFact(candidate.text, FOR_NOW))

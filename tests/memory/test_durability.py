@@ -58,9 +58,10 @@ def test_what_the_user_asked_to_remember_is_lasting(signs):
     assert not found.refused
 
 
-def test_what_the_user_asks_for_from_now_on_is_not_doubtful(signs):
+@pytest.mark.parametrize("word", ["doubtful", "passing"])
+def test_what_the_user_asks_for_from_now_on_is_lasting(signs, word):
     candidate = replace(
-        make_candidate("User is doubtful"), quote="I want answers in bullet points from now on, doubtful"
+        make_candidate(f"User is {word}"), quote=f"I want answers in bullet points from now on, {word}"
     )
     found = Extraction([candidate])
     embed_lasting_candidates(found)
