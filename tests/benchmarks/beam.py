@@ -5,6 +5,9 @@ real extraction, and the prompt of a new chat is built for each of its questions
 question: the share of questions of which memory knows some or all evidence messages, and of which they reach
 the prompt, with the tokens of block and note. A fact counts for every message that taught, confirmed or
 completed it. Chats 1 to 10 are for tuning; 11 to 20 are read once, afterwards.
+
+With the environment variable `BEAM_DATA_DIR` the database with the extracted facts is kept in that folder,
+and later runs extract only the chats that it lacks.
 """
 
 from __future__ import annotations
@@ -21,8 +24,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
-os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="memoryapp-benchmark-")
+os.environ["DATA_DIR"] = os.environ.get("BEAM_DATA_DIR") or tempfile.mkdtemp(prefix="memoryapp-benchmark-")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
 
 import django
@@ -32,12 +36,13 @@ django.setup()
 import time_machine  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.contrib.auth import get_user_model  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from django.db import transaction  # noqa: E402
 
 from chat.actions.owners import default_app  # noqa: E402
 from chat.context.prompt import build_prompt  # noqa: E402
 from chat.jobs.extract import extract_message  # noqa: E402
 from chat.llm.registry import registry  # noqa: E402
-from chat.management import evaluation  # noqa: E402
 from chat.models import App, Conversation, Fact, Message, Role, User  # noqa: E402
 from memoryapp.base.env import cache_dir  # noqa: E402
 
@@ -52,9 +57,9 @@ class ImportedChat:
 
     owner: User
     app: App
+    day: datetime
     users: set[int] = field(default_factory=set)
-    numbers: dict[Any, int] = field(default_factory=dict)
-    day: datetime = datetime(2024, 1, 1, 12, tzinfo=UTC)
+    numbers: dict[UUID, int] = field(default_factory=dict)
 
     def find_sources(self) -> dict[str, set[int]]:
         """Return for each live fact, by key, the numbers of the messages that it comes from."""
@@ -65,10 +70,30 @@ class ImportedChat:
         return sources
 
 
-def extract_chat(folder: Path, name: str) -> ImportedChat:
+def load_chat(folder: Path, name: str) -> ImportedChat:
+    """Return a chat whose facts are extracted, from the kept database where it is there."""
+    kept = Path(settings.DATA_DIR) / f"{name}.json"
+    if kept.exists():
+        stored = json.loads(kept.read_text(encoding="utf-8"))
+        owner = get_user_model().objects.get(username=f"beam-{name}")
+        numbers = {UUID(key): number for key, number in stored["numbers"].items()}
+        day = datetime.fromisoformat(stored["day"])
+        return ImportedChat(owner, default_app(owner), day, set(stored["users"]), numbers)
+    get_user_model().objects.filter(username=f"beam-{name}").delete()
+    chat = _extract_chat(folder, name)
+    stored = {
+        "day": chat.day.isoformat(),
+        "users": sorted(chat.users),
+        "numbers": {str(key): number for key, number in chat.numbers.items()},
+    }
+    kept.write_text(json.dumps(stored), encoding="utf-8")
+    return chat
+
+
+def _extract_chat(folder: Path, name: str) -> ImportedChat:
     """Store a chat and extract its messages, each batch at its day."""
     owner = get_user_model().objects.create_user(username=f"beam-{name}")
-    chat = ImportedChat(owner, default_app(owner))
+    chat = ImportedChat(owner, default_app(owner), datetime(2024, 1, 1, 12, tzinfo=UTC))
     began = time.monotonic()
     for batch in json.loads((folder / name / "chat.json").read_text(encoding="utf-8")):
         said = [message for turn in batch["turns"] for message in turn]
@@ -77,15 +102,18 @@ def extract_chat(folder: Path, name: str) -> ImportedChat:
             chat.day = datetime.strptime(day, "%B-%d-%Y").replace(hour=12, tzinfo=UTC)
         with time_machine.travel(chat.day):
             _extract_batch(chat, said)
-    live = Fact.objects.for_owner(owner).live().count()
-    waiting = Fact.objects.for_owner(owner).heard_once().count()
+    print(f"chat {name}: extracted in {time.monotonic() - began:.0f} s", flush=True)
+    return chat
+
+
+def _print_facts(chat: ImportedChat) -> None:
+    live = Fact.objects.for_owner(chat.owner).live().count()
+    waiting = Fact.objects.for_owner(chat.owner).heard_once().count()
     print(
-        f"chat {name}: {len(chat.users)} messages of the user, {live} facts "
-        f"({100 * live / len(chat.users):.0f} for 100 messages), {waiting} heard once, "
-        f"{time.monotonic() - began:.0f} s",
+        f"{chat.owner.username}: {len(chat.users)} messages of the user, {live} facts "
+        f"({100 * live / len(chat.users):.0f} for 100 messages), {waiting} heard once",
         flush=True,
     )
-    return chat
 
 
 def _extract_batch(chat: ImportedChat, said: list[dict[str, Any]]) -> None:
@@ -114,11 +142,13 @@ def ask_questions(chat: ImportedChat, questions: dict[str, list[dict[str, Any]]]
     known: set[int] = set().union(*sources.values())
     for kind, asked in questions.items():
         for question in asked:
-            conversation = Conversation.objects.create(owner=chat.owner, app=chat.app, title="question")
-            message = Message.objects.create(
-                conversation=conversation, seq=1, role=Role.USER, content=question["question"]
-            )
-            prompt = build_prompt(conversation, message, registry.provider())
+            with transaction.atomic():
+                conversation = Conversation.objects.create(owner=chat.owner, app=chat.app, title="question")
+                message = Message.objects.create(
+                    conversation=conversation, seq=1, role=Role.USER, content=question["question"]
+                )
+                prompt = build_prompt(conversation, message, registry.provider())
+                transaction.set_rollback(True)
             text = f"{prompt.block.text}\n{prompt.note}".strip()
             counts[kind]["asked"] += 1
             counts[kind]["tokens"] += registry.provider().count_text(text)
@@ -127,7 +157,6 @@ def ask_questions(chat: ImportedChat, questions: dict[str, list[dict[str, Any]]]
                 number if number in chat.users else number - 1
                 for number in _find_numbers(question.get("source_chat_ids", []))
             } & chat.users
-            conversation.delete()
             if not evidence:
                 continue
             told: set[int] = set().union(*(sources.get(key, set()) for key in prompt.facts))
@@ -175,14 +204,15 @@ def main() -> None:
     if not registry.wait_ready(600):
         raise SystemExit(registry.status().sentence)
     counts: Counts = defaultdict(Counter)
-    with evaluation.throwaway_database():
-        for number in range(options.first, options.last + 1):
-            chat = extract_chat(options.folder, str(number))
-            if options.facts:
-                _write_facts(options.facts, chat)
-            path = options.folder / str(number) / "probing_questions" / "probing_questions.json"
-            with time_machine.travel(chat.day):
-                ask_questions(chat, json.loads(path.read_text(encoding="utf-8")), counts)
+    call_command("migrate", verbosity=0)
+    for number in range(options.first, options.last + 1):
+        chat = load_chat(options.folder, str(number))
+        _print_facts(chat)
+        if options.facts:
+            _write_facts(options.facts, chat)
+        path = options.folder / str(number) / "probing_questions" / "probing_questions.json"
+        with time_machine.travel(chat.day):
+            ask_questions(chat, json.loads(path.read_text(encoding="utf-8")), counts)
     print_counts(counts)
     registry.close()
 
