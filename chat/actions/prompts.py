@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chat.context import budget
 from chat.llm.types import Usage
-from chat.models import Conversation, Fact, MemoryMode, Message, PromptReport, User
+from chat.models import Conversation, Fact, MemoryMode, Message, PromptReport, Quotation, User
 
 from . import jobs
 from .owners import lock_memory, time_zone_of
@@ -46,10 +46,12 @@ def record_prompt(
             kept=list(prompt.shape.kept),
             cuts={str(seq): keep for seq, keep in prompt.shape.cuts.items()},
             prompt_summary=prompt.shape.summary,
+            unquoted_through=prompt.shape.unquoted_through,
             # A compaction has used the prepared one, or made it outdated.
             **({"prepared": None} if prompt.stage else {}),
         )
         Message.objects.filter(pk=asked.pk).update(note=prompt.note)
+        _store_quotations(asked, prompt)
         PromptReport.objects.update_or_create(
             reply=reply,
             defaults={
@@ -64,6 +66,18 @@ def record_prompt(
             },
         )
         _mark_facts_used(conversation.owner, prompt.facts, timezone.now())
+
+
+def _store_quotations(asked: Message, prompt: Prompt) -> None:
+    Quotation.objects.filter(message=asked).delete()
+    there = set(
+        Message.objects.filter(pk__in={one.message for one in prompt.quotations}).values_list("pk", flat=True)
+    )
+    Quotation.objects.bulk_create(
+        Quotation(message=asked, source_id=one.message, start=one.span.start, end=one.span.end, place=place)
+        for place, one in enumerate(prompt.quotations)
+        if one.message in there
+    )
 
 
 def _store_block(conversation: Conversation, prompt: Prompt) -> None:

@@ -33,12 +33,20 @@ class PromptShape:
     # By `seq`: how many characters of a message remain; its middle is cut out.
     cuts: Mapping[int, int] = field(default_factory=dict)
     summary: str = ""
+    # Quotations in the notes of messages up to this `seq` are left out.
+    unquoted_through: int = 0
 
     @classmethod
     def from_conversation(cls, conversation: Conversation) -> PromptShape:
         """Return the shape of the conversation's last prompt."""
         cuts = {int(seq): keep for seq, keep in conversation.cuts.items()}
-        return cls(conversation.trimmed_through, tuple(conversation.kept), cuts, conversation.prompt_summary)
+        return cls(
+            conversation.trimmed_through,
+            tuple(conversation.kept),
+            cuts,
+            conversation.prompt_summary,
+            conversation.unquoted_through,
+        )
 
     def includes(self, seq: int) -> bool:
         """Return whether a message is still part of the prompts."""
@@ -56,6 +64,8 @@ class Assembly:
     note: str
     message: Message
     shape: PromptShape
+    # The quotations from past conversations in the messages' notes, as text, by `seq`.
+    quotations: Mapping[int, str] = field(default_factory=dict)
 
     def kept_messages(self) -> list[Message]:
         """Return the earlier messages that are part of the prompt."""
@@ -116,7 +126,14 @@ class Assembly:
         return Turn("system", "\n\n".join(part for part in (self.persona, self.block, summary) if part))
 
     def _user_turn(self) -> Turn:
-        return Turn("user", prepend_note(self.note, self._visible_text(self.message)))
+        return Turn(
+            "user", prepend_note(self._full_note(self.message, self.note), self._visible_text(self.message))
+        )
+
+    def _full_note(self, message: Message, note: str) -> str:
+        """Return a message's note with its quotations, as far as they are still part of the prompt."""
+        quoted = self.quotations.get(message.seq, "") if message.seq > self.shape.unquoted_through else ""
+        return join_notes(note, quoted)
 
     def _build_turn(self, message: Message) -> Turn:
         content = self._visible_text(message)
@@ -127,11 +144,16 @@ class Assembly:
                 return Turn("tool", content, call_id=message.tool_call_id, name=message.name)
             case Role.SYSTEM:
                 return Turn("system", content)
-        return Turn("user", prepend_note(message.note, content))
+        return Turn("user", prepend_note(self._full_note(message, message.note), content))
 
     def _visible_text(self, message: Message) -> str:
         keep = self.shape.cuts.get(message.seq)
         return message.content if keep is None else cut_middle(message.content, keep)
+
+
+def join_notes(*parts: str) -> str:
+    """Return the parts of a note as one text, without the empty ones."""
+    return "\n\n".join(part for part in parts if part)
 
 
 def prepend_note(note_text: str, text: str) -> str:

@@ -95,7 +95,9 @@ def rebuild_note(
 def _trim(assembly: Assembly, start: CompactionStart, aim: int, window: int) -> None:
     # Keep earlier cuts: the model would have to evaluate a restored message again.
     before = assembly.shape
-    assembly.shape = PromptShape(summary=start.summary, cuts=before.cuts)
+    # The quotations from past conversations are left out first.
+    unquoted = max((m.seq for m in assembly.history), default=0)
+    assembly.shape = PromptShape(summary=start.summary, cuts=before.cuts, unquoted_through=unquoted)
     room = aim - assembly.fixed_tokens()
     exchanges = assembly.exchanges()
     if first := find_oversized_first(start.strategy, exchanges, room, window):
@@ -202,6 +204,7 @@ class PrecomputedCompaction:
             "kept": list(self.shape.kept),
             "cuts": {str(seq): keep for seq, keep in self.shape.cuts.items()},
             "summary": self.shape.summary,
+            "unquoted_through": self.shape.unquoted_through,
             "block": self.block.text,
             "block_facts": self.block.facts,
             "stage": self.stage,
@@ -214,7 +217,13 @@ class PrecomputedCompaction:
         if not stored:
             return None
         cuts = {int(seq): keep for seq, keep in stored["cuts"].items()}
-        shape = PromptShape(stored["trimmed_through"], tuple(stored["kept"]), cuts, stored["summary"])
+        shape = PromptShape(
+            stored["trimmed_through"],
+            tuple(stored["kept"]),
+            cuts,
+            stored["summary"],
+            stored.get("unquoted_through", 0),
+        )
         block = MemoryBlock(stored["block"], stored["block_facts"])
         return cls(stored["strategy"], shape, block, stored["stage"])
 

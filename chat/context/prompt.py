@@ -18,10 +18,11 @@ from chat.llm.types import Provider, Turn
 from chat.memory.formatting import remove_lines
 from chat.models import Conversation, MemoryMode, Message, Role, Topic
 from chat.models.message import MessageQuerySet
+from chat.past_chats.quotations import QuotedSentence
 from chat.topics.contents import load_contents
 
-from . import compaction, recall
-from .assembly import Assembly, PromptShape, importance_of
+from . import compaction, past_chats, recall
+from .assembly import Assembly, PromptShape, importance_of, join_notes
 from .budget import (
     cut_to_tokens,
     max_persona_tokens,
@@ -33,7 +34,7 @@ from .budget import (
 )
 from .compaction import CompactionStart, MemoryBlock, compact, rebuild_note
 from .importance import IMPORTANT
-from .memory import TurnMemory
+from .memory import TurnMemory, read_block_facts
 from .strategies import HYBRID, TOPICS, group_tool_calls, uses_summary
 from .turn_note import describe_date, describe_requests, keep_impersonal
 
@@ -64,6 +65,8 @@ class Prompt:
     stage: int = 0
     # The user's own message was cut because it did not fit.
     shortened: bool = False
+    # The sentences of past conversations that the message's note quotes.
+    quotations: list[QuotedSentence] = field(default_factory=list)
     # Facts that belong in every prompt and did not fit the block.
     left_out: list[str] = field(default_factory=list)
     sections: Mapping[str, int] = field(default_factory=dict)
@@ -85,15 +88,17 @@ def build_prompt(conversation: Conversation, message: Message, provider: Provide
     assembly.block = block.text
     noted = rebuild_note(assembly, memory, partial(measure_memory_budget, assembly))
     stage = 0
+    quoted: list[QuotedSentence] = []
     if must_compact(assembly.tokens(), provider.context_window):
         block, noted, stage = _shorten(conversation, assembly, memory)
     # Without memory the note says nothing about the user, so no quotation is added to it.
     if conversation.memory_mode != MemoryMode.OFF:
         assembly.note = _add_recall(conversation, message, assembly)
+        quoted = _add_quotations(conversation, message, assembly)
     about_date = describe_date(message, memory.relevant, noted, block.facts, assembly.kept_messages())
     assembly.note = _add_to_note(assembly, about_date)
     assembly.note = _add_to_note(assembly, describe_requests(message.content, conversation.memory_mode))
-    return _prompt(assembly, memory, block, noted, stage)
+    return _prompt(assembly, memory, block, noted, stage, quoted)
 
 
 def measure_memory_budget(assembly: Assembly) -> int:
@@ -125,7 +130,20 @@ def _add_recall(conversation: Conversation, message: Message, assembly: Assembly
     window = assembly.provider.context_window
     room = min(max_prompt_tokens(window) - assembly.tokens(), recall.recall_tokens(window))
     quoted = recall.quote_sentences(message.content, earlier, room, assembly.provider.count_text)
-    return "\n\n".join(part for part in (assembly.note, quoted) if part)
+    return join_notes(assembly.note, quoted)
+
+
+def _add_quotations(conversation: Conversation, message: Message, assembly: Assembly) -> list[QuotedSentence]:
+    """Add what the message needs of past conversations to the assembly, and return it."""
+    count = assembly.provider.count_text
+    spent = count(join_notes(read_block_facts(assembly.block), assembly.note))
+    free = max_prompt_tokens(assembly.provider.context_window) - assembly.tokens()
+    room = min(past_chats.MAX_TOKENS - spent, free)
+    known = {line for text in assembly.quotations.values() for line in text.splitlines()}
+    quoted = past_chats.find_quotations(conversation, message, room, count, known)
+    if quoted:
+        assembly.quotations = {**assembly.quotations, message.seq: past_chats.render(quoted)}
+    return quoted
 
 
 def _add_to_note(assembly: Assembly, sentences: str) -> str:
@@ -135,7 +153,7 @@ def _add_to_note(assembly: Assembly, sentences: str) -> str:
     room = max_prompt_tokens(assembly.provider.context_window) - assembly.tokens()
     if assembly.provider.count_text(sentences) > room:
         return assembly.note
-    return "\n\n".join(part for part in (assembly.note, sentences) if part)
+    return join_notes(assembly.note, sentences)
 
 
 def assemble_prompt(
@@ -144,7 +162,17 @@ def assemble_prompt(
     """Return the prompt's parts in the shape of the last prompt, still without memory block and note."""
     shape = PromptShape.from_conversation(conversation)
     history = list_history(conversation, message, shape, memory.pending_deletion)
-    return Assembly(provider, _persona(conversation, provider), "", history, "", message, shape)
+    quotations = past_chats.load_quotations(conversation, history)
+    return Assembly(
+        provider,
+        _persona(conversation, provider),
+        "",
+        history,
+        "",
+        message,
+        shape,
+        {m.seq: past_chats.render(quotations[m.pk]) for m in history if m.pk in quotations},
+    )
 
 
 def build_compaction_start(
@@ -230,7 +258,12 @@ def _complete_tool_calls(rows: list[Message], earlier: MessageQuerySet, shape: P
 
 
 def _prompt(
-    assembly: Assembly, memory: TurnMemory, block: MemoryBlock, noted: list[str], stage: int
+    assembly: Assembly,
+    memory: TurnMemory,
+    block: MemoryBlock,
+    noted: list[str],
+    stage: int,
+    quoted: list[QuotedSentence],
 ) -> Prompt:
     provider, message = assembly.provider, assembly.message
     window = provider.context_window
@@ -251,6 +284,7 @@ def _prompt(
         max_tokens=max(16, min(reply_reserve(window), window - tokens)),
         stage=stage,
         shortened=message.seq in assembly.shape.cuts,
+        quotations=quoted,
         left_out=memory.list_omitted_facts(block.facts, noted),
         sections=_sections(assembly, tokens),
     )
@@ -263,6 +297,7 @@ def _sections(assembly: Assembly, total: int) -> dict[str, int]:
         "memory": count(assembly.block),
         "summary": count(assembly.shape.summary),
         "note": count(assembly.note),
+        "past_chats": count(assembly.quotations.get(assembly.message.seq, "")),
         "message": assembly.own_tokens(),
     }
     # The rest are earlier messages and the chat template; without earlier messages only the template.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from chat.actions import fact_bulk, facts, graph, topic_vectors
+from chat.actions import fact_bulk, facts, graph, message_windows, topic_vectors
 from chat.actions.usage import account_calls
 from chat.llm.registry import registry
 from chat.memory.classify import classify_fact
 from chat.memory.durability import judge_durability
 from chat.models import Fact, Origin
 
+from . import schedule
 from .registry import handles
 
 
@@ -57,3 +58,13 @@ def reindex(payload: dict[str, Any]) -> None:
         graph.store_entity_vectors(entities, names, embedder.name)
     while topics := topic_vectors.find_outdated_topics(embedder.name):
         topic_vectors.embed_topics(topics, lambda texts: list(embedder.embed(texts)), embedder.name)
+
+
+@handles("index_windows", slow=True, model=False, again=schedule.next_sweep)
+def index_windows(payload: dict[str, Any]) -> None:
+    """Add the messages to the index of past conversations that are not in it."""
+    embedder = registry.embedder()
+    message_windows.drop_outdated_windows(embedder.name if embedder else "")
+    for key in message_windows.find_conversations_without_windows():
+        while message_windows.index_portion(key, embedder):
+            pass

@@ -24,7 +24,16 @@ def leave_out_kept(messages: Sequence[Message]) -> list[Message]:
     out too, because it may repeat what is kept out: "I have forgotten that you are allergic to nuts". The
     returned messages are copies where something is left out; do not save them.
     """
-    left = []
+    spans = find_unusable_spans(messages)
+    return [_copy_without(message, left_out) for message, left_out in zip(messages, spans, strict=True)]
+
+
+def find_unusable_spans(messages: Sequence[Message]) -> list[list[Span]]:
+    """Return for each of these successive messages the parts that memory must not use; see `leave_out_kept`.
+
+    May embed sentences, so call it outside a transaction.
+    """
+    found = []
     earlier = ""
     repeats_request = False
     for message in messages:
@@ -36,8 +45,8 @@ def leave_out_kept(messages: Sequence[Message]) -> list[Message]:
             earlier = message.content
         elif repeats_request and message.role == Role.ASSISTANT:
             spans = [(0, len(message.content))]
-        left.append(_copy_without(message, spans))
-    return left
+        found.append(spans)
+    return found
 
 
 def leave_out_marked(message: Message) -> Message:

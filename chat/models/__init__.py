@@ -14,6 +14,7 @@ from .graph import Entity, EntityType, Relationship
 from .job import Energy, Job, UsageRecord
 from .message import Message, MessageState, PromptReport, Role
 from .owner import ApiToken, IdempotentRequest, OwnerSettings, Theme
+from .past_chats import MessageWindow, Quotation
 from .request_outcome import OutcomeKind, RequestOutcome
 from .search import SearchEntry
 from .topic import Topic, TopicArchive
@@ -43,10 +44,12 @@ __all__ = [
     "MemoryMode",
     "Message",
     "MessageState",
+    "MessageWindow",
     "Origin",
     "OutcomeKind",
     "OwnerSettings",
     "PromptReport",
+    "Quotation",
     "Relationship",
     "RequestOutcome",
     "Role",

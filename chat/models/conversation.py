@@ -90,9 +90,13 @@ class Conversation(OwnedModel):
     summary = models.TextField(blank=True)
     summarised_through = models.PositiveIntegerField(default=0)
     prompt_summary = models.TextField(blank=True)
+    # Quotations from past conversations in the notes of messages up to this `seq` have left the prompt.
+    unquoted_through = models.PositiveIntegerField(default=0)
     # The next compaction, computed in advance by a background job; None when there is none.
     prepared = models.JSONField(null=True, blank=True)
     extracted_through = models.PositiveIntegerField(default=0)
+    # Messages up to this `seq` are in the index of past conversations by meaning (`MessageWindow`).
+    windows_through = models.PositiveIntegerField(default=0)
     # Messages up to this `seq` are extracted even while the model is busy: set for a backlog and when the
     # page is left.
     flushed_through = models.PositiveIntegerField(default=0)

@@ -65,12 +65,15 @@ class UpdateCase(_Strict):
 
 
 class RecallCase(_Strict):
-    """Known facts (`*` marks pinned ones), the first message of a conversation, and what its prompt must
-    contain.
+    """Known facts (`*` marks pinned ones), earlier conversations, the first message of a new one, and what
+    its prompt must contain.
+
+    The conversations of `chats` belong to the same app, the oldest first, a day apart.
     """
 
     id: str
     facts: list[str] = []
+    chats: list[list[CaseMessage]] = []
     message: str
     in_prompt: list[str] = []
     not_in_prompt: list[str] = []

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from itertools import zip_longest
 from pathlib import Path
 
 from django.contrib.auth import get_user_model
 from django.db import connection
+from django.utils import timezone
 
-from chat.actions import graph
+from chat.actions import graph, indexing, message_windows
 from chat.actions.owners import default_app
+from chat.context import past_chats
 from chat.context.prompt import build_prompt
 from chat.jobs import extract
 from chat.llm.registry import Registry
@@ -87,11 +90,31 @@ class Pipeline:
         )
 
     def _recall(self, conversation: Conversation, case: RecallCase) -> CaseOutcome:
+        self._read_chats(conversation, case)
         message = Message.objects.create(
             conversation=conversation, seq=1, role=Role.USER, content=case.message
         )
         prompt = build_prompt(conversation, message, self.registry.provider())
-        return CaseOutcome(prompt=f"{prompt.block.text}\n{prompt.note}".strip())
+        quoted = past_chats.render(prompt.quotations)
+        return CaseOutcome(prompt=f"{prompt.block.text}\n{prompt.note}\n{quoted}".strip())
+
+    def _read_chats(self, conversation: Conversation, case: RecallCase) -> None:
+        """Store the case's earlier conversations, extract their facts and index them."""
+        for days_ago, said in zip(range(len(case.chats), 0, -1), case.chats, strict=True):
+            day = timezone.now() - timedelta(days=days_ago)
+            chat = Conversation.objects.create(
+                owner=conversation.owner, app=conversation.app, title=f"{case.id} {days_ago}", created_at=day
+            )
+            rows = [
+                Message(conversation=chat, seq=seq, role=Role(m.role), content=m.content, created_at=day)
+                for seq, m in enumerate(said, 1)
+            ]
+            Message.objects.bulk_create(rows)
+            indexing.index_messages(rows)
+            while (message := _next_message(chat)) is not None:
+                extract.extract_message(message)
+            while message_windows.index_portion(chat.pk, self.registry.embedder()):
+                pass
 
     def _store_fact(self, owner: User, text: str, *, pinned: bool) -> None:
         """Store a fact, classified like one that was added by hand, without comparing it with others."""

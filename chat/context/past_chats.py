@@ -1,0 +1,144 @@
+"""Quotes past conversations in a prompt: decides whether a message needs them, and finds what it needs.
+
+The words of a quotation are read from its message each time, so nothing is quoted any more of a message that
+is deleted, hidden or kept out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from django.db.models import F
+
+from chat.actions.owners import local_day_of, settings_of
+from chat.llm.embedder import Embedder
+from chat.llm.registry import registry
+from chat.memory.date_language import load_date_language
+from chat.memory.query_intent import is_greeting
+from chat.models import Conversation, MemoryMode, Message, Quotation, Role
+from chat.past_chats.need_classifier import Need, decide_need, estimate_need, load_weights
+from chat.past_chats.quotations import QuotedSentence, choose_quotations, render_quotations
+from chat.past_chats.ranking import RankedSentence, list_usable_conversations, rank_sentences
+from chat.past_chats.windows import Span
+from chat.topics.contents import load_contents
+
+from .reading_speed import measure_reading_speed
+
+# Seconds of reading that the quotations may cost, by what the message needs.
+_SECONDS = {Need.ASKS: 3.0, Need.TOUCHES: 1.0}
+# The memory block, the facts of the note and the quotations have at most so many tokens together.
+MAX_TOKENS = 500
+# With less room there is none for a sentence.
+_LEAST_ROOM = 45
+# The sentences by which the need of a message is decided.
+_BEST = 8
+
+
+def may_quote(conversation: Conversation) -> bool:
+    """Return whether prompts of this conversation may quote others."""
+    off = conversation.memory_mode == MemoryMode.OFF or conversation.temporary
+    return not off and settings_of(conversation.owner_id).uses_past_chats
+
+
+def find_quotations(
+    conversation: Conversation,
+    message: Message,
+    room: int,
+    count_tokens: Callable[[str], int],
+    left_out: Collection[str] = (),
+) -> list[QuotedSentence]:
+    """Return the sentences of past conversations for a message, at most `room` tokens; empty for most.
+
+    Embeds the message, so call it outside a transaction. `left_out` are sentences that the prompt has.
+    """
+    if room < _LEAST_ROOM or not may_quote(conversation) or is_greeting(message.content):
+        return []
+    need, ranked = find_needed_sentences(conversation, message.content, registry.embedder())
+    if need == Need.NOTHING:
+        return []
+    room = min(room, round(_SECONDS[need] * measure_reading_speed(conversation.owner)))
+    candidates = [_quote_ranked(conversation, one) for one in ranked]
+    return choose_quotations(candidates, room, count_tokens, write_day, left_out)
+
+
+def find_needed_sentences(
+    conversation: Conversation, text: str, embedder: Embedder | None
+) -> tuple[Need, list[RankedSentence]]:
+    """Return what a message needs of past conversations, and their sentences, the best first.
+
+    Without an embedder, or weights for it, nothing is needed.
+    """
+    weights = load_weights(embedder.name) if embedder else None
+    if embedder is None or weights is None:
+        return Need.NOTHING, []
+    try:
+        estimate = estimate_need(embedder.embed([text])[0], weights)
+    except OSError:
+        # The embedder was removed since it was found.
+        return Need.NOTHING, []
+    if decide_need(estimate, 1.0, 1.0, weights) == Need.NOTHING:
+        # No sentence could change it, so none is searched.
+        return Need.NOTHING, []
+    ranked = rank_sentences(conversation, text, embedder)
+    best = ranked[:_BEST]
+    coverage = max((one.coverage for one in best), default=0.0)
+    cosine = max((one.cosine for one in best), default=0.0)
+    return (decide_need(estimate, coverage, cosine, weights), ranked) if ranked else (Need.NOTHING, [])
+
+
+def _quote_ranked(conversation: Conversation, one: RankedSentence) -> QuotedSentence:
+    return _quote(conversation.owner_id, one.message, one.span)
+
+
+def _quote(owner_id: int, message: Message, span: Span) -> QuotedSentence:
+    return QuotedSentence(
+        message=message.pk,
+        conversation=message.conversation_id,
+        seq=message.seq,
+        span=span,
+        is_user=message.role == Role.USER,
+        day=local_day_of(owner_id, message.created_at),
+        text=" ".join(message.content[span.start : span.end].split()),
+    )
+
+
+def load_quotations(
+    conversation: Conversation, messages: Iterable[Message]
+) -> Mapping[Any, Sequence[QuotedSentence]]:
+    """Return the quotations in the notes of these messages, by the message's key, as far as they still may be
+    quoted. Three queries at most, one where there are none.
+    """
+    if not may_quote(conversation):
+        return {}
+    rows = list(
+        Quotation.objects.filter(
+            message__in=[m.pk for m in messages],
+            source__replaced_by=None,
+            source__seq__gt=F("source__conversation__cleared_through"),
+        ).order_by("message", "place")
+    )
+    if not rows:
+        return {}
+    usable = list_usable_conversations(conversation)
+    fields = ("conversation", "seq", "role", "content", "archive", "created_at", "kept_out")
+    sources = Message.objects.filter(pk__in={row.source_id for row in rows}, conversation__in=usable)
+    by_key = {m.pk: m for m in load_contents(sources.only(*fields))}
+    found = defaultdict(list)
+    for row in rows:
+        source, span = by_key.get(row.source_id), Span(row.start, row.end)
+        if source is not None and not any(span.overlaps(start, end) for start, end, *_ in source.kept_out):
+            found[row.message_id].append(_quote(conversation.owner_id, source, span))
+    return found
+
+
+def render(quotations: Sequence[QuotedSentence]) -> str:
+    """Return the quotations as they stand in a note, "" without any."""
+    return render_quotations(quotations, write_day)
+
+
+def write_day(day: date) -> str:
+    """Return a day in words: "3 March 2026"."""
+    return load_date_language("en").write("day", day, bare=True)

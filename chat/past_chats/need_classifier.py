@@ -1,0 +1,84 @@
+"""Estimates what a message needs of past conversations, by a linear classifier over its vector.
+
+Its weights come from `tests/benchmarks/train_needs.py`, one file an embedder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chat.memory.trained_weights import read_weights
+
+FOLDER = Path(__file__).parent / "need_weights"
+
+
+class Need(StrEnum):
+    """What a message needs of past conversations: an answer from them, what bears on it, or nothing."""
+
+    ASKS = "asks"
+    TOUCHES = "touches"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The weights of one embedder. Both vectors are float32 of shape (dimensions,).
+
+    With `needs` and `needs_bias` a message's vector gives the log-odds that it needs past conversations, with
+    `asks` and `asks_bias` that it asks and does not only touch them. `coverage` and `cosine` are added for
+    each unit of the best sentence's. From `least` on a message needs them.
+    """
+
+    needs: NDArray[np.float32]
+    needs_bias: float
+    asks: NDArray[np.float32]
+    asks_bias: float
+    coverage: float
+    cosine: float
+    least: float
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The log-odds of one message; see `Weights`."""
+
+    needs: float
+    asks: float
+
+
+def estimate_need(vector: NDArray[np.float32], weights: Weights) -> Estimate:
+    """Return what a message with this vector seems to need, before past conversations are searched."""
+    return Estimate(
+        float(vector @ weights.needs) + weights.needs_bias, float(vector @ weights.asks) + weights.asks_bias
+    )
+
+
+def decide_need(estimate: Estimate, coverage: float, cosine: float, weights: Weights) -> Need:
+    """Return what a message needs, given the best sentences that were found for it."""
+    if estimate.needs + weights.coverage * coverage + weights.cosine * cosine < weights.least:
+        return Need.NOTHING
+    return Need.ASKS if estimate.asks >= 0 else Need.TOUCHES
+
+
+@cache
+def load_weights(embedder_name: str) -> Weights | None:
+    """Return the weights for an embedder, None where there are none."""
+    stored = read_weights(FOLDER, embedder_name)
+    if stored is None:
+        return None
+    needs, asks = (np.array(stored[name], dtype=np.float32) for name in ("needs", "asks"))
+    return Weights(
+        needs,
+        stored["needs_bias"],
+        asks,
+        stored["asks_bias"],
+        stored["coverage"],
+        stored["cosine"],
+        stored["least"],
+    )

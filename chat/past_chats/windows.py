@@ -1,0 +1,86 @@
+"""Splits a message into sentences that can be quoted, and into windows of a few sentences that are embedded.
+
+Pure functions. Spans are [start, end) in characters of the message's whole content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from chat.memory.sentences import find_sentence_spans
+
+# Characters of one window. On BEAM-100K windows of 240 and 400 characters found the same evidence as single
+# sentences, which are three to five times as many.
+WINDOW = 320
+# A longer sentence is divided at a space.
+LONGEST_SENTENCE = 200
+# Only the beginning of a long message is indexed: 100 windows or less.
+INDEXED = 20_000
+# A shorter message, such as "The second one, please", is embedded together with the end of the message
+# before.
+NEEDS_CONTEXT, CONTEXT = 60, 160
+
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_WORD = re.compile(r"\w")
+_LEAST_LETTERS = 3
+
+
+class Span(NamedTuple):
+    """A part of a message: [start, end)."""
+
+    start: int
+    end: int
+
+    def overlaps(self, start: int, end: int) -> bool:
+        """Return whether this span shares a character with [start, end)."""
+        return self.start < end and start < self.end
+
+
+def find_quotable_spans(text: str, left_out: Sequence[Sequence[int]] = ()) -> list[Span]:
+    """Return the sentences of a message that may be quoted, in order.
+
+    Leaves out code blocks, what lies beyond INDEXED characters, and sentences that overlap a span of
+    `left_out`.
+    """
+    bare = _CODE.sub(lambda found: "\n" * len(found[0]), text[:INDEXED])
+    spans = [part for start, end in find_sentence_spans(bare) for part in _divide(bare, start, end)]
+    return [
+        span
+        for span in spans
+        if len(_WORD.findall(bare, span.start, span.end)) >= _LEAST_LETTERS
+        and not any(span.overlaps(start, end) for start, end, *_ in left_out)
+    ]
+
+
+def _divide(text: str, start: int, end: int) -> list[Span]:
+    """Return a sentence as spans of at most LONGEST_SENTENCE characters, divided at spaces if it has any."""
+    parts = []
+    while end - start > LONGEST_SENTENCE:
+        space = text.rfind(" ", start + 1, start + LONGEST_SENTENCE)
+        middle = space if space > start else start + LONGEST_SENTENCE
+        parts.append(Span(start, middle))
+        start = middle
+    return [*parts, Span(start, end)]
+
+
+def group_windows(text: str, sentences: Sequence[Span]) -> list[Span]:
+    """Return the windows of a message: adjacent sentences, at most WINDOW characters together."""
+    windows: list[Span] = []
+    for sentence in sentences:
+        last = windows[-1] if windows else None
+        if last and sentence.end - last.start <= WINDOW and not text[last.end : sentence.start].strip():
+            windows[-1] = Span(last.start, sentence.end)
+        else:
+            windows.append(sentence)
+    return windows
+
+
+def build_embedded_text(text: str, window: Span, before: str) -> str:
+    """Return the text by which a window is embedded; `before` is the message before."""
+    own = " ".join(text[window.start : window.end].split())
+    if len(text) >= NEEDS_CONTEXT or not before:
+        return own
+    end = " ".join(before[-CONTEXT:].split())
+    return f"{end} {own}"

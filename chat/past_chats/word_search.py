@@ -1,0 +1,77 @@
+"""Finds the messages of past conversations that share words with a message, rare words first.
+
+Unlike the search page, any of the words is enough. Each is looked up in the full text index by the beginning
+of its stem.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from chat.models import SearchEntry, User
+from chat.search.query import QueryPart, SearchQuery
+from chat.search.search import find_newest_entries
+from chat.search.words import split_words
+
+from .stems import extract_stems, find_language
+
+# A word with more messages than this says little; only its newest are read.
+_MOST_MESSAGES = 1000
+_MOST_WORDS = 16
+# A shorter beginning is searched as a word, in singular and plural: "cat" begins many words.
+_PREFIX_FROM = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WordMatches:
+    """What a message's words find.
+
+    `beginnings` are those of its words by their stem, in `language`. `weights` are by stem, too: rare words
+    weigh more. `scores` are the sums of the weights of the words that a message contains, by the message's
+    key.
+    """
+
+    language: str
+    beginnings: dict[str, str]
+    weights: dict[str, float]
+    scores: dict[Any, float]
+
+
+def find_matching_messages(owner: User, text: str, most: int) -> WordMatches:
+    """Return the words of a text, and the owner's messages with the highest scores, at most `most`.
+
+    Two queries for each word, at most 32, and one for the messages.
+    """
+    language = find_language(text)
+    stems = extract_stems(text, language)
+    # The longest are the rare ones, as a rule.
+    chosen = sorted(stems, key=lambda stem: -len(stem))[:_MOST_WORDS]
+    found = {stem: _find_entries(owner, stems[stem]) for stem in chosen}
+    weights = {stem: weigh_word(len(keys)) for stem, keys in found.items()}
+    sums: dict[int, float] = defaultdict(float)
+    for stem, keys in found.items():
+        for key in keys:
+            sums[key] += weights[stem]
+    best = sorted(sums, key=lambda key: (-sums[key], -key))[:most]
+    rows = SearchEntry.objects.for_owner(owner).filter(pk__in=best).values_list("pk", "message")
+    beginnings = {stem: stems[stem] for stem in chosen}
+    return WordMatches(language, beginnings, weights, {message: sums[key] for key, message in rows})
+
+
+def weigh_word(count: int) -> float:
+    """Return the weight of a word that `count` messages contain, as BM25 weighs it in 1,000 messages."""
+    return math.log(1 + (_MOST_MESSAGES - count + 0.5) / (count + 0.5))
+
+
+def _find_entries(owner: User, beginning: str) -> list[int]:
+    words = tuple(split_words(beginning))
+    if not words:
+        return []
+    if len(words) > 1 or len(beginning) >= _PREFIX_FROM:
+        part = QueryPart((words,), prefix=len(beginning) >= _PREFIX_FROM)
+    else:
+        part = QueryPart((words, (f"{words[0]}s",)))
+    return find_newest_entries(owner, SearchQuery((part,)), _MOST_MESSAGES)

@@ -1,0 +1,77 @@
+"""Trains the classifier of needs: `python -m tests.benchmarks.train_needs [--write]`.
+
+The weights are those of `chat.past_chats.need_classifier`. Reads the labelled messages of `needs.jsonl`, each
+the first of a chat, and as messages that need nothing the sentences of `statements.jsonl` of memory. Embeds
+each with the installed embedder, and fits two logistic regressions: needs past conversations or not, and of
+those that do, asks or only touches. Prints by cross-validation how well they separate. `--write` stores the
+weights. Needs the embedder; takes about a minute.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from tests.benchmarks.train_durability import DATA, Floats, compute_auc, cross_validate, fit
+
+from chat.llm import weights  # isort: skip
+from chat.llm.embedder import Embedder, load_embedder  # isort: skip
+from chat.past_chats.need_classifier import FOLDER  # isort: skip
+
+NEEDS = Path(__file__).resolve().parents[1] / "past_chats" / "data" / "needs.jsonl"
+# The best of 1, 3 and 5 on the messages of `tuning_messages.jsonl`.
+SCALE = 3.0
+# There are many times more statements than messages, so each counts less: the best of 0, 0.2, 0.5 and 1.
+STATEMENTS_WEIGHT = 0.2
+# How much the best sentence that is found adds, for each unit of its coverage and cosine, and the log-odds
+# from which a message needs past conversations. Chosen on `tuning_messages.jsonl`, where 3 % of the ordinary
+# messages have a need, 88 % of those that ask and 92 % of those that touch.
+COVERAGE, COSINE, LEAST = 4.0, 3.0, 2.0
+
+
+def embed(embedder: Embedder, texts: list[str]) -> Floats:
+    """Return the scaled vectors of texts, float64 of shape (texts, dimensions)."""
+    parts = [embedder.embed(texts[start : start + 64]) for start in range(0, len(texts), 64)]
+    return SCALE * np.vstack(parts).astype(float)
+
+
+def main() -> None:
+    """Fit, print the measures and, with --write, store the weights."""
+    embedder = load_embedder(weights.embedder())
+    if embedder is None:
+        sys.exit("The embedder is not installed.")
+    rows = [json.loads(line) for line in NEEDS.read_text(encoding="utf-8").splitlines()]
+    labels = np.array([row["label"] for row in rows])
+    lines = (DATA / "statements.jsonl").read_text(encoding="utf-8").splitlines()
+    vectors = embed(embedder, [row["text"] for row in rows])
+    statements = embed(embedder, [json.loads(line)["text"] for line in lines])
+    features = np.vstack([vectors, statements])
+    has_need = np.concatenate([labels != "none", np.zeros(len(statements))]).astype(float)
+    importance = np.concatenate([np.ones(len(rows)), np.full(len(statements), STATEMENTS_WEIGHT)])
+    scores = cross_validate(features, has_need, importance)[: len(rows)]
+    print(f"needs past conversations: {compute_auc(scores, (labels != 'none').astype(float)):.3f}")
+    for language in sorted({row["lang"] for row in rows}):
+        mine = np.array([row["lang"] == language for row in rows])
+        print(f"  {language}: {compute_auc(scores[mine], (labels[mine] != 'none').astype(float)):.3f}")
+    needing, asks = vectors[labels != "none"], (labels[labels != "none"] == "asks").astype(float)
+    print(f"asks: {compute_auc(cross_validate(needing, asks, np.ones(len(asks))), asks):.3f}")
+    if "--write" in sys.argv:
+        needs, asking = fit(features, has_need, importance), fit(needing, asks)
+        stored = {
+            "needs": (SCALE * needs[:-1]).round(4).tolist(),
+            "needs_bias": round(float(needs[-1]), 4),
+            "asks": (SCALE * asking[:-1]).round(4).tolist(),
+            "asks_bias": round(float(asking[-1]), 4),
+            "coverage": COVERAGE,
+            "cosine": COSINE,
+            "least": LEAST,
+        }
+        FOLDER.mkdir(exist_ok=True)
+        (FOLDER / f"{embedder.name}.json").write_text(json.dumps(stored) + "\n")
+
+
+if __name__ == "__main__":
+    main()
