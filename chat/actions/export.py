@@ -53,7 +53,10 @@ FORMAT, VERSION = "memoryapp", 1
 # Messages held in memory at once.
 _PORTION = 500
 
-SETTINGS = ("time_zone", "language", "theme", "look_after", "redact_secrets", "prune_after", "faded_through")
+SETTINGS = (
+    *("time_zone", "language", "theme", "look_after", "redact_secrets", "use_past_chats"),
+    *("send_past_chats", "prune_after", "faded_through"),
+)
 APP = ("id", "slug", "name", "persona", "strategy", "created_at", "archived_at")
 APP_MEMORY = ("id", "content", "metadata", "edited", "source_conversation", "created_at", "updated_at")
 CONVERSATION = (

@@ -31,10 +31,9 @@ _BEFORE = 2
 _BATCH = 8
 
 
-def queue_windows(conversation: Conversation) -> None:
-    """Queue the indexing of a conversation's new messages; in the caller's transaction."""
-    if not conversation.temporary:
-        jobs.enqueue("index_windows", {}, key="index_windows")
+def queue_windows() -> None:
+    """Queue the indexing of new messages; in the caller's transaction."""
+    jobs.enqueue("index_windows", {}, key="index_windows")
 
 
 def find_conversations_without_windows() -> list[Any]:

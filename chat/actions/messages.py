@@ -14,7 +14,7 @@ from chat.errors import Busy, Refused
 from chat.memory.memory_requests import MemoryRequest, are_urgent
 from chat.models import App, Conversation, MemoryMode, Message, MessageState, Role, User
 
-from . import conversations, events, indexing, request_outcomes, topics
+from . import conversations, events, indexing, message_windows, request_outcomes, topics
 from .conversation_jobs import flush_extraction, queue_extraction, schedule_idle_end
 from .conversations import find_title
 from .owners import default_app
@@ -96,6 +96,7 @@ def add_message(conversation: Conversation, role: str, text: str, **fields: Any)
         else:
             topics.assign_reply(message)
             touch_conversation(conversation)
+        message_windows.queue_windows()
         events.send_on_commit(conversation.owner_id, "messages", conversation=str(conversation.pk))
     return message
 
@@ -135,6 +136,7 @@ def finish_reply(reply: Message, text: str, state: MessageState, failure: str = 
                 [Message(pk=reply.pk, conversation=reply.conversation, role=reply.role, **ended)]
             )
         topics.assign_reply(reply)
+        message_windows.queue_windows()
         if Message.objects.not_extracted(reply.conversation).exists():
             queue_extraction(reply.conversation)
         conversations.queue_title(reply)

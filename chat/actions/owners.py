@@ -163,6 +163,20 @@ def set_redaction(owner: User, switch: str) -> None:
     _save_settings(owner, redact_secrets=SWITCH_VALUES[switch])
 
 
+def set_past_chats(owner: User, switch: str) -> None:
+    """Set whether prompts may quote the owner's past conversations."""
+    if switch not in SWITCH_VALUES:
+        raise Refused("switch-unknown")
+    _save_settings(owner, use_past_chats=SWITCH_VALUES[switch])
+
+
+def set_sending_past_chats(owner: User, switch: str) -> None:
+    """Set whether past conversations may also be quoted to a model on another machine."""
+    if switch not in SWITCH_VALUES:
+        raise Refused("switch-unknown")
+    _save_settings(owner, send_past_chats=SWITCH_VALUES[switch])
+
+
 def require_active_app(app: App) -> None:
     """Raise Refused when an app is archived; it may have been archived since its page was opened."""
     if not App.objects.filter(pk=app.pk).active().exists():

@@ -6,7 +6,16 @@ from typing import Any
 
 from django.contrib import admin
 
-from chat.models import Conversation, Message, PromptReport, SearchEntry, Topic, TopicArchive
+from chat.models import (
+    Conversation,
+    Message,
+    MessageWindow,
+    PromptReport,
+    Quotation,
+    SearchEntry,
+    Topic,
+    TopicArchive,
+)
 from chat.topics.contents import load_contents
 
 from .base import ReadOnly, shortened
@@ -123,3 +132,26 @@ class TopicArchiveAdmin(ReadOnly):
     list_select_related = ("topic",)
     date_hierarchy = "created_at"
     exclude = ("data",)
+
+
+@admin.register(MessageWindow)
+class MessageWindowAdmin(ReadOnly):
+    """Windows of messages in the index by meaning."""
+
+    list_display = ("id", "message", "start", "end", "embedder", "owner")
+    list_filter = ("embedder", "owner")
+    search_fields = ("message__conversation__title",)
+    list_select_related = ("message", "owner")
+    date_hierarchy = "message__created_at"
+    ordering = ("-id",)
+    exclude = ("vector",)
+
+
+@admin.register(Quotation)
+class QuotationAdmin(ReadOnly):
+    """Quotations from past conversations in the notes of messages."""
+
+    list_display = ("message", "source", "start", "end", "place")
+    search_fields = ("message__conversation__title", "source__conversation__title")
+    list_select_related = ("message", "source")
+    date_hierarchy = "message__created_at"

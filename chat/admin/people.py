@@ -75,10 +75,10 @@ class OwnerSettingsAdmin(AnyAdmin):
 
     form = SettingsForm
     list_display = (
-        *("owner", "time_zone", "language", "theme", "look_after", "redact_secrets", "prune_after"),
-        "faded_through",
+        *("owner", "time_zone", "language", "theme", "look_after", "redact_secrets", "use_past_chats"),
+        *("send_past_chats", "prune_after", "faded_through"),
     )
-    list_filter = ("language", "theme", "redact_secrets")
+    list_filter = ("language", "theme", "redact_secrets", "use_past_chats")
     search_fields = ("owner__username",)
     list_select_related = ("owner",)
     date_hierarchy = "faded_through"

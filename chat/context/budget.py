@@ -17,7 +17,10 @@ SUMMARISE_AT = 0.6  # a summary takes the model about a minute and must exist be
 KEEP_LAST = 6  # messages that every strategy but `simple` keeps
 KEEP_LAST_SUMMARISED = 20  # messages that the strategy `summarization` keeps; it summarises all earlier ones
 NOTE_TOKENS = 60  # for the turn note
-MEMORY_MIN, MEMORY_IDEAL, MEMORY_MAX = 150, 350, 500  # for facts, in the memory block and the turn note
+MEMORY_MIN, MEMORY_MAX = 150, 500  # for facts, in the memory block and the turn note
+# For the memory block. The rest of MEMORY_MAX is left to the note, with the facts and quotations that a
+# message needs. Design 004 says 350, without quotations from past conversations.
+MEMORY_IDEAL = 220
 # For app memories, below the facts. Five samples of about 193 characters with their heading take 427 tokens
 # of the default model in German, 422 in French and 367 in English.
 APP_MEMORY_TOKENS = 450

@@ -207,15 +207,14 @@ def choose_block_facts(
 ) -> list[F]:
     """Return the facts that go into the block: at most `budget` tokens less the reserve for the turn note.
 
-    Beyond MEMORY_IDEAL only facts that are pinned, say how to answer, or are relevant to the message.
+    Beyond MEMORY_IDEAL only pinned facts.
     `count_tokens` counts any text; `count_line` counts a short line and may answer from a cache.
     """
     budget -= NOTE_TOKENS
     ideal = min(MEMORY_IDEAL, budget)
 
     def budget_for(fact: F) -> int:
-        needed = fact.pinned or fact.kind in rank.ANSWER_KINDS or relevance.get(fact.id, 0.0) > 0
-        return budget if needed else ideal
+        return budget if fact.pinned else ideal
 
     # The header and the section titles count too.
     frame = count_line("\n\n".join([HEADER, *SECTIONS.values()]))

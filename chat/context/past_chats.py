@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -24,6 +25,7 @@ from chat.past_chats.quotations import QuotedSentence, choose_quotations, render
 from chat.past_chats.ranking import RankedSentence, list_usable_conversations, rank_sentences
 from chat.past_chats.windows import Span
 from chat.topics.contents import load_contents
+from memoryapp.base.provider import is_loopback
 
 from .reading_speed import measure_reading_speed
 
@@ -38,9 +40,12 @@ _BEST = 8
 
 
 def may_quote(conversation: Conversation) -> bool:
-    """Return whether prompts of this conversation may quote others."""
-    off = conversation.memory_mode == MemoryMode.OFF or conversation.temporary
-    return not off and settings_of(conversation.owner_id).uses_past_chats
+    """Return whether prompts of this conversation may quote others to the present model."""
+    if conversation.memory_mode == MemoryMode.OFF or conversation.temporary:
+        return False
+    chosen, model = settings_of(conversation.owner_id), registry.status()
+    leaves_machine = model.remote and not is_loopback(model.host)
+    return chosen.use_past_chats and (chosen.send_past_chats or not leaves_machine)
 
 
 def find_quotations(
@@ -132,6 +137,30 @@ def load_quotations(
         if source is not None and not any(span.overlaps(start, end) for start, end, *_ in source.kept_out):
             found[row.message_id].append(_quote(conversation.owner_id, source, span))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class ShownQuotation:
+    """A quotation as the page shows it: its message and conversation, and its words."""
+
+    source: Message
+    conversation: Conversation
+    text: str
+
+
+def list_quotations(reply: Message) -> list[ShownQuotation]:
+    """Return the quotations in the prompt of a reply that may still be quoted, in their order."""
+    asked = Message.objects.filter(conversation=reply.conversation, role=Role.USER, seq__lt=reply.seq)
+    question = asked.current_branch().last()
+    if question is None:
+        return []
+    quoted = load_quotations(reply.conversation, [question]).get(question.pk, ())
+    sources = Message.objects.select_related("conversation").in_bulk([one.message for one in quoted])
+    return [
+        ShownQuotation(source, source.conversation, one.text)
+        for one in quoted
+        if (source := sources.get(one.message)) is not None
+    ]
 
 
 def render(quotations: Sequence[QuotedSentence]) -> str:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import time
+from datetime import timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from chat.actions import fact_bulk, facts, graph, message_windows, topic_vectors
 from chat.actions.usage import account_calls
+from chat.generation import run as generation
 from chat.llm.registry import registry
 from chat.memory.classify import classify_fact
 from chat.memory.durability import judge_durability
 from chat.models import Fact, Origin
 
 from . import schedule
-from .registry import handles
+from .registry import Postpone, handles
+
+# How long the indexing of past conversations runs at a time.
+INDEXING_SECONDS = 20.0
+_AFTER_REPLY = timedelta(seconds=3)
 
 
 @handles("settle")
@@ -62,9 +71,19 @@ def reindex(payload: dict[str, Any]) -> None:
 
 @handles("index_windows", slow=True, model=False, again=schedule.next_sweep)
 def index_windows(payload: dict[str, Any]) -> None:
-    """Add the messages to the index of past conversations that are not in it."""
+    """Add the messages to the index of past conversations that are not in it.
+
+    Raises Postpone while a reply is being written, and after INDEXING_SECONDS, so that other jobs of its
+    thread can run.
+    """
     embedder = registry.embedder()
+    began = time.monotonic()
     message_windows.drop_outdated_windows(embedder.name if embedder else "")
     for key in message_windows.find_conversations_without_windows():
-        while message_windows.index_portion(key, embedder):
-            pass
+        more = True
+        while more:
+            if generation.count_running():
+                raise Postpone(timezone.now() + _AFTER_REPLY)
+            if time.monotonic() - began > INDEXING_SECONDS:
+                raise Postpone(timezone.now())
+            more = message_windows.index_portion(key, embedder) > 0

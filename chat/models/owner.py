@@ -38,7 +38,9 @@ class OwnerSettings(models.Model):
     look_after = models.PositiveIntegerField(default=EXTRACT_AFTER_SECONDS)
     redact_secrets = models.BooleanField(default=True)
     # Whether prompts may quote the owner's past conversations.
-    uses_past_chats = models.BooleanField(default=True)
+    use_past_chats = models.BooleanField(default=True)
+    # Whether they may also quote them to a model on another machine.
+    send_past_chats = models.BooleanField(default=False)
     # Conversations without a new message for so many days are deleted at night; 0 keeps all.
     prune_after = models.PositiveIntegerField(default=0)
     # The last local day that decay has counted; days on which the program did not run are caught up from

@@ -29,6 +29,8 @@ class ImportedSettings(FileShape):
     theme: str = Field("", max_length=10)
     look_after: Whole | None = None
     redact_secrets: bool = True
+    use_past_chats: bool = True
+    send_past_chats: bool = False
     prune_after: Whole = 0
     faded_through: date | None = None
 

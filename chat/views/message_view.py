@@ -89,6 +89,8 @@ class MessageView:
     cleared: bool
     created_at: datetime
     used_count: int
+    # Whether its prompt quoted past conversations.
+    has_quotations: bool
     # Facts that extraction added, and facts that it ended, from the message that this reply answers.
     learned: list[Fact]
     ended: list[Fact]
@@ -264,6 +266,7 @@ def _build_message_view(
         cleared=cleared,
         created_at=message.created_at,
         used_count=sum(1 for i in report.facts if UUID(i) in live_ids) if report else 0,
+        has_quotations=bool(report and report.sections.get("past_chats")),
         learned=learned if message.state != MessageState.STREAMING else [],
         ended=ended if message.state != MessageState.STREAMING else [],
         forgotten=forgotten if message.state != MessageState.STREAMING else [],

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chat.access import HtmxHttpRequest, own_message, own_report
 from chat.actions import message_edits
 from chat.context.budget import reply_reserve
+from chat.context.past_chats import list_quotations
 from chat.errors import Refused
 from chat.generation import run as generation
 from chat.generation.run import begin_exchange
@@ -37,6 +38,7 @@ _SECTION_LABELS = {
     "important": lazy("Earlier messages kept as important"),
     "history": lazy("Earlier messages"),
     "note": lazy("Memory for this message"),
+    "past_chats": lazy("From your chats"),
     "message": lazy("Your message"),
     "reserve": lazy("Reserved for the reply"),
 }
@@ -126,6 +128,13 @@ def used_facts(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     return render(
         request, "chat/_used_facts.html", {"facts": facts, "m": found, "conversation": found.conversation}
     )
+
+
+@require_GET
+def quoted_sentences(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """List the sentences of past conversations in the prompt of a reply that may still be quoted."""
+    found = own_message(request, pk)
+    return render(request, "chat/_quotations.html", {"quotations": list_quotations(found), "m": found})
 
 
 @require_GET

@@ -50,6 +50,8 @@ _SETTERS: dict[str, Callable[[Any, str], None]] = {
     "time_zone": owners.set_time_zone,
     "look_after": owners.set_extraction_delay,
     "redact_secrets": owners.set_redaction,
+    "use_past_chats": owners.set_past_chats,
+    "send_past_chats": owners.set_sending_past_chats,
     "prune_after": owners.set_prune_after,
 }
 

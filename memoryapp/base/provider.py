@@ -5,11 +5,13 @@ stored in a file instead of the database, so its key is in no export, backup or 
 """
 
 import contextlib
+import ipaddress
 import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from .env import BadValue, data_dir, data_path, envint
 
@@ -82,3 +84,16 @@ def save_choice(choice: ServerChoice | None) -> None:
 def choice_path() -> Path:
     """Return the file of the choice, in the data folder."""
     return data_path() / FILE
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host name or address, with or without a port, is reachable from this machine only."""
+    try:
+        name = (
+            host
+            if ":" in host and "[" not in host and host.count(":") > 1
+            else urlsplit(f"//{host}").hostname
+        )
+        return name == "localhost" or ipaddress.ip_address(name or "").is_loopback
+    except ValueError:
+        return False

@@ -4,7 +4,8 @@ FOLDER is `chats/100K` of a checkout of `mohammadtavakoli78/BEAM`. The messages 
 real extraction, and the prompt of a new chat is built for each of its questions. Printed for each kind of
 question: the share of questions of which memory knows some or all evidence messages, and of which they reach
 the prompt, with the tokens of block and note. A fact counts for every message that taught, confirmed or
-completed it. Chats 1 to 10 are for tuning; 11 to 20 are read once, afterwards.
+completed it, and a quotation from the chats for its message. Chats 1 to 10 are for tuning; 11 to 20 are read
+once, afterwards.
 
 With the environment variable `BEAM_DATA_DIR` the database with the extracted facts is kept in that folder,
 and later runs extract only the chats that it lacks.
@@ -39,7 +40,9 @@ from django.contrib.auth import get_user_model  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import transaction  # noqa: E402
 
+from chat.actions import indexing, message_windows  # noqa: E402
 from chat.actions.owners import default_app  # noqa: E402
+from chat.context import past_chats, reading_speed  # noqa: E402
 from chat.context.prompt import build_prompt  # noqa: E402
 from chat.jobs.extract import extract_message  # noqa: E402
 from chat.llm.registry import registry  # noqa: E402
@@ -49,6 +52,7 @@ from memoryapp.base.env import cache_dir  # noqa: E402
 # The set appends "->-> 1,1" to each message, the place in its plan.
 _PLACE = re.compile(r"\s*->->.*$", re.S)
 _COLUMNS = ("questions", "known some", "known all", "prompt some", "prompt all")
+_PARTS = ("block", "note", "quoted")
 
 
 @dataclass
@@ -69,10 +73,19 @@ class ImportedChat:
             sources[str(fact.pk)] = {self.numbers[pk] for pk in messages if pk in self.numbers}
         return sources
 
+    def find_exchange(self, message: UUID) -> int:
+        """Return the number of the user's message of an exchange, given one of its messages."""
+        number = self.numbers[message]
+        return number if number in self.users else number - 1
 
-def load_chat(folder: Path, name: str) -> ImportedChat:
-    """Return a chat whose facts are extracted, from the kept database where it is there."""
-    kept = Path(settings.DATA_DIR) / f"{name}.json"
+
+def load_chat(folder: Path, name: str, *, extracts: bool = True) -> ImportedChat:
+    """Return a chat whose facts are extracted, from the kept database where it is there.
+
+    Without `extracts` its messages are stored only.
+    """
+    kept = Path(settings.DATA_DIR) / f"{name}{'' if extracts else '-without-facts'}.json"
+    name = name if extracts else f"{name}-without-facts"
     if kept.exists():
         stored = json.loads(kept.read_text(encoding="utf-8"))
         owner = get_user_model().objects.get(username=f"beam-{name}")
@@ -80,7 +93,7 @@ def load_chat(folder: Path, name: str) -> ImportedChat:
         day = datetime.fromisoformat(stored["day"])
         return ImportedChat(owner, default_app(owner), day, set(stored["users"]), numbers)
     get_user_model().objects.filter(username=f"beam-{name}").delete()
-    chat = _extract_chat(folder, name)
+    chat = _extract_chat(folder, name, extracts=extracts)
     stored = {
         "day": chat.day.isoformat(),
         "users": sorted(chat.users),
@@ -90,18 +103,18 @@ def load_chat(folder: Path, name: str) -> ImportedChat:
     return chat
 
 
-def _extract_chat(folder: Path, name: str) -> ImportedChat:
-    """Store a chat and extract its messages, each batch at its day."""
+def _extract_chat(folder: Path, name: str, *, extracts: bool) -> ImportedChat:
+    """Store a chat and, with `extracts`, extract its messages, each batch at its day."""
     owner = get_user_model().objects.create_user(username=f"beam-{name}")
     chat = ImportedChat(owner, default_app(owner), datetime(2024, 1, 1, 12, tzinfo=UTC))
     began = time.monotonic()
-    for batch in json.loads((folder / name / "chat.json").read_text(encoding="utf-8")):
+    for batch in json.loads((folder / name.split("-")[0] / "chat.json").read_text(encoding="utf-8")):
         said = [message for turn in batch["turns"] for message in turn]
         day = next((message["time_anchor"] for message in said if message.get("time_anchor")), None)
         if day is not None:
             chat.day = datetime.strptime(day, "%B-%d-%Y").replace(hour=12, tzinfo=UTC)
         with time_machine.travel(chat.day):
-            _extract_batch(chat, said)
+            _store_batch(chat, said, extracts=extracts)
     print(f"chat {name}: extracted in {time.monotonic() - began:.0f} s", flush=True)
     return chat
 
@@ -116,7 +129,7 @@ def _print_facts(chat: ImportedChat) -> None:
     )
 
 
-def _extract_batch(chat: ImportedChat, said: list[dict[str, Any]]) -> None:
+def _store_batch(chat: ImportedChat, said: list[dict[str, Any]], *, extracts: bool) -> None:
     conversation = Conversation.objects.create(owner=chat.owner, app=chat.app, title="chat")
     for seq, message in enumerate(said, 1):
         row = Message.objects.create(
@@ -128,7 +141,7 @@ def _extract_batch(chat: ImportedChat, said: list[dict[str, Any]]) -> None:
         chat.numbers[row.pk] = message["id"]
         if row.role == Role.USER:
             chat.users.add(message["id"])
-    while True:
+    while extracts:
         conversation.refresh_from_db()
         unread = Message.objects.not_extracted(conversation).select_related("conversation__owner").first()
         if unread is None:
@@ -149,17 +162,18 @@ def ask_questions(chat: ImportedChat, questions: dict[str, list[dict[str, Any]]]
                 )
                 prompt = build_prompt(conversation, message, registry.provider())
                 transaction.set_rollback(True)
-            text = f"{prompt.block.text}\n{prompt.note}".strip()
+            quoted = past_chats.render(prompt.quotations)
+            parts = {"block": prompt.block.text, "note": prompt.note, "quoted": quoted}
             counts[kind]["asked"] += 1
-            counts[kind]["tokens"] += registry.provider().count_text(text)
+            for part, text in parts.items():
+                counts[kind][part] += registry.provider().count_text(text)
             # Memory reads only the user's messages, so evidence in a reply counts for the message before.
-            evidence = {
-                number if number in chat.users else number - 1
-                for number in _find_numbers(question.get("source_chat_ids", []))
-            } & chat.users
+            numbers = _find_numbers(question.get("source_chat_ids", []))
+            evidence = {number if number in chat.users else number - 1 for number in numbers} & chat.users
             if not evidence:
                 continue
             told: set[int] = set().union(*(sources.get(key, set()) for key in prompt.facts))
+            told |= {chat.find_exchange(one.message) for one in prompt.quotations}
             counts[kind]["questions"] += 1
             counts[kind]["known some"] += bool(known & evidence)
             counts[kind]["known all"] += evidence <= known
@@ -180,16 +194,34 @@ def _find_numbers(value: Any) -> Iterator[int]:
 
 
 def print_counts(counts: Counts) -> None:
-    """Print a table: shares in per cent of the questions with evidence, and mean tokens of all questions."""
+    """Print a table: shares in per cent of the questions with evidence, and mean tokens of all questions.
+
+    `short` are the kinds whose evidence 500 tokens can hold.
+    """
+    short: Counter[str] = Counter()
     total: Counter[str] = Counter()
-    for found in counts.values():
+    for kind, found in counts.items():
         total.update(found)
-    print("kind".ljust(26), *(column.rjust(12) for column in _COLUMNS), "tokens".rjust(8))
-    for kind, found in [*counts.items(), ("all", total)]:
+        if kind not in _LONG_KINDS:
+            short.update(found)
+    print("kind".ljust(26), *(column.rjust(12) for column in (*_COLUMNS, *_PARTS)))
+    for kind, found in [*counts.items(), ("short", short), ("all", total)]:
         shares = [f"{100 * found[column] / max(1, found['questions']):.0f}" for column in _COLUMNS[1:]]
         cells = [str(found["questions"]), *shares]
-        tokens = found["tokens"] / max(1, found["asked"])
-        print(kind.ljust(26), *(cell.rjust(12) for cell in cells), f"{tokens:.0f}".rjust(8))
+        cells += [f"{found[part] / max(1, found['asked']):.0f}" for part in _PARTS]
+        print(kind.ljust(26), *(cell.rjust(12) for cell in cells))
+
+
+_LONG_KINDS = ("event_ordering", "summarization")
+
+
+def _index(chat: ImportedChat) -> None:
+    """Index the chat for quotations, by words and by meaning, as far as it is not indexed."""
+    mine = Conversation.objects.for_owner(chat.owner).values_list("pk", flat=True)
+    indexing.fill_index(list(mine))
+    for key in mine:
+        while message_windows.index_portion(key, registry.embedder()):
+            pass
 
 
 def main() -> None:
@@ -199,14 +231,19 @@ def main() -> None:
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int)
     parser.add_argument("--facts", type=Path, help="a file for the facts, one JSON object a line")
+    parser.add_argument("--speed", type=float, help="tokens a second that the model reads", default=50)
+    parser.add_argument("--without-facts", action="store_true", help="extract nothing, only quote")
     options = parser.parse_args()
     registry.load(window=settings.WINDOW, fixed_prompts_folder=cache_dir() / "prompts")
     if not registry.wait_ready(600):
         raise SystemExit(registry.status().sentence)
     counts: Counts = defaultdict(Counter)
     call_command("migrate", verbosity=0)
+    # No reply is written here, so the usual speed is never replaced by a measured one.
+    reading_speed.USUAL_SPEED = options.speed
     for number in range(options.first, options.last + 1):
-        chat = load_chat(options.folder, str(number))
+        chat = load_chat(options.folder, str(number), extracts=not options.without_facts)
+        _index(chat)
         _print_facts(chat)
         if options.facts:
             _write_facts(options.facts, chat)

@@ -96,6 +96,7 @@ OBJECT_URLS: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
     "conversation_strategy": [
         ("POST", lambda t: reverse("conversation_strategy", args=[t.conversation.pk]), {"strategy": "simple"})
     ],
+    "reply_quotations": [("GET", lambda t: reverse("reply_quotations", args=[t.reply.pk]), {})],
     "reply_memories": [("GET", lambda t: reverse("reply_memories", args=[t.reply.pk]), {})],
     "request_answer": [
         ("POST", lambda t: reverse("request_answer", args=[t.question.pk]), {"fact": "{fact}"}),

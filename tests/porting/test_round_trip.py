@@ -39,7 +39,7 @@ NOT_EXPORTED = {
     App: {"owner"},
     AppMemory: {"owner", "app", "deletion"},
     Conversation: {"owner", "temporary", "deletion", "memory_block", "memory_block_facts", "branch"}
-    | {"prepared", "flushed_through", "imported_through"},
+    | {"prepared", "flushed_through", "imported_through", "windows_through", "unquoted_through"},
     Topic: {"conversation", "embedding", "embedder", "restored_through"},
     Message: {"conversation", "archive", "imported", "by_program"},
     PromptReport: {"reply"},

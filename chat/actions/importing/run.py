@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chat.actions import conversation_jobs, events, indexing, jobs
+from chat.actions import conversation_jobs, events, indexing, jobs, message_windows
 from chat.actions.owners import lock_memory, settings_of
 from chat.errors import BadFile, Refused
 from chat.models import Conversation, Deletion, DeletionState, MemoryMode, Message, OwnerSettings, User
@@ -111,6 +111,7 @@ def import_file(owner: User, path: Path, options: ImportOptions | None = None) -
                 OwnerSettings.objects.update_or_create(owner=owner, defaults=taken)
             fact_writer.queue_finish(owner, writer.live, more=len(facts.added) > len(writer.live))
             jobs.enqueue("reindex", {}, key="reindex")
+            message_windows.queue_windows()
             indexing.queue_index_fill()
             events.send_on_commit(owner.pk, "conversations")
             events.send_on_commit(owner.pk, "facts")

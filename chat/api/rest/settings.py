@@ -27,6 +27,10 @@ class SettingsOut(Schema):
     theme: Theme
     look_after: int = Field(description="Seconds without a new message after which facts are extracted.")
     redact_secrets: bool
+    use_past_chats: bool = Field(description="Whether prompts may quote past conversations of the same app.")
+    send_past_chats: bool = Field(
+        description="Whether they may also be quoted to a model on another machine."
+    )
     prune_after: int = Field(
         description="Days without a change after which a conversation is deleted; 0 keeps all."
     )
@@ -41,6 +45,8 @@ class SettingsPatch(Body):
     theme: Theme | None = None
     look_after: Whole | None = Field(default=None, ge=_SHORTEST, le=_LONGEST)
     redact_secrets: Flag | None = None
+    use_past_chats: Flag | None = None
+    send_past_chats: Flag | None = None
     prune_after: Whole | None = Field(default=None, ge=0, le=max(owners.PRUNE_AFTER_CHOICES))
 
 
@@ -51,6 +57,8 @@ _SETTERS: dict[str, Callable[[Any, Any], None]] = {
     "theme": owners.set_theme,
     "look_after": lambda owner, value: owners.set_extraction_delay(owner, str(value)),
     "redact_secrets": lambda owner, value: owners.set_redaction(owner, "on" if value else "off"),
+    "use_past_chats": lambda owner, value: owners.set_past_chats(owner, "on" if value else "off"),
+    "send_past_chats": lambda owner, value: owners.set_sending_past_chats(owner, "on" if value else "off"),
     "prune_after": lambda owner, value: owners.set_prune_after(owner, str(value)),
 }
 
@@ -71,6 +79,8 @@ def get_settings(request: ApiRequest, response: HttpResponse) -> SettingsOut:
         theme=Theme(chosen.theme),
         look_after=chosen.look_after,
         redact_secrets=redacts_secrets(request.auth.pk),
+        use_past_chats=chosen.use_past_chats,
+        send_past_chats=chosen.send_past_chats,
         prune_after=chosen.prune_after,
         etag=settings_etag(chosen),
     )

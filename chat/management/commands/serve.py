@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import signal
 import socket
@@ -29,16 +28,7 @@ from chat.llm.registry import registry
 from chat.llm.types import ModelStatus
 from chat.management.engine_lock import lock_engine, sign_lock
 from memoryapp.base.error_text import explain_port_error
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host name or address is reachable from this machine only."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+from memoryapp.base.provider import is_loopback
 
 
 class Command(BaseCommand):
