@@ -26,6 +26,7 @@ from chat.llm.registry import registry
 from chat.llm.scripted import ScriptedProvider
 from chat.llm.types import ModelState, ModelStatus
 from chat.models import Conversation, Fact, Message
+from chat.past_chats.vector_search import bit_cache
 from tests.live_server import run_server
 
 ORIGIN = "http://testserver"
@@ -92,6 +93,8 @@ def _reset_model_and_replies() -> Iterator[None]:
     """Remove the model and the embedder before each test. After it, stop its replies and empty the hub."""
     registry.set_status(ModelStatus(ModelState.MISSING, reason=Reason("no-model")))
     registry._embedder = None
+    # The keys of another test's rows may be the same.
+    bit_cache.clear()
     meter.background.take()
     yield
     generation.stop_all()

@@ -7,7 +7,7 @@ is deleted, hidden or kept out.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -29,8 +29,9 @@ from memoryapp.base.provider import is_loopback
 
 from .reading_speed import measure_reading_speed
 
-# Seconds of reading that the quotations may cost, by what the message needs.
-_SECONDS = {Need.ASKS: 3.0, Need.TOUCHES: 1.0}
+# Seconds of reading that the quotations may cost, by what the message needs. One second, some 50 tokens of
+# the default model on two cores, holds the frame and one short sentence.
+_SECONDS = {Need.ASKS: 3.0, Need.TOUCHES: 1.6}
 # The memory block, the facts of the note and the quotations have at most so many tokens together.
 MAX_TOKENS = 500
 # With less room there is none for a sentence.
@@ -53,11 +54,11 @@ def find_quotations(
     message: Message,
     room: int,
     count_tokens: Callable[[str], int],
-    left_out: Collection[str] = (),
+    quoted_before: str = "",
 ) -> list[QuotedSentence]:
     """Return the sentences of past conversations for a message, at most `room` tokens; empty for most.
 
-    Embeds the message, so call it outside a transaction. `left_out` are sentences that the prompt has.
+    Embeds the message, so call it outside a transaction. `quoted_before` are the quotations that the prompt has.
     """
     if room < _LEAST_ROOM or not may_quote(conversation) or is_greeting(message.content):
         return []
@@ -66,7 +67,7 @@ def find_quotations(
         return []
     room = min(room, round(_SECONDS[need] * measure_reading_speed(conversation.owner)))
     candidates = [_quote_ranked(conversation, one) for one in ranked]
-    return choose_quotations(candidates, room, count_tokens, write_day, left_out)
+    return choose_quotations(candidates, room, count_tokens, write_day, quoted_before)
 
 
 def find_needed_sentences(

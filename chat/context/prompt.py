@@ -139,8 +139,9 @@ def _add_quotations(conversation: Conversation, message: Message, assembly: Asse
     spent = count(join_notes(read_block_facts(assembly.block), assembly.note))
     free = max_prompt_tokens(assembly.provider.context_window) - assembly.tokens()
     room = min(past_chats.MAX_TOKENS - spent, free)
-    known = {line for text in assembly.quotations.values() for line in text.splitlines()}
-    quoted = past_chats.find_quotations(conversation, message, room, count, known)
+    kept = {m.seq for m in assembly.kept_messages() if m.seq > assembly.shape.unquoted_through}
+    before = "\n".join(text for seq, text in assembly.quotations.items() if seq in kept)
+    quoted = past_chats.find_quotations(conversation, message, room, count, before)
     if quoted:
         assembly.quotations = {**assembly.quotations, message.seq: past_chats.render(quoted)}
     return quoted

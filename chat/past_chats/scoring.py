@@ -1,7 +1,7 @@
 """Scores the sentences of past conversations for one message. Pure arithmetic.
 
-The parts of a score were tuned on the first ten chats of BEAM-100K and on 85 questions about 40 invented
-chats, at 150 and 400 tokens of quotations.
+The parts of a score were tuned on the first ten chats of BEAM-100K, on 85 questions about 40 invented chats
+(`tuning_messages.jsonl`) and on 31 cases with a few chats each, at 150 and 250 tokens of quotations.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 # The parts of a score: the sentence's own words, the words of its whole message, the cosine of its window,
 # the messages beside it, and the best sentence of its conversation. Each is divided by the largest of all.
-_WORDS, _MESSAGE_WORDS, _COSINE, _BESIDE, _CONVERSATION = 0.9, 0.4, 0.35, 0.3, 0.25
+_WORDS, _MESSAGE_WORDS, _COSINE, _BESIDE, _CONVERSATION = 0.85, 0.4, 0.35, 0.4, 0.5
+_OWN_COSINE = 0.6
 # Added to what the user said, and taken from questions, which seldom hold an answer.
-_USER, _QUESTION = 0.2, 0.3
+_USER, _QUESTION = 0.3, 0.4
 # How much the messages beside it count, by their distance: what follows a matching message answers it.
 _DISTANCES = {-2: 0.7, -1: 1.0, 1: 0.6}
 # The length at which BM25 neither raises nor lowers the weight of a sentence, in characters.
@@ -57,6 +58,12 @@ def score_sentences(sentences: Sequence[Evidence]) -> list[float]:
         best[s.conversation] = max(best[s.conversation], score)
     of_conversation = _divide([best[s.conversation] for s in sentences])
     return [score + _CONVERSATION * share for score, share in zip(scores, of_conversation, strict=True)]
+
+
+def add_own_cosines(scores: Sequence[float], cosines: Sequence[float]) -> list[float]:
+    """Return the scores of sentences with their own cosines added, which tell more than those of windows."""
+    own = _divide([max(0.0, cosine) for cosine in cosines])
+    return [score + _OWN_COSINE * share for score, share in zip(scores, own, strict=True)]
 
 
 def _divide(values: Sequence[float]) -> list[float]:

@@ -23,8 +23,11 @@ INDEXED = 20_000
 NEEDS_CONTEXT, CONTEXT = 60, 160
 
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_WORD = re.compile(r"\w")
-_LEAST_LETTERS = 3
+_LETTER = re.compile(r"\w")
+# Characters of scripts without blanks, of which two or three make a word.
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7ff]")
+# A sentence with fewer letters says nothing by itself: "Good.", "I asked."
+_LEAST_LETTERS, _UNSPACED_LETTERS = 12, 3
 
 
 class Span(NamedTuple):
@@ -41,17 +44,22 @@ class Span(NamedTuple):
 def find_quotable_spans(text: str, left_out: Sequence[Sequence[int]] = ()) -> list[Span]:
     """Return the sentences of a message that may be quoted, in order.
 
-    Leaves out code blocks, what lies beyond INDEXED characters, and sentences that overlap a span of
-    `left_out`.
+    Leaves out code blocks, what lies beyond INDEXED characters, sentences of a few letters, and those that
+    overlap a span of `left_out`.
     """
     bare = _CODE.sub(lambda found: "\n" * len(found[0]), text[:INDEXED])
     spans = [part for start, end in find_sentence_spans(bare) for part in _divide(bare, start, end)]
     return [
         span
         for span in spans
-        if len(_WORD.findall(bare, span.start, span.end)) >= _LEAST_LETTERS
+        if _count_letters(bare[span.start : span.end]) >= _LEAST_LETTERS
         and not any(span.overlaps(start, end) for start, end, *_ in left_out)
     ]
+
+
+def _count_letters(sentence: str) -> int:
+    unspaced = len(_UNSPACED.findall(sentence))
+    return len(_LETTER.findall(sentence)) + (_UNSPACED_LETTERS - 1) * unspaced
 
 
 def _divide(text: str, start: int, end: int) -> list[Span]:
