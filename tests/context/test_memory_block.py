@@ -134,13 +134,15 @@ def test_reply_preferences_are_chosen_before_projects(make_fact):
     assert "User wants answers in Dutch" in {f.text for f in choose_facts(list(Fact.objects.all()), 200)}
 
 
-def test_only_relevant_facts_exceed_the_ideal_size(make_fact):
+def test_only_pinned_facts_exceed_the_ideal_size(make_fact):
     facts = [
         make_fact(f"User is building part {i:02}", category="project", kind="building") for i in range(40)
     ]
-    ordinary = choose_facts(facts, 500)
-    assert count_characters(memory.render_block(ordinary)) <= MEMORY_IDEAL
-    more = choose_facts(facts, 500, relevant=facts)
+    for ordinary in (choose_facts(facts, 500), choose_facts(facts, 500, relevant=facts)):
+        assert count_characters(memory.render_block(ordinary)) <= MEMORY_IDEAL
+    for fact in facts[:12]:
+        fact.pinned = True
+    more = choose_facts(facts, 500)
     assert MEMORY_IDEAL < count_characters(memory.render_block(more)) <= 500
 
 

@@ -21,7 +21,9 @@ from chat.models import (
     AppMemoryEvent,
     Energy,
     ExtractionRun,
+    MessageWindow,
     OwnerSettings,
+    Quotation,
     RequestOutcome,
     Topic,
     TopicArchive,
@@ -52,6 +54,8 @@ def filled(owner, scripted):
     AppMemory.objects.create(owner=owner, app=asked.conversation.app, content="The user loves hiking.")
     AppMemoryEvent.objects.create(owner=owner, app=asked.conversation.app, kind="add")
     Energy.objects.create()
+    MessageWindow.objects.create(owner=owner, message=asked, start=0, end=14, vector=b"")
+    Quotation.objects.create(message=asked, source=reply, start=0, end=5, place=0)
 
 
 def address(model, page: str, *args) -> str:
