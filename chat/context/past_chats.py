@@ -20,7 +20,13 @@ from chat.llm.registry import registry
 from chat.memory.date_language import load_date_language
 from chat.memory.query_intent import is_greeting
 from chat.models import Conversation, MemoryMode, Message, Quotation, Role
-from chat.past_chats.need_classifier import Need, decide_need, estimate_need, load_weights
+from chat.past_chats.need_classifier import (
+    Need,
+    decide_need,
+    estimate_need,
+    load_weights,
+    may_need,
+)
 from chat.past_chats.quotations import QuotedSentence, choose_quotations, render_quotations
 from chat.past_chats.ranking import RankedSentence, list_usable_conversations, rank_sentences
 from chat.past_chats.windows import Span
@@ -58,7 +64,7 @@ def find_quotations(
 ) -> list[QuotedSentence]:
     """Return the sentences of past conversations for a message, at most `room` tokens; empty for most.
 
-    Embeds the message, so call it outside a transaction. `quoted_before` are the quotations that the prompt has.
+    Embeds the message, so call it outside a transaction. `quoted_before` are the quotations in the prompt.
     """
     if room < _LEAST_ROOM or not may_quote(conversation) or is_greeting(message.content):
         return []
@@ -81,14 +87,14 @@ def find_needed_sentences(
     if embedder is None or weights is None:
         return Need.NOTHING, []
     try:
-        estimate = estimate_need(embedder.embed([text])[0], weights)
+        vector = embedder.embed([text])[0]
+        estimate = estimate_need(vector, weights)
+        if not may_need(estimate, weights):
+            return Need.NOTHING, []
+        ranked = rank_sentences(conversation, text, embedder, vector)
     except OSError:
         # The embedder was removed since it was found.
         return Need.NOTHING, []
-    if decide_need(estimate, 1.0, 1.0, weights) == Need.NOTHING:
-        # No sentence could change it, so none is searched.
-        return Need.NOTHING, []
-    ranked = rank_sentences(conversation, text, embedder)
     best = ranked[:_BEST]
     coverage = max((one.coverage for one in best), default=0.0)
     cosine = max((one.cosine for one in best), default=0.0)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,13 +18,15 @@ from chat.topics.contents import load_contents
 from .scoring import Evidence, add_own_cosines, score_sentences
 from .stems import is_unspaced, stem_in_language
 from .vector_search import bit_cache, unpack_vectors
-from .windows import Span, find_quotable_spans
+from .windows import Span, split_window
 from .word_search import WordMatches, find_matching_messages
 
 # How many messages are read by their words, and how many windows by their meaning.
-_MOST_MESSAGES, _MOST_WINDOWS = 40, 60
+_MOST_MESSAGES, _MOST_WINDOWS = 30, 40
+# How many windows are split into sentences.
+_MOST_SPLIT = 48
 # How many of the best sentences are embedded one by one; each takes about a millisecond.
-_MOST_COMPARED = 30
+_MOST_COMPARED = 16
 _QUESTION_MARKS = ("?", "？")
 
 Vector = NDArray[np.float32]
@@ -62,35 +62,27 @@ def list_usable_conversations(conversation: Conversation) -> set[Any]:
     return set(usable.exclude(pk=conversation.pk).values_list("pk", flat=True))
 
 
-def rank_sentences(conversation: Conversation, text: str, embedder: Embedder | None) -> list[RankedSentence]:
+def rank_sentences(
+    conversation: Conversation, text: str, embedder: Embedder, vector: Vector
+) -> list[RankedSentence]:
     """Return the sentences of other conversations that fit a message, the best first.
 
-    Embeds the message, so call it outside a transaction.
+    `vector` is that of the message. Embeds sentences, so call it outside a transaction. Raises OSError where
+    the embedder is not installed any more.
     """
     usable = list_usable_conversations(conversation)
     if not usable:
         return []
     matches = find_matching_messages(conversation.owner, text, _MOST_MESSAGES)
-    vector = _embed(embedder, text)
-    near: list[int] = []
-    if embedder is not None and vector is not None:
-        near = bit_cache.find_nearest(conversation.owner, embedder.name, vector, usable)
+    near = bit_cache.find_nearest(conversation.owner, embedder.name, vector, usable)
     windows = _load_windows(conversation, near, matches.scores, usable)
     cosines = _compute_cosines(windows, vector)
-    chosen = _choose_windows(windows, cosines, matches.scores)
-    messages = _load_messages({window.message_id for window in chosen})
-    ranked = _score(chosen, cosines, messages, matches)
-    return _compare_sentences(ranked, embedder, vector) if embedder is not None else ranked
-
-
-def _embed(embedder: Embedder | None, text: str) -> Vector | None:
-    if embedder is None:
-        return None
-    try:
-        return np.asarray(embedder.embed([text])[0])
-    except OSError:
-        # The embedder was removed since it was found.
-        return None
+    by_cosine = sorted(windows, key=lambda w: -cosines.get(w.pk, 0.0))
+    nearest = {w.pk for w in by_cosine[:_MOST_WINDOWS]}
+    windows = [w for w in windows if w.pk in nearest or w.message_id in matches.scores]
+    messages = _load_messages({window.message_id for window in windows})
+    ranked = _score(windows, cosines, messages, matches)
+    return _compare_sentences(ranked, embedder, vector)
 
 
 def _load_windows(
@@ -98,42 +90,23 @@ def _load_windows(
 ) -> list[MessageWindow]:
     """Return these windows and those of the matching messages, as far as they may be quoted."""
     mine = MessageWindow.objects.for_owner(conversation.owner)
-    visible = (
-        mine.filter(
-            message__replaced_by=None,
-            message__conversation__in=usable,
-            message__seq__gt=F("message__conversation__cleared_through"),
-        )
-        .select_related("message")
-        .only("message__kept_out", "start", "end", "vector", "message_id")
+    visible = mine.filter(
+        message__replaced_by=None,
+        message__conversation__in=usable,
+        message__seq__gt=F("message__conversation__cleared_through"),
     )
     by_key = {w.pk: w for w in visible.filter(pk__in=near)}
     by_key |= {w.pk: w for w in visible.filter(message__in=matching)}
-    return [w for w in by_key.values() if not _is_kept_out(w)]
+    return list(by_key.values())
 
 
-def _is_kept_out(window: MessageWindow) -> bool:
-    """Return whether the whole window is kept out; of others the sentences are left out later."""
-    return any(start <= window.start and window.end <= end for start, end, *_ in window.message.kept_out)
-
-
-def _compute_cosines(windows: Sequence[MessageWindow], vector: Vector | None) -> dict[int, float]:
+def _compute_cosines(windows: Sequence[MessageWindow], vector: Vector) -> dict[int, float]:
     """Return the cosines by the key of the window, 0 where it has no vector of this length."""
-    if vector is None:
-        return {}
     same = [w for w in windows if len(w.vector) == len(vector)]
     if not same:
         return {}
     cosines = unpack_vectors([bytes(w.vector) for w in same]) @ vector
     return {w.pk: max(0.0, float(c)) for w, c in zip(same, cosines, strict=True)}
-
-
-def _choose_windows(
-    windows: Iterable[MessageWindow], cosines: Mapping[int, float], matching: Collection[Any]
-) -> list[MessageWindow]:
-    by_cosine = sorted(windows, key=lambda w: -cosines.get(w.pk, 0.0))
-    near = {w.pk for w in by_cosine[:_MOST_WINDOWS] if cosines.get(w.pk)}
-    return [w for w in by_cosine if w.pk in near or w.message_id in matching]
 
 
 def _load_messages(keys: Collection[Any]) -> dict[Any, Message]:
@@ -147,24 +120,23 @@ def _score(
     messages: Mapping[Any, Message],
     matches: WordMatches,
 ) -> list[RankedSentence]:
+    pattern = compile_beginnings(matches.beginnings.values())
     total = sum(matches.weights.values()) or 1.0
-    by_message = defaultdict(list)
-    for window in windows:
-        by_message[window.message_id].append(window)
+
+    def cover(message: Message, span: Span) -> float:
+        stems = _find_stems(message.content, span, pattern, matches.language)
+        return sum(matches.weights.get(stem, 0.0) for stem in stems) / total
+
+    there = [(messages[w.message_id], w) for w in windows if w.message_id in messages]
+    promise = {w.pk: cover(m, Span(w.start, w.end)) + cosines.get(w.pk, 0.0) for m, w in there}
+    # To split a window into sentences takes longer than to look for words in it.
+    there.sort(key=lambda pair: -promise[pair[1].pk])
     found: list[tuple[Message, Span, Evidence]] = []
-    for key, mine in by_message.items():
-        message = messages.get(key)
-        if message is None:
-            continue
-        sentences = find_quotable_spans(message.content, message.kept_out)
-        stems = _find_stems(message.content, sentences, matches)
-        for window in mine:
-            cosine = cosines.get(window.pk, 0.0)
-            for sentence, said in zip(sentences, stems, strict=True):
-                if window.start <= sentence.start and sentence.end <= window.end:
-                    coverage = sum(matches.weights.get(stem, 0.0) for stem in said) / total
-                    evidence = _build_evidence(message, sentence, coverage, matches, cosine)
-                    found.append((message, sentence, evidence))
+    for message, window in there[:_MOST_SPLIT]:
+        cosine = cosines.get(window.pk, 0.0)
+        for sentence in split_window(message.content, window.start, window.end, message.kept_out):
+            evidence = _build_evidence(message, sentence, cover(message, sentence), matches, cosine)
+            found.append((message, sentence, evidence))
     scores = score_sentences([evidence for *_, evidence in found])
     ranked = [
         RankedSentence(message, sentence, score, evidence.coverage, evidence.cosine)
@@ -174,16 +146,13 @@ def _score(
 
 
 def _compare_sentences(
-    ranked: Sequence[RankedSentence], embedder: Embedder, vector: Vector | None
+    ranked: Sequence[RankedSentence], embedder: Embedder, vector: Vector
 ) -> list[RankedSentence]:
     """Return the sentences with the best ones in a new order, by their own cosines too."""
     best = ranked[:_MOST_COMPARED]
-    if vector is None or not best:
-        return list(ranked)
-    try:
-        cosines = embedder.embed([one.text for one in best]) @ vector
-    except OSError:
-        return list(ranked)
+    if not best:
+        return []
+    cosines = embedder.embed([one.text for one in best]) @ vector
     scores = add_own_cosines([one.score for one in best], cosines.tolist())
     again = [replace(one, score=score) for one, score in zip(best, scores, strict=True)]
     again.sort(key=lambda one: (-one.score, one.message.created_at, one.span))
@@ -219,16 +188,11 @@ def compile_beginnings(beginnings: Iterable[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(ways), re.IGNORECASE) if ways else None
 
 
-def _find_stems(text: str, sentences: Sequence[Span], matches: WordMatches) -> list[set[str]]:
-    """Return the stems that each sentence contains."""
-    found: list[set[str]] = [set() for _ in sentences]
-    pattern = compile_beginnings(matches.beginnings.values())
-    if pattern is None or not sentences:
-        return found
-    starts = [span.start for span in sentences]
-    for match in pattern.finditer(text):
-        place = bisect_right(starts, match.start()) - 1
-        if place >= 0 and match.start() < sentences[place].end:
-            word = next(filter(None, match.groups())).casefold()
-            found[place].add(stem_in_language(word, matches.language))
-    return found
+def _find_stems(text: str, span: Span, pattern: re.Pattern[str] | None, language: str) -> set[str]:
+    """Return the stems of the words with these beginnings in a part of a text."""
+    if pattern is None:
+        return set()
+    return {
+        stem_in_language(next(filter(None, match.groups())).casefold(), language)
+        for match in pattern.finditer(text, span.start, span.end)
+    }

@@ -57,6 +57,13 @@ def find_quotable_spans(text: str, left_out: Sequence[Sequence[int]] = ()) -> li
     ]
 
 
+def split_window(text: str, start: int, end: int, left_out: Sequence[Sequence[int]] = ()) -> list[Span]:
+    """Return the sentences of a window that may be quoted; the window is characters `start` to `end`."""
+    spans = find_quotable_spans(text[start:end])
+    moved = (Span(span.start + start, span.end + start) for span in spans)
+    return [span for span in moved if not any(span.overlaps(first, last) for first, last, *_ in left_out)]
+
+
 def _count_letters(sentence: str) -> int:
     unspaced = len(_UNSPACED.findall(sentence))
     return len(_LETTER.findall(sentence)) + (_UNSPACED_LETTERS - 1) * unspaced

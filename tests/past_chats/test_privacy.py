@@ -1,6 +1,7 @@
 """What a prompt may not quote: other owners and apps, hidden, deleted, forgotten and kept-out messages."""
 
 import itertools
+from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -158,7 +159,12 @@ def test_quoted_instructions_stand_between_marks(remember, ask):
 
 def test_every_combination_of_reasons_keeps_the_chat_out(remember, ask, owner):
     work = create_app(owner, "Work")
-    reasons = ({"app": work}, {"temporary": True}, {"memory_mode": MemoryMode.OFF}, {"cleared_through": 2})
+    reasons: list[dict[str, Any]] = [
+        {"app": work},
+        {"temporary": True},
+        {"memory_mode": MemoryMode.OFF},
+        {"cleared_through": 2},
+    ]
     for first, second in itertools.combinations(reasons, 2):
         remember(*FLIGHT, **{**first, **second})
     assert ask(ASKED).quotations == []
