@@ -26,8 +26,8 @@ def is_unspaced(word: str) -> bool:
 def extract_stems(text: str, language: str) -> dict[str, str]:
     """Return the stems of a text's words without function words, in order, each with its beginning.
 
-    All words of the stem begin so: "happiness" has the stem "happi" and the beginning "happ". Pairs of
-    characters of a script without blanks are stems too.
+    The beginning is what word and stem share, so that most other forms of the word begin with it: "deciding"
+    has the stem "decid". Pairs of characters of a script without blanks are stems too.
     """
     found: dict[str, str] = {}
     unspaced = ""
