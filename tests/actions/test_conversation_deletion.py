@@ -63,6 +63,7 @@ def test_pending_jobs_are_deleted_and_the_cache_is_freed(chat):
     erasure.purge_conversation(chat)
     assert {job.kind: job.payload for job in Job.objects.all()} == {
         "free_caches": {"conversations": [str(chat.pk)]},
+        "index_windows": {},
         "tidy_index": {},
     }
 

@@ -40,7 +40,7 @@ def is_extracted(conversation: Conversation) -> bool:
 def test_extraction_waits_for_energy_and_then_spends_it(clock, add_exchange, scripted):
     conversation = add_exchange("I like chess.")
     now = clock(2)
-    assert runner.run_due() == 0
+    assert runner.run_due(["extract"]) == 0
     assert scripted.calls == []
     until = get_job("extract").run_after
     assert now < until <= now + timedelta(seconds=REFILL_SECONDS)

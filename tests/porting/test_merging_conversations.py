@@ -147,7 +147,7 @@ class TestConversations:
         assert not Message.objects.backlog(owner).exists()
         assert not Message.objects.not_extracted(chat).exists()
         assert chat.app_memory_through == 2
-        assert {job.kind for job in Job.objects.all()} == {"reindex", "sweep_index"}
+        assert {job.kind for job in Job.objects.all()} == {"index_windows", "reindex", "sweep_index"}
 
     def test_imported_messages_are_extracted_if_the_owner_chooses(self, owner, add_exchange, import_document):
         add_exchange("I live in Oslo")

@@ -76,7 +76,7 @@ class TestChatGpt:
 
     def test_imported_messages_are_not_extracted(self, owner, outcome):
         assert not Message.objects.backlog(owner).exists()
-        assert not Job.objects.exclude(kind__in=["reindex", "sweep_index"]).exists()
+        assert not Job.objects.exclude(kind__in=["index_windows", "reindex", "sweep_index"]).exists()
 
     def test_imported_messages_are_extracted_if_the_owner_chooses(self, owner, import_document):
         import_document(SAMPLES / "chatgpt.json", learn=True)

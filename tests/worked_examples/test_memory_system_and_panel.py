@@ -225,12 +225,12 @@ class TestTokenBudget:
         assert budget == max(150, min(500, share))
 
     @pytest.mark.django_db(transaction=True)
-    def test_many_facts_take_350_tokens_and_500_when_all_are_asked_for(self, make_fact, ask, scripted):
+    def test_many_facts_take_220_tokens_and_500_when_all_are_asked_for(self, make_fact, ask, scripted):
         for number in range(60):
             make_fact(f"User is building part {number} of a boat", category="project", kind="building")
         first = ask("Hello")
         block = first[0][first[0].index("## What you know") :]
-        assert 300 < scripted.count_text(block) <= 350
+        assert 180 < scripted.count_text(block) <= 220
         second = ask("What do you know about me?")
         note = second[-1].removesuffix("What do you know about me?").strip()
         assert 350 < scripted.count_text(block) + scripted.count_text(note) <= 500
