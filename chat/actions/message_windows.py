@@ -23,11 +23,12 @@ from chat.topics.contents import load_contents
 from . import jobs
 
 SPEAKERS = (Role.USER, Role.ASSISTANT)
-# Messages of one transaction.
+# How many messages are indexed in one transaction.
 _PORTION = 50
 # Earlier messages that are read for context: a request not to save the next message stands there.
 _BEFORE = 2
-# Texts of one call of the embedder. A reply waits for the call, some ten milliseconds.
+# How many texts are embedded in one call. A reply that needs the embedder waits until the call ends, some ten
+# milliseconds.
 _BATCH = 8
 
 
@@ -79,7 +80,7 @@ def index_portion(conversation_id: Any, embedder: Embedder | None) -> int:
             pk=conversation.pk, windows_through=conversation.windows_through
         )
         if not current.exists():
-            # It was deleted, or the embedder has changed.
+            # The conversation was deleted meanwhile, or a new embedder made all its windows outdated.
             return 0
         there = set(Message.objects.filter(pk__in=[m.pk for m in new]).values_list("pk", flat=True))
         MessageWindow.objects.bulk_create(w for w, _ in windows if w.message_id in there)

@@ -131,7 +131,7 @@ class Assembly:
         )
 
     def _full_note(self, message: Message, note: str) -> str:
-        """Return a message's note with its quotations, as far as they are still part of the prompt."""
+        """Return a message's note followed by its quotations, unless a compaction has left these out."""
         quoted = self.quotations.get(message.seq, "") if message.seq > self.shape.unquoted_through else ""
         return join_notes(note, quoted)
 

@@ -28,21 +28,26 @@ from chat.past_chats.need_classifier import (
     may_need,
 )
 from chat.past_chats.quotations import QuotedSentence, choose_quotations, render_quotations
-from chat.past_chats.ranking import RankedSentence, list_usable_conversations, rank_sentences
+from chat.past_chats.ranking import (
+    RankedSentence,
+    list_usable_conversations,
+    load_readable_messages,
+    rank_sentences,
+)
 from chat.past_chats.windows import Span
-from chat.topics.contents import load_contents
 from memoryapp.base.provider import is_loopback
 
+from .assembly import Assembly, join_notes
+from .budget import MEMORY_MAX, max_prompt_tokens
+from .memory import read_block_facts
 from .reading_speed import measure_reading_speed
 
 # Seconds of reading that the quotations may cost, by what the message needs. One second, some 50 tokens of
 # the default model on two cores, holds the frame and one short sentence.
 _SECONDS = {Need.ASKS: 3.0, Need.TOUCHES: 1.6}
-# The memory block, the facts of the note and the quotations have at most so many tokens together.
-MAX_TOKENS = 500
-# With less room there is none for a sentence.
+# In tokens. Less holds the words around the quotations and no sentence.
 _LEAST_ROOM = 45
-# The sentences by which the need of a message is decided.
+# The need of a message is decided by so many of the best sentences.
 _BEST = 8
 
 
@@ -55,6 +60,22 @@ def may_quote(conversation: Conversation) -> bool:
     return chosen.use_past_chats and (chosen.send_past_chats or not leaves_machine)
 
 
+def add_quotations(conversation: Conversation, message: Message, assembly: Assembly) -> list[QuotedSentence]:
+    """Add the quotations that a message needs to the assembly, and return them.
+
+    The facts of the memory block, the note and the quotations have at most MEMORY_MAX tokens together.
+    """
+    count = assembly.provider.count_text
+    spent = count(join_notes(read_block_facts(assembly.block), assembly.note))
+    free = max_prompt_tokens(assembly.provider.context_window) - assembly.tokens()
+    kept = {m.seq for m in assembly.kept_messages() if m.seq > assembly.shape.unquoted_through}
+    before = "\n".join(text for seq, text in assembly.quotations.items() if seq in kept)
+    quoted = find_quotations(conversation, message, min(MEMORY_MAX - spent, free), count, before)
+    if quoted:
+        assembly.quotations = {**assembly.quotations, message.seq: render(quoted)}
+    return quoted
+
+
 def find_quotations(
     conversation: Conversation,
     message: Message,
@@ -62,9 +83,10 @@ def find_quotations(
     count_tokens: Callable[[str], int],
     quoted_before: str = "",
 ) -> list[QuotedSentence]:
-    """Return the sentences of past conversations for a message, at most `room` tokens; empty for most.
+    """Return the sentences of past conversations that a message needs, at most `room` tokens together.
 
-    Embeds the message, so call it outside a transaction. `quoted_before` are the quotations in the prompt.
+    Most messages need none. Embeds the message, so call it outside a transaction. `quoted_before` is the text
+    of the quotations that the prompt contains already.
     """
     if room < _LEAST_ROOM or not may_quote(conversation) or is_greeting(message.content):
         return []
@@ -72,7 +94,7 @@ def find_quotations(
     if need == Need.NOTHING:
         return []
     room = min(room, round(_SECONDS[need] * measure_reading_speed(conversation.owner)))
-    candidates = [_quote_ranked(conversation, one) for one in ranked]
+    candidates = [_quote(conversation.owner_id, one.message, one.span) for one in ranked]
     return choose_quotations(candidates, room, count_tokens, write_day, quoted_before)
 
 
@@ -101,10 +123,6 @@ def find_needed_sentences(
     return (decide_need(estimate, coverage, cosine, weights), ranked) if ranked else (Need.NOTHING, [])
 
 
-def _quote_ranked(conversation: Conversation, one: RankedSentence) -> QuotedSentence:
-    return _quote(conversation.owner_id, one.message, one.span)
-
-
 def _quote(owner_id: int, message: Message, span: Span) -> QuotedSentence:
     return QuotedSentence(
         message=message.pk,
@@ -113,7 +131,7 @@ def _quote(owner_id: int, message: Message, span: Span) -> QuotedSentence:
         span=span,
         is_user=message.role == Role.USER,
         day=local_day_of(owner_id, message.created_at),
-        text=" ".join(message.content[span.start : span.end].split()),
+        text=span.read(message.content),
     )
 
 
@@ -135,15 +153,22 @@ def load_quotations(
     if not rows:
         return {}
     usable = list_usable_conversations(conversation)
-    fields = ("conversation", "seq", "role", "content", "archive", "created_at", "kept_out")
-    sources = Message.objects.filter(pk__in={row.source_id for row in rows}, conversation__in=usable)
-    by_key = {m.pk: m for m in load_contents(sources.only(*fields))}
+    sources = load_readable_messages({row.source_id for row in rows})
     found = defaultdict(list)
     for row in rows:
-        source, span = by_key.get(row.source_id), Span(row.start, row.end)
-        if source is not None and not any(span.overlaps(start, end) for start, end, *_ in source.kept_out):
+        source, span = sources.get(row.source_id), Span(row.start, row.end)
+        if source is None or source.conversation_id not in usable:
+            continue
+        if not any(span.overlaps(start, end) for start, end, *_ in source.kept_out):
             found[row.message_id].append(_quote(conversation.owner_id, source, span))
     return found
+
+
+def render_history_quotations(conversation: Conversation, history: Iterable[Message]) -> dict[int, str]:
+    """Return the quotations in the notes of earlier messages as text, by `seq`; none for most messages."""
+    messages = list(history)
+    quotations = load_quotations(conversation, messages)
+    return {m.seq: render(quotations[m.pk]) for m in messages if m.pk in quotations}
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from .budget import (
 )
 from .compaction import CompactionStart, MemoryBlock, compact, rebuild_note
 from .importance import IMPORTANT
-from .memory import TurnMemory, read_block_facts
+from .memory import TurnMemory
 from .strategies import HYBRID, TOPICS, group_tool_calls, uses_summary
 from .turn_note import describe_date, describe_requests, keep_impersonal
 
@@ -65,7 +65,7 @@ class Prompt:
     stage: int = 0
     # The user's own message was cut because it did not fit.
     shortened: bool = False
-    # The sentences of past conversations that the message's note quotes.
+    # The sentences of earlier conversations that stand behind the note of the user's message.
     quotations: list[QuotedSentence] = field(default_factory=list)
     # Facts that belong in every prompt and did not fit the block.
     left_out: list[str] = field(default_factory=list)
@@ -94,7 +94,7 @@ def build_prompt(conversation: Conversation, message: Message, provider: Provide
     # Without memory the note says nothing about the user, so no quotation is added to it.
     if conversation.memory_mode != MemoryMode.OFF:
         assembly.note = _add_recall(conversation, message, assembly)
-        quoted = _add_quotations(conversation, message, assembly)
+        quoted = past_chats.add_quotations(conversation, message, assembly)
     about_date = describe_date(message, memory.relevant, noted, block.facts, assembly.kept_messages())
     assembly.note = _add_to_note(assembly, about_date)
     assembly.note = _add_to_note(assembly, describe_requests(message.content, conversation.memory_mode))
@@ -133,20 +133,6 @@ def _add_recall(conversation: Conversation, message: Message, assembly: Assembly
     return join_notes(assembly.note, quoted)
 
 
-def _add_quotations(conversation: Conversation, message: Message, assembly: Assembly) -> list[QuotedSentence]:
-    """Add what the message needs of past conversations to the assembly, and return it."""
-    count = assembly.provider.count_text
-    spent = count(join_notes(read_block_facts(assembly.block), assembly.note))
-    free = max_prompt_tokens(assembly.provider.context_window) - assembly.tokens()
-    room = min(past_chats.MAX_TOKENS - spent, free)
-    kept = {m.seq for m in assembly.kept_messages() if m.seq > assembly.shape.unquoted_through}
-    before = "\n".join(text for seq, text in assembly.quotations.items() if seq in kept)
-    quoted = past_chats.find_quotations(conversation, message, room, count, before)
-    if quoted:
-        assembly.quotations = {**assembly.quotations, message.seq: past_chats.render(quoted)}
-    return quoted
-
-
 def _add_to_note(assembly: Assembly, sentences: str) -> str:
     """Return the note, followed by these sentences if they fit."""
     if not sentences:
@@ -163,7 +149,6 @@ def assemble_prompt(
     """Return the prompt's parts in the shape of the last prompt, still without memory block and note."""
     shape = PromptShape.from_conversation(conversation)
     history = list_history(conversation, message, shape, memory.pending_deletion)
-    quotations = past_chats.load_quotations(conversation, history)
     return Assembly(
         provider,
         _persona(conversation, provider),
@@ -172,7 +157,7 @@ def assemble_prompt(
         "",
         message,
         shape,
-        {m.seq: past_chats.render(quotations[m.pk]) for m in history if m.pk in quotations},
+        past_chats.render_history_quotations(conversation, history),
     )
 
 

@@ -8,7 +8,7 @@ from django.db.models import F
 
 from chat.models import PromptReport, User
 
-# The default model on two cores, before anything was measured.
+# Used before any reply was measured: the default model on two cores reads 40 to 70 tokens a second.
 USUAL_SPEED = 50.0  # tokens a second
 # Shorter readings say little: the rest of a request's time would count as reading.
 _LEAST_TOKENS = 100
@@ -16,7 +16,10 @@ _LAST_REPORTS = 10
 
 
 def measure_reading_speed(owner: User) -> float:
-    """Return the tokens a second that the model read lately, the median of ten replies. One query."""
+    """Return how many tokens of prompt the model reads in a second: the median of the last ten replies.
+
+    USUAL_SPEED before any reply was measured. One query.
+    """
     reports = PromptReport.objects.for_owner(owner).filter(
         first_token_ms__gt=0, prompt_tokens__gte=F("cached_tokens") + _LEAST_TOKENS
     )

@@ -37,9 +37,9 @@ class OwnerSettings(models.Model):
     # Seconds without a new message, after which extraction starts.
     look_after = models.PositiveIntegerField(default=EXTRACT_AFTER_SECONDS)
     redact_secrets = models.BooleanField(default=True)
-    # Whether prompts may quote the owner's past conversations.
+    # True: a prompt may contain sentences of the owner's earlier conversations.
     use_past_chats = models.BooleanField(default=True)
-    # Whether they may also quote them to a model on another machine.
+    # True: prompts for a model on another machine may contain such sentences too.
     send_past_chats = models.BooleanField(default=False)
     # Conversations without a new message for so many days are deleted at night; 0 keeps all.
     prune_after = models.PositiveIntegerField(default=0)

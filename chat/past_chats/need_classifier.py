@@ -22,7 +22,10 @@ MOST_ADDED = 3.5
 
 
 class Need(StrEnum):
-    """What a message needs of past conversations: an answer from them, what bears on it, or nothing."""
+    """What a message needs of past conversations.
+
+    ASKS: the answer stands in them. TOUCHES: the reply would be better with what they say. NOTHING: neither.
+    """
 
     ASKS = "asks"
     TOUCHES = "touches"
@@ -34,8 +37,9 @@ class Weights:
     """The weights of one embedder. Both vectors are float32 of shape (dimensions,).
 
     With `needs` and `needs_bias` a message's vector gives the log-odds that it needs past conversations, with
-    `asks` and `asks_bias` that it asks and does not only touch them. `coverage` and `cosine` are added for
-    each unit of the best sentence's. From `least` on a message needs them.
+    `asks` and `asks_bias` the log-odds that its need is ASKS and not TOUCHES. The first are raised by
+    `coverage` and `cosine`, times the largest coverage and cosine of the sentences found. A message needs
+    past conversations if the sum is at least `least`.
     """
 
     needs: NDArray[np.float32]

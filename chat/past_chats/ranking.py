@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from chat.llm.embedder import Embedder
 from chat.models import Conversation, MemoryMode, Message, MessageWindow, Role
-from chat.topics.contents import load_contents
+from chat.topics.contents import is_content_lost, load_contents
 
 from .scoring import Evidence, add_own_cosines, score_sentences
 from .stems import is_unspaced, stem_in_language
@@ -36,8 +36,9 @@ Vector = NDArray[np.float32]
 class RankedSentence:
     """A sentence of a past conversation.
 
-    `coverage` is the share of the asking message's words that it contains, weighted by their rarity, 0 to 1;
-    `cosine` that of its window, 0 without an embedder. `score` orders the sentences of one ranking.
+    `coverage` is the share of the asking message's words that the sentence contains, 0 to 1; rare words count
+    more. `cosine` compares the vector of its window with that of the asking message, 0 if the window has no
+    vector. `score` orders the sentences of one ranking and compares with no other ranking.
     """
 
     message: Message
@@ -49,7 +50,7 @@ class RankedSentence:
     @property
     def text(self) -> str:
         """The words of the sentence, on one line."""
-        return " ".join(self.message.content[self.span.start : self.span.end].split())
+        return self.span.read(self.message.content)
 
 
 def list_usable_conversations(conversation: Conversation) -> set[Any]:
@@ -80,7 +81,7 @@ def rank_sentences(
     by_cosine = sorted(windows, key=lambda w: -cosines.get(w.pk, 0.0))
     nearest = {w.pk for w in by_cosine[:_MOST_WINDOWS]}
     windows = [w for w in windows if w.pk in nearest or w.message_id in matches.scores]
-    messages = _load_messages({window.message_id for window in windows})
+    messages = load_readable_messages({window.message_id for window in windows})
     ranked = _score(windows, cosines, messages, matches)
     return _compare_sentences(ranked, embedder, vector)
 
@@ -109,9 +110,11 @@ def _compute_cosines(windows: Sequence[MessageWindow], vector: Vector) -> dict[i
     return {w.pk: max(0.0, float(c)) for w, c in zip(same, cosines, strict=True)}
 
 
-def _load_messages(keys: Collection[Any]) -> dict[Any, Message]:
+def load_readable_messages(keys: Collection[Any]) -> dict[Any, Message]:
+    """Return these messages with their contents, by key, without those whose archive is damaged."""
     fields = ("conversation", "seq", "role", "content", "archive", "created_at", "kept_out")
-    return {m.pk: m for m in load_contents(Message.objects.filter(pk__in=keys).only(*fields))}
+    rows = load_contents(Message.objects.filter(pk__in=keys).only(*fields))
+    return {message.pk: message for message in rows if not is_content_lost(message)}
 
 
 def _score(
@@ -148,7 +151,7 @@ def _score(
 def _compare_sentences(
     ranked: Sequence[RankedSentence], embedder: Embedder, vector: Vector
 ) -> list[RankedSentence]:
-    """Return the sentences with the best ones in a new order, by their own cosines too."""
+    """Order the best sentences anew, by their score and their own cosine; the rest follow as before."""
     best = ranked[:_MOST_COMPARED]
     if not best:
         return []

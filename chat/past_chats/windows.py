@@ -36,6 +36,10 @@ class Span(NamedTuple):
     start: int
     end: int
 
+    def read(self, text: str) -> str:
+        """Return this part of the message's content on one line, with single spaces."""
+        return " ".join(text[self.start : self.end].split())
+
     def overlaps(self, start: int, end: int) -> bool:
         """Return whether this span shares a character with [start, end)."""
         return self.start < end and start < self.end
@@ -94,7 +98,7 @@ def group_windows(text: str, sentences: Sequence[Span]) -> list[Span]:
 
 def build_embedded_text(text: str, window: Span, before: str) -> str:
     """Return the text by which a window is embedded; `before` is the message before."""
-    own = " ".join(text[window.start : window.end].split())
+    own = window.read(text)
     if len(text) >= NEEDS_CONTEXT or not before:
         return own
     end = " ".join(before[-CONTEXT:].split())

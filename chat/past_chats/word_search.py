@@ -27,11 +27,11 @@ _PREFIX_FROM = 5
 
 @dataclass(frozen=True, slots=True)
 class WordMatches:
-    """What a message's words find.
+    """The words of a message, and the earlier messages that contain some of them.
 
-    `beginnings` are those of its words by their stem, in `language`. `weights` are by stem, too: rare words
-    weigh more. `scores` are the sums of the weights of the words that a message contains, by the message's
-    key.
+    `beginnings` maps the stem of each word, by the rules of `language`, to the letters with which its forms
+    begin. `weights` maps the stem to its weight: rare words weigh more. `scores` maps the key of an earlier
+    message to the sum of the weights of the words that it contains.
     """
 
     language: str
@@ -41,7 +41,7 @@ class WordMatches:
 
 
 def find_matching_messages(owner: User, text: str, most: int) -> WordMatches:
-    """Return the words of a text, and the owner's messages with the highest scores, at most `most`.
+    """Look up the words of `text` in the owner's messages; return the `most` messages that score highest.
 
     Two queries for each word, at most 32, and one for the messages.
     """

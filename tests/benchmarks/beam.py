@@ -74,13 +74,13 @@ class ImportedChat:
         return sources
 
     def find_exchange(self, message: UUID) -> int:
-        """Return the number of the user's message of an exchange, given one of its messages."""
+        """Return the number of a message of the user, and for a reply that of the message it answers."""
         number = self.numbers[message]
         return number if number in self.users else number - 1
 
 
 def load_chat(folder: Path, name: str, *, extracts: bool = True) -> ImportedChat:
-    """Return a chat whose facts are extracted, from the kept database where it is there.
+    """Store a chat, extract its facts and return it; a chat that the kept database has is only loaded.
 
     Without `extracts` its messages are stored only.
     """
@@ -239,7 +239,7 @@ def main() -> None:
         raise SystemExit(registry.status().sentence)
     counts: Counts = defaultdict(Counter)
     call_command("migrate", verbosity=0)
-    # No reply is written here, so the usual speed is never replaced by a measured one.
+    # This benchmark writes no reply, so prompts are built with this speed throughout.
     reading_speed.USUAL_SPEED = options.speed
     for number in range(options.first, options.last + 1):
         chat = load_chat(options.folder, str(number), extracts=not options.without_facts)

@@ -1,4 +1,4 @@
-"""Trains the classifier of needs: `python -m tests.benchmarks.train_needs [--write]`.
+"""Trains the classifier that tells which messages need past chats: `python -m tests.benchmarks.train_needs`.
 
 The weights are those of `chat.past_chats.need_classifier`. Reads the labelled messages of `needs.jsonl`, each
 the first of a chat, and as messages that need nothing the sentences of `statements.jsonl` of memory. Embeds

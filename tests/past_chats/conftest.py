@@ -70,7 +70,7 @@ def store_chat(owner: Any) -> Callable[..., Conversation]:
 
 @pytest.fixture
 def index_all() -> Callable[[Embedder | None], None]:
-    """Return a function that indexes all conversations by meaning."""
+    """Return a function that makes the windows of all messages, with this embedder's vectors."""
 
     def index(embedder: Embedder | None) -> None:
         for key in message_windows.find_conversations_without_windows():

@@ -3,6 +3,7 @@
 import pytest
 
 from chat.context import past_chats
+from chat.context.budget import MEMORY_MAX
 from chat.models import Message, PromptReport, Quotation
 from tests.past_chats.conftest import list_quoted, read_prompt
 
@@ -68,7 +69,7 @@ def test_the_quotations_stay_within_their_room(remember, ask, monkeypatch):
         monkeypatch.setattr(past_chats, "measure_reading_speed", lambda owner, speed=speed: speed)
         prompt = ask("What are the names of my sourdough courses that we settled on?")
         spent = len(past_chats.render(prompt.quotations)) / 4
-        assert spent <= min(3 * speed, past_chats.MAX_TOKENS) + 1
+        assert spent <= min(3 * speed, MEMORY_MAX) + 1
         assert bool(prompt.quotations) == (3 * speed > past_chats._LEAST_ROOM)
 
 

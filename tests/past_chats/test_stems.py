@@ -1,4 +1,4 @@
-"""Past conversations are searched by the stems of a message's words, in its language."""
+"""The words of a message are reduced to stems, by which earlier conversations are searched."""
 
 import pytest
 from hypothesis import given
