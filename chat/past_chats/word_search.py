@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chat.models import SearchEntry, User
+from chat.search.index import find_newest_entries
 from chat.search.query import QueryPart, SearchQuery
-from chat.search.search import find_newest_entries
 from chat.search.words import split_words
 
 from .stems import extract_stems, find_language

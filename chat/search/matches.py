@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
-from .query import QueryPart, SearchQuery
+from .query import SHORTEST_INSIDE, QueryPart, SearchQuery
 from .words import Word, iter_words
 
 # BEST: adjacent as typed, or for one word the whole word. NEAR: close together. SOMEWHERE: anywhere in the
@@ -113,16 +113,38 @@ def mark_matches(text: str, query: SearchQuery) -> tuple[Piece, ...]:
 
 
 def find_matches(plain: str, query: SearchQuery) -> list[tuple[int, int]]:
-    """Return the sorted spans of the query's parts in a text of form NFC; touching spans are joined."""
+    """Return the sorted spans of the query's parts in a text of form NFC; touching spans are joined.
+
+    Where a part does not occur, these are the spans of its words inside of longer words.
+    """
     there = list(iter_words(plain))
     forms = [word.form for word in there]
     spans = []
     for part in query.parts:
-        for place, length in part.find_in(forms):
+        found = part.find_in(forms)
+        for place, length in found:
             last = there[place + length - 1]
             end = _find_match_end(last, part.words[-1]) if part.prefix else last.end
             spans.append((there[place].start, end))
+        if not found and query.anywhere:
+            spans += _find_inside(there, part)
     return _join_spans(sorted(spans))
+
+
+def _find_inside(there: Sequence[Word], part: QueryPart) -> list[tuple[int, int]]:
+    """Return the spans of a part's words inside of longer words.
+
+    Of a word whose normalised form has another length, it is the whole word.
+    """
+    typed = {word for spelling in part.spellings for word in spelling if len(word) >= SHORTEST_INSIDE}
+    spans = []
+    for word in there:
+        for inside in typed:
+            if (place := word.form.find(inside)) >= 0:
+                same_length = word.end - word.start == len(word.form)
+                begin = word.start + place
+                spans.append((begin, begin + len(inside)) if same_length else (word.start, word.end))
+    return spans
 
 
 def _find_match_end(word: Word, typed: str) -> int:

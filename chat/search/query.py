@@ -12,6 +12,8 @@ from .words import split_words
 
 # Limits of a query; more parts or words would make a search slow.
 MOST_PARTS, MOST_WORDS = 8, 32
+# Fewer characters are part of too many words.
+SHORTEST_INSIDE = 3
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»「」『』＂", '"'))
 # German umlauts can be written as "ue" for "ü"; a search finds both spellings.
@@ -21,10 +23,14 @@ _WRITTEN_OUT = re.compile("|".join(_UMLAUTS.values()))
 
 @dataclass(frozen=True, slots=True)
 class QueryPart:
-    """Adjacent words in one or two spellings; with `prefix` the last word may be the beginning of a word."""
+    """Adjacent words in one or two spellings; with `prefix` the last word may be the beginning of a word.
+
+    A `quoted` part is never searched inside of longer words.
+    """
 
     spellings: tuple[tuple[str, ...], ...]
     prefix: bool = False
+    quoted: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -62,7 +68,13 @@ class SearchQuery:
     @cached_property
     def whole_words(self) -> SearchQuery:
         """The same query with whole words only."""
-        return SearchQuery(tuple(QueryPart(part.spellings) for part in self.parts))
+        return SearchQuery(tuple(QueryPart(part.spellings, quoted=part.quoted) for part in self.parts))
+
+    @cached_property
+    def anywhere(self) -> bool:
+        """Whether the parts may be searched inside of words: no quoted ones, none too short."""
+        long_enough = all(len(" ".join(part.words)) >= SHORTEST_INSIDE for part in self.parts)
+        return bool(self.parts) and long_enough and not any(part.quoted for part in self.parts)
 
     @cached_property
     def as_phrase(self) -> SearchQuery:
@@ -85,7 +97,8 @@ def parse_query(text: str) -> SearchQuery:
         typed = tuple(split_words(piece)[:room])
         if typed and len(found) < MOST_PARTS:
             room -= len(typed)
-            found.append(QueryPart(_find_spellings(piece, typed), open_end and _can_be_prefix(typed[-1])))
+            prefix = open_end and _can_be_prefix(typed[-1])
+            found.append(QueryPart(_find_spellings(piece, typed), prefix, quoted=not open_end))
     # Only the last part can be a prefix.
     return SearchQuery((*SearchQuery(tuple(found[:-1])).whole_words.parts, *found[-1:]))
 

@@ -1,7 +1,4 @@
-"""Searches an owner's data: titles and messages by the full text index, facts also by their embeddings.
-
-The index is the database's: SQLite's FTS5 or PostgreSQL's tsvector (migration 0009).
-"""
+"""Searches an owner's data: titles and messages by the full text index, facts also by their embeddings."""
 
 from __future__ import annotations
 
@@ -13,86 +10,17 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
-from django.db import connection
 
 from chat.llm.registry import registry
 from chat.memory.formatting import format_for_display
 from chat.models import Conversation, Message, SearchEntry, User
-from chat.models.search import make_shelf
 from chat.topics.contents import load_contents
 
+from .index import find_entries_with_parts, find_newest_entries
 from .matches import BEST, Piece, fuse_rankings, make_snippet, mark_matches, match_level
-from .query import QueryPart, SearchQuery, parse_query, to_fts5, to_tsquery
+from .query import SearchQuery, parse_query
 from .semantic import PendingVector, match_facts, start_embedding
 from .words import split_words
-
-# Left out: pending deletions, temporary conversations, replaced messages. SQLite reads its index from the
-# newest end until the limit is reached; PostgreSQL's planner decides itself.
-_SQLITE = """
-    SELECT e.id FROM chat_searchwords w
-    JOIN chat_searchentry e ON e.id = w.rowid
-    JOIN chat_conversation c ON c.id = e.conversation_id
-    LEFT JOIN chat_message m ON m.id = e.message_id
-    WHERE w.chat_searchwords MATCH %s AND w.rowid BETWEEN %s AND %s AND e.owner_id = %s
-    AND c.deletion_id IS NULL AND NOT c.temporary AND m.replaced_by_id IS NULL
-    ORDER BY w.rowid DESC LIMIT %s
-"""
-_POSTGRESQL = """
-    SELECT e.id FROM chat_searchentry e
-    JOIN chat_conversation c ON c.id = e.conversation_id
-    LEFT JOIN chat_message m ON m.id = e.message_id
-    WHERE e.shelf = %s AND e.vector @@ %s::tsquery AND e.id BETWEEN %s AND %s AND e.owner_id = %s
-    AND c.deletion_id IS NULL AND NOT c.temporary AND m.replaced_by_id IS NULL
-    ORDER BY e.id DESC LIMIT %s
-"""
-_FIRST, _LAST = -(2**62), 2**62
-
-
-def find_newest_entries(
-    owner: User,
-    query: SearchQuery,
-    limit: int,
-    *,
-    titles: bool = False,
-    after: int = _FIRST,
-    before: int = _LAST,
-) -> list[int]:
-    """Return the keys of the owner's newest entries that contain all parts of a query, newest first.
-
-    `titles` selects titles instead of messages; keys are limited to `after`..`before`. Where whole words fill
-    the limit, prefixes are not searched: they rank lower, and for a common word the index has to gather many
-    entries. Where the words before the prefix occur in few entries, these are filtered instead.
-    """
-    keys = _query_index(owner, query.whole_words, limit, titles, after, before)
-    if query == query.whole_words or len(keys) >= limit:
-        return keys
-    *before_it, typed = query.parts
-    if before_it:
-        few = _query_index(owner, SearchQuery(tuple(before_it)), limit, titles, after, before)
-        if len(few) < limit:
-            return _filter_by_prefix(owner, typed, few)
-    return sorted({*keys, *_query_index(owner, query, limit, titles, after, before)}, reverse=True)
-
-
-def _filter_by_prefix(owner: User, part: QueryPart, keys: list[int]) -> list[int]:
-    beginnings = [f" {' '.join(spelling)}" for spelling in part.spellings]
-    rows = SearchEntry.objects.for_owner(owner).filter(pk__in=keys).values_list("pk", "words")
-    there = {key for key, words in rows if any(begins in f" {words}" for begins in beginnings)}
-    return [key for key in keys if key in there]
-
-
-def _query_index(
-    owner: User, query: SearchQuery, limit: int, titles: bool, after: int, before: int
-) -> list[int]:
-    shelf = make_shelf(owner.pk, titles=titles)
-    if connection.vendor == "sqlite":
-        sql, wanted = _SQLITE, [to_fts5(query, shelf)]
-    else:
-        sql, wanted = _POSTGRESQL, [shelf, to_tsquery(query)]
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [*wanted, after, before, owner.pk, limit])
-        return [key for (key,) in cursor.fetchall()]
-
 
 # The numbers of newest messages and titles that a search ranks. Where more messages match, those with
 # adjacent words are searched among the next `_FURTHER` times as many.
@@ -100,6 +28,8 @@ WINDOW, TITLES = 120, 40
 _FURTHER = 100
 # Only the beginning of a long message is used for its rank; the whole text is searched.
 _LOOKED_AT = 20_000  # characters
+# Where fewer messages or titles match, those with the query's words as parts of longer words follow them.
+_FEW = 30
 LONGEST = 500  # characters of a query
 
 
@@ -160,10 +90,11 @@ def find(
     """Search an owner's conversations, messages and facts; return the best first, newer ones first among
     equals.
 
-    All words must occur, in any order; quotes require adjacent words; the last word may be a prefix. Any text
-    is valid. Facts are also found by their meaning, whose vector another thread computes while the index is
-    queried: call it in a worker thread and outside a transaction. For very common words the newest `WINDOW`
-    messages are ranked, and a quarter as many older ones with adjacent words.
+    All words must occur, in any order; quotes require adjacent words; the last word may be a prefix, and all
+    may be parts of words where little else is found. Any text is valid. Facts are also found by their
+    meaning, whose vector another thread computes while the index is queried: call it in a worker thread and
+    outside a transaction. For very common words the newest `WINDOW` messages are ranked, and a quarter as
+    many older ones with adjacent words.
     """
     if owner is None or isinstance(owner, AnonymousUser) or not owner.is_authenticated:
         return SearchPage([], 0, False)
@@ -174,7 +105,8 @@ def find(
     meant: list[_Candidate] = []
     many = False
     if query and HitKind.CONVERSATION in kinds:
-        there += _rank_entries(owner, query, find_newest_entries(owner, query, TITLES, titles=True))
+        keys = find_newest_entries(owner, query, TITLES, titles=True)
+        there += _rank_entries(owner, query, _add_parts(owner, query, keys, titles=True))
     if query and HitKind.MESSAGE in kinds:
         keys, many = _find_messages(owner, query)
         there += _rank_entries(owner, query, keys)
@@ -203,13 +135,22 @@ def _find_messages(owner: User, query: SearchQuery) -> tuple[list[int], bool]:
     """Return the keys of the entries to rank, and whether there may be more."""
     keys = find_newest_entries(owner, query, WINDOW)
     if len(keys) < WINDOW:
-        return keys, False
+        return _add_parts(owner, query, keys), False
     if len(query.parts) > 1:
         # For common words the newest messages are not the best ones, and ranking all would take too long.
         oldest = keys[-1]
         after = oldest - _FURTHER * (keys[0] - oldest + 1)
         keys += find_newest_entries(owner, query.as_phrase, WINDOW // 4, after=after, before=oldest - 1)
     return keys, True
+
+
+def _add_parts(owner: User, query: SearchQuery, keys: list[int], *, titles: bool = False) -> list[int]:
+    """Return the keys, followed by entries with the query's words as parts of words where there are few."""
+    if len(keys) >= _FEW:
+        return keys
+    there = set(keys)
+    parts = find_entries_with_parts(owner, query, _FEW, titles=titles)
+    return keys + [key for key in parts if key not in there]
 
 
 def _rank_entries(owner: User, query: SearchQuery, keys: list[int]) -> list[_Candidate]:

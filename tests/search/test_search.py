@@ -55,13 +55,29 @@ class TestWords:
     def test_the_last_word_matches_as_a_prefix(self, owner, add_exchange):
         add_exchange("Weather", "The sailboat needs wind.")
         assert find_texts(owner, "wind sai") == ["The [sai]lboat needs [wind]."]
-        assert find_texts(owner, "win sailboat") == []
+
+    def test_parts_of_words_follow_where_few_messages_match(self, owner, add_exchange):
+        add_exchange("Weather", "The sailboat needs wind.")
+        assert find_texts(owner, "win sailboat") == ["The [sailboat] needs [win]d."]
+        assert find_texts(owner, "boat") == ["The sail[boat] needs wind."]
+        # Quoted words are whole ones, and two letters are too few.
+        assert find_texts(owner, '"boat"') == find_texts(owner, "oa") == []
+
+    def test_a_part_of_a_german_word_or_of_an_identifier_is_found(self, owner, add_exchange):
+        add_exchange("Wohnung", "Wir wohnen in der Heinestraße. Call getUserById there.")
+        assert all("[Heinestraße]" in find_texts(owner, typed)[0] for typed in ("straße", "strasse"))
+        assert "getUser[ById]" in find_texts(owner, "ById")[0]
+
+    def test_whole_words_come_before_parts_of_words(self, owner, add_exchange):
+        chat = add_exchange("Boats", "A boat.")
+        add_exchange("Boats", "A sailboat.", chat)
+        assert find_texts(owner, "boat")[-1] == "A sail[boat]."
         assert find_texts(owner, '"sai"') == []
 
     def test_a_prefix_after_rare_words_is_found(self, owner, add_exchange, monkeypatch):
         chat = add_exchange("Weather", "Zanzibar has themes, e-mail and air.")
         add_exchange("Sea", "The theory of zanzibar.", chat)
-        wanted = {"zanzibar the": 2, "zanzibar them": 1, "zanzibar e-ma": 1, "zanzibar hem": 0, "sea the": 0}
+        wanted = {"zanzibar the": 2, "zanzibar them": 1, "zanzibar e-ma": 1, "zanzibar hem": 1, "sea the": 0}
         wanted |= {"zanzibar e-mail a": 0, "zanzibar ai": 1, "nothing the": 0, "zanzibar münchen": 0}
         assert {query: len(find_texts(owner, query)) for query in wanted} == wanted
         # With so small a window the prefix is searched in the index instead of in the candidates.
@@ -316,11 +332,11 @@ def test_a_search_among_a_thousand_messages_uses_a_fixed_number_of_queries(owner
         for n in range(1, 101)
     )
     indexing.fill_index([chat.pk for chat in chats])
-    # Queries: titles, messages, adjacent matches, the rows of both, the time zone, facts, and the data
-    # that the page shows.
-    with django_assert_num_queries(8):
+    # Queries: titles, titles with parts of words, messages, adjacent matches, the rows of both, the time
+    # zone, facts, and the data that the page shows.
+    with django_assert_num_queries(9):
         assert len(find(owner, "boat number").hits) == 30
-    # Queries: the index twice for titles and twice for messages, titles that match the prefix, the time zone,
-    # and facts.
-    with django_assert_num_queries(7):
+    # Queries: the index twice for titles and twice for messages, titles that match the prefix, parts of words
+    # in both, the time zone, and facts.
+    with django_assert_num_queries(9):
         assert find(owner, "chat boat").hits == []
