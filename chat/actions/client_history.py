@@ -24,7 +24,14 @@ History = Sequence[tuple[Role, str]]
 
 
 def create_from_history(
-    owner: User, app: App, history: History, *, title: str | None = None, system_prompt: str, memory_mode: str
+    owner: User,
+    app: App,
+    history: History,
+    *,
+    title: str | None = None,
+    system_prompt: str,
+    memory_mode: str,
+    use_past_chats: bool,
 ) -> Conversation:
     """Create a conversation that already contains these messages; memory extracts from the user's.
 
@@ -43,6 +50,7 @@ def create_from_history(
             system_prompt=system_prompt,
             temporary=temporary,
             memory_mode=memory_mode,
+            use_past_chats=use_past_chats,
             metadata={_HASH_KEY: ""} if temporary else {},
             extracted_through=0 if learns else len(history),
         )
@@ -63,7 +71,7 @@ def create_from_history(
 
 
 def resume_conversation(
-    owner: User, app: App, memory_mode: str, system_prompt: str, history: History
+    owner: User, app: App, history: History, *, system_prompt: str, memory_mode: str, use_past_chats: bool
 ) -> Conversation | None:
     """Return the waiting temporary conversation that this history continues, or None.
 
@@ -72,7 +80,7 @@ def resume_conversation(
     if not history:
         return None
     mine = Conversation.objects.for_owner(owner).not_deleted()
-    candidates = mine.filter(temporary=True, app=app, memory_mode=memory_mode)
+    candidates = mine.filter(temporary=True, app=app, memory_mode=memory_mode, use_past_chats=use_past_chats)
     matching = candidates.filter(**{f"metadata__{_HASH_KEY}": _hash_history(system_prompt, history)})
     with transaction.atomic():
         # Lock the conversation's row, not its app's.

@@ -30,7 +30,7 @@ from chat.models import (
 from . import app_memories, events, indexing, jobs
 from .conversation_jobs import IDLE_END, flush_extraction, schedule_discard, schedule_idle_end
 from .erasure import discard_temporary
-from .owners import default_app, lock_memory, require_active_app
+from .owners import SWITCH_VALUES, default_app, lock_memory, require_active_app
 
 # Pages reconnect within 15 s after a restart of the server (static/js/socket.js).
 RECONNECT_WINDOW = timedelta(seconds=20)
@@ -131,6 +131,20 @@ def set_memory_mode(conversation: Conversation, mode: str) -> None:
             ]
         )
         events.send_on_commit(fresh.owner_id, "chat", conversation=str(fresh.pk))
+
+
+def set_past_chats(conversation: Conversation, switch: str) -> None:
+    """Set whether prompts of this conversation may quote past ones; quotations in its history follow.
+
+    A prepared compaction is discarded. Raises Refused.
+    """
+    if switch not in SWITCH_VALUES:
+        raise Refused("switch-unknown")
+    with transaction.atomic():
+        Conversation.objects.filter(pk=conversation.pk).update(
+            use_past_chats=SWITCH_VALUES[switch], prepared=None
+        )
+        events.send_on_commit(conversation.owner_id, "chat", conversation=str(conversation.pk))
 
 
 def keep_temporary(conversation: Conversation) -> bool:

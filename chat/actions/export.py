@@ -63,6 +63,7 @@ CONVERSATION = (
     *("id", "app", "title", "titled_by", "system_prompt", "strategy", "metadata", "pinned", "memory_mode"),
     *("summary", "summarised_through", "prompt_summary", "trimmed_through", "kept", "cuts"),
     *("cleared_through", "extracted_through", "app_memory_after", "created_at", "updated_at", "ended_at"),
+    "use_past_chats",
 )
 TOPIC = (
     *("id", "title", "summary", "summarised_through", "importance", "access_count", "message_count"),

@@ -53,7 +53,7 @@ _BEST = 8
 
 def may_quote(conversation: Conversation) -> bool:
     """Return whether prompts of this conversation may quote others to the present model."""
-    if conversation.memory_mode == MemoryMode.OFF or conversation.temporary:
+    if conversation.memory_mode == MemoryMode.OFF or not conversation.use_past_chats:
         return False
     chosen, model = settings_of(conversation.owner_id), registry.status()
     leaves_machine = model.remote and not is_loopback(model.host)

@@ -63,6 +63,8 @@ class Conversation(OwnedModel):
     metadata = models.JSONField(default=dict, blank=True)
     pinned = models.BooleanField(default=False)
     memory_mode = models.CharField(max_length=10, choices=MemoryMode, default=MemoryMode.ON)
+    # Whether prompts of this conversation may quote past ones, if memory and the owner's settings allow it.
+    use_past_chats = models.BooleanField(default=True)
     # Memory is off, and the conversation is deleted when its page is closed.
     temporary = models.BooleanField(default=False)
     # Set while the deletion is pending: the conversation is hidden at once and deleted after the deadline.

@@ -180,6 +180,7 @@ class ImportedConversation(FileShape):
     metadata: JsonObject = {}
     pinned: bool = False
     memory_mode: literal_of(MemoryMode.values) = MemoryMode.ON  # type: ignore[valid-type]
+    use_past_chats: bool = True
     summary: str = ""
     summarised_through: Whole = 0
     prompt_summary: str = ""

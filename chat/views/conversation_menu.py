@@ -15,6 +15,7 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from chat.access import HtmxHttpRequest, own_app, own_conversation, uuid_or_404
 from chat.actions import app_memories, conversations, deletions
+from chat.actions.owners import settings_of
 from chat.errors import Refused
 from chat.generation import run as generation
 from chat.models import App, Conversation, MemoryMode, Strategy
@@ -121,13 +122,24 @@ def header_menu(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 
 def header_menu_context(conversation: Conversation) -> dict[str, Any]:
     """Return the context of the header menu."""
-    return {"conversation": conversation, "modes": MemoryMode.choices, "strategies": Strategy.choices}
+    return {
+        "conversation": conversation,
+        "modes": MemoryMode.choices,
+        "strategies": Strategy.choices,
+        "quotes_past_chats": settings_of(conversation.owner_id).use_past_chats,
+    }
 
 
 @require_POST
 def set_memory_mode(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Set the memory mode of a conversation: on, read-only or off."""
     return _save_choice(request, pk, "mode", conversations.set_memory_mode)
+
+
+@require_POST
+def set_past_chats(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Set whether a conversation's prompts may quote past conversations: on or off."""
+    return _save_choice(request, pk, "past_chats", conversations.set_past_chats)
 
 
 @require_POST

@@ -136,6 +136,13 @@ OBJECT_URLS: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
     "conversation_memory_mode": [
         ("POST", lambda t: reverse("conversation_memory_mode", args=[t.conversation.pk]), {"mode": "off"})
     ],
+    "conversation_past_chats": [
+        (
+            "POST",
+            lambda t: reverse("conversation_past_chats", args=[t.conversation.pk]),
+            {"past_chats": "off"},
+        )
+    ],
     "conversation_topics": [("GET", lambda t: reverse("conversation_topics", args=[t.conversation.pk]), {})],
     "topic_importance": [
         ("POST", lambda t: reverse("topic_importance", args=[t.topic.pk]), {"importance": "0.25"})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
 from chat.actions import extraction as extraction_module
+from chat.actions import owners
 from chat.actions.messages import finish_reply
 from chat.llm.registry import registry
 from chat.llm.types import ModelState, ModelStatus
@@ -76,12 +78,36 @@ class TestSwitch:
         answer = ours.post(f"/c/{chat.pk}/memory/", {"mode": mode}, follow=True)
         assert Conversation.objects.get().memory_mode == mode
         assert f'value="{mode}" id="mode-menu-{mode}" aria-pressed="true"' in text(answer)
-        assert text(answer).count('aria-pressed="true"') == 1
+        assert text(answer).count('id="mode-menu-') == 3
+        pressed = re.findall(r'id="mode-menu-(\w+)" aria-pressed="true"', text(answer))
+        assert pressed == [mode]
 
     def test_an_unknown_mode_is_refused_with_a_message(self, ours_htmx, chat):
         answer = ours_htmx.post(f"/c/{chat.pk}/memory/", {"mode": "sometimes"})
         assert answer.status_code == 422
         assert "on, read-only or off" in text(answer)
+
+
+class TestPastChatsSwitch:
+    """Whether the prompts of a conversation quote past ones; without memory there is no switch."""
+
+    @pytest.mark.parametrize(("switch", "used"), [("off", False), ("on", True)])
+    def test_the_choice_is_saved_and_shown(self, ours, chat, switch, used):
+        answer = ours.post(f"/c/{chat.pk}/past-chats/", {"past_chats": switch}, follow=True)
+        assert Conversation.objects.get().use_past_chats is used
+        assert f'id="past-chats-{switch}" aria-pressed="true"' in text(answer)
+
+    def test_an_unknown_value_is_refused(self, ours_htmx, chat):
+        assert ours_htmx.post(f"/c/{chat.pk}/past-chats/", {"past_chats": "maybe"}).status_code == 422
+        assert Conversation.objects.get().use_past_chats
+
+    def test_it_says_where_the_settings_switch_all_of_it_off(self, ours, chat):
+        owners.set_past_chats(chat.owner, "off")
+        assert "switched off in the settings" in text(ours.get(f"/c/{chat.pk}/"))
+
+    def test_it_is_absent_without_memory(self, ours, chat):
+        Conversation.objects.update(memory_mode="off")
+        assert "past-chats-on" not in text(ours.get(f"/c/{chat.pk}/"))
 
 
 class TestFlush:

@@ -43,8 +43,8 @@ def test_a_conversation_without_memory_is_not_quoted(remember, ask, fields):
     assert ask(ASKED).quotations == []
 
 
-@pytest.mark.parametrize("fields", [{"temporary": True}, {"memory_mode": MemoryMode.OFF}])
-def test_a_conversation_without_memory_quotes_nothing(remember, ask, fields):
+@pytest.mark.parametrize("fields", [{"use_past_chats": False}, {"memory_mode": MemoryMode.OFF}])
+def test_a_conversation_without_memory_or_switched_off_quotes_nothing(remember, ask, fields):
     remember(*FLIGHT)
     assert ask(ASKED, **fields).quotations == []
 

@@ -75,6 +75,7 @@ def _chat(owner: Any, app: App, n: int, count: int) -> Conversation:
         strategy="hybrid" if n % 4 == 0 else "",
         metadata={"from": "somewhere", "n": n},
         pinned=n % 5 == 0,
+        use_past_chats=n % 4 > 0,
         memory_mode=("on", "read_only", "off")[n % 3],
         summary="They spoke.",
         prompt_summary="They spoke before.",

@@ -23,7 +23,7 @@ from pydantic import (
 
 from chat.access import HtmxHttpRequest, conversations_of, find_app_by_slug
 from chat.actions import client_history, conversations, messages
-from chat.actions.owners import default_app
+from chat.actions.owners import SWITCH_VALUES, default_app
 from chat.api.problems import RETRY_HEADERS, Problem, invalid, not_found
 from chat.error_messages import describe
 from chat.errors import AppError, Busy, IdempotencyKeyReused, ModelNotReady
@@ -154,7 +154,7 @@ class ChatRequest(BaseModel):
 
 # Each may be sent in `metadata` or in a header. The header takes precedence: many clients let their users set
 # headers but not the body.
-CHOICE_NAMES = ("conversation", "app", "memory")
+CHOICE_NAMES = ("conversation", "app", "memory", "past_chats")
 HEADER = "X-Memoryapp-"
 NEW = "new"
 # Prefixes of the names by which pydantic tells apart the types of `content`.
@@ -225,7 +225,7 @@ def begin_reply(request: HtmxHttpRequest, owner: User, chat_request: ChatRequest
 
 def _read_choice(request: HtmxHttpRequest, chat_request: ChatRequest, name: str) -> str:
     return (
-        (request.headers.get(HEADER + name) or chat_request.metadata.get(name) or "")
+        (request.headers.get(HEADER + name.replace("_", "-")) or chat_request.metadata.get(name) or "")
         .replace("\x00", "")
         .strip()
     )
@@ -234,26 +234,26 @@ def _read_choice(request: HtmxHttpRequest, chat_request: ChatRequest, name: str)
 def _resolve_conversation(
     owner: User, chosen: dict[str, str], system: str, history: client_history.History, text: str
 ) -> Conversation:
-    wanted, memory = chosen["conversation"], chosen["memory"]
+    wanted, memory, past_chats = chosen["conversation"], chosen["memory"], chosen["past_chats"]
     if memory and memory not in MemoryMode.values:
         raise invalid(_("Memory is “on”, “read_only” or “off”."), "metadata", "memory")
+    if past_chats and past_chats not in SWITCH_VALUES:
+        raise invalid(_("“past_chats” is “on” or “off”."), "metadata", "past_chats")
     if wanted and wanted != NEW:
         return _check_choices(_find_conversation(owner, wanted), chosen)
     app = _find_app(owner, chosen["app"])
     if wanted == NEW:
         title = conversations.make_opening_title(history[0][1] if history else text)
         mode = memory or MemoryMode.ON
-        return client_history.create_from_history(
-            owner, app, history, title=title, system_prompt=system, memory_mode=mode
-        )
-    if memory == MemoryMode.ON:
+    elif memory == MemoryMode.ON:
         sentence = _("Memory learns only in a permanent conversation: send “conversation: new”.")
         raise invalid(sentence, "metadata", "memory")
-    mode = memory or MemoryMode.OFF
-    found = client_history.resume_conversation(owner, app, mode, system, history)
-    return found or client_history.create_from_history(
-        owner, app, history, system_prompt=system, memory_mode=mode
-    )
+    else:
+        title, mode = None, memory or MemoryMode.OFF
+    quotes = SWITCH_VALUES[past_chats] if past_chats else wanted == NEW
+    fields: dict[str, Any] = {"system_prompt": system, "memory_mode": mode, "use_past_chats": quotes}
+    found = None if wanted == NEW else client_history.resume_conversation(owner, app, history, **fields)
+    return found or client_history.create_from_history(owner, app, history, title=title, **fields)
 
 
 def _check_choices(found: Conversation, chosen: dict[str, str]) -> Conversation:
@@ -261,6 +261,9 @@ def _check_choices(found: Conversation, chosen: dict[str, str]) -> Conversation:
     if chosen["memory"] not in ("", found.memory_mode):
         sentence = _("In this conversation memory is “%s”. Change it there, or leave “memory” out.")
         raise invalid(sentence % found.memory_mode, "metadata", "memory")
+    if (switch := chosen["past_chats"]) and SWITCH_VALUES[switch] != found.use_past_chats:
+        sentence = _("In this conversation “past_chats” is “%s”. Change it there, or leave “past_chats” out.")
+        raise invalid(sentence % ("on" if found.use_past_chats else "off"), "metadata", "past_chats")
     if chosen["app"] not in ("", found.app.slug):
         sentence = _("This conversation belongs to the app “%s”.")
         raise invalid(sentence % found.app.slug, "metadata", "app")

@@ -55,6 +55,7 @@ class ConversationOut(Schema):
     system_prompt: str
     strategy: str
     memory_mode: MemoryMode
+    use_past_chats: bool = Field(description="Whether prompts of it may quote past conversations.")
     temporary: bool
     pinned: bool
     metadata: dict[str, Any]
@@ -72,6 +73,7 @@ class ConversationIn(Body):
     system_prompt: str = Field(default="", max_length=20_000)
     strategy: Strategy | None = None
     memory_mode: MemoryMode = MemoryMode.ON
+    use_past_chats: Flag = True
     temporary: Flag = False
     metadata: dict[str, Any] = Field(default_factory=dict, description="Any JSON of your own.")
 
@@ -83,6 +85,7 @@ class ConversationPatch(Body):
     title: str | None = Field(default=None, min_length=1, max_length=conversations.LONGEST_TITLE)
     strategy: Strategy | None = None
     memory_mode: MemoryMode | None = None
+    use_past_chats: Flag | None = None
     pinned: Flag | None = None
 
 
@@ -113,7 +116,8 @@ class KeptOut(Schema):
 def conversation_etag(found: Conversation) -> str:
     """Return the etag of a conversation; it changes with every editable member."""
     return optimistic_lock.fingerprint(
-        found.pk, found.app_id, found.title, found.strategy, found.memory_mode, found.pinned
+        *(found.pk, found.app_id, found.title, found.strategy, found.memory_mode, found.pinned),
+        found.use_past_chats,
     )
 
 
@@ -126,6 +130,7 @@ def build_conversation(found: Conversation) -> ConversationOut:
         system_prompt=found.system_prompt,
         strategy=found.strategy,
         memory_mode=MemoryMode(found.memory_mode),
+        use_past_chats=found.use_past_chats,
         temporary=found.temporary,
         pinned=found.pinned,
         # Django returns invalid JSON as text.
@@ -202,13 +207,14 @@ def edit_conversation(
     body: ConversationPatch,
     if_match: IfMatch = None,
 ) -> ConversationOut:
-    """Change title, pin, strategy or memory mode of a conversation, or move it to another app."""
+    """Change title, pin, strategy or the use of memory of a conversation, or move it to another app."""
     given = body.model_dump(exclude_unset=True)
     setters: dict[str, Callable[[Conversation, Any], None]] = {
         "title": conversations.rename_conversation,
         "pinned": conversations.pin_conversation,
         "strategy": lambda found, value: conversations.set_strategy(found, value or ""),
         "memory_mode": conversations.set_memory_mode,
+        "use_past_chats": lambda found, value: conversations.set_past_chats(found, "on" if value else "off"),
         "app": lambda found, value: conversations.move_conversation(found, find_app(request, value)),
     }
 

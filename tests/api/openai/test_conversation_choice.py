@@ -122,12 +122,39 @@ class TestNamedConversations:
         with pytest.raises(openai.NotFoundError):
             ask(SAID, metadata={"app": "nowhere"})
 
-    @pytest.mark.parametrize(("name", "value"), [("memory", "off"), ("app", "elsewhere")])
+    @pytest.mark.parametrize(
+        ("name", "value"), [("memory", "off"), ("app", "elsewhere"), ("past_chats", "off")]
+    )
     def test_settings_that_contradict_the_conversation_are_refused(self, ask, name, value):
         there = {"conversation": ask(SAID, metadata={"conversation": "new"}).conversation}
         with pytest.raises(openai.BadRequestError):
             ask("My cat is called Miso.", metadata=there | {name: value})
         assert Message.objects.count() == 2
+
+    def test_only_a_kept_conversation_quotes_past_chats_unless_the_request_says_otherwise(self, ask):
+        def quotes(**metadata):
+            answer = ask(SAID, metadata=metadata)
+            return Conversation.objects.get(pk=answer.conversation).use_past_chats
+
+        assert (quotes(), quotes(memory="read_only", past_chats="on")) == (False, True)
+        assert (quotes(conversation="new"), quotes(conversation="new", past_chats="off")) == (True, False)
+
+    def test_past_chats_can_be_chosen_by_a_header(self, client):
+        chosen = {"X-Memoryapp-Conversation": "new", "X-Memoryapp-Past-Chats": "off"}
+        client.chat.completions.create(
+            model="any", messages=[{"role": "user", "content": SAID}], extra_headers=chosen
+        )
+        assert not Conversation.objects.get().use_past_chats
+
+    def test_an_unknown_choice_of_past_chats_is_refused(self, ask):
+        with pytest.raises(openai.BadRequestError, match="past_chats"):
+            ask(SAID, metadata={"past_chats": "maybe"})
+
+    def test_a_request_with_another_choice_does_not_continue_a_conversation(self, ask):
+        first = ask(SAID, metadata={"memory": "read_only"})
+        rest = (SAID, ("assistant", "Understood."), "And the weather?")
+        other = ask(*rest, metadata={"memory": "read_only", "past_chats": "on"})
+        assert other.conversation != first.conversation
 
     @pytest.mark.parametrize("where", [{}, {"conversation": "new"}])
     def test_an_archived_app_is_refused(self, ask, owner, where):

@@ -26,6 +26,7 @@ def test_a_conversation_is_created_with_all_its_settings(program, owner):
         "system_prompt": "Be brief.",
         "strategy": "simple",
         "memory_mode": "read_only",
+        "use_past_chats": False,
         "metadata": {"source": ["terminal", 7]},
     }
     answer = program("POST", "conversations", wanted)
@@ -72,9 +73,10 @@ def test_the_list_is_sorted_by_the_last_message_and_can_be_filtered(program, own
     assert program("GET", "conversations?pinned=true").json()["total"] == 0
 
 
-def test_title_and_pin_and_strategy_and_memory_mode_and_app_can_be_changed(program, owner, new_chat):
+def test_all_editable_members_can_be_changed(program, owner, new_chat):
     apps.create_app(owner, "Recipes")
     wanted = {"title": "Cake", "pinned": True, "strategy": "topics", "memory_mode": "off", "app": "recipes"}
+    wanted["use_past_chats"] = False
     changed = program("PATCH", f"conversations/{new_chat['id']}", wanted)
     assert {name: changed.json()[name] for name in wanted} == wanted
     assert program("PATCH", f"conversations/{new_chat['id']}", {"strategy": None}).json()["strategy"] == ""
