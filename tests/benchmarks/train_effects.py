@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from .train_durability import DATA, load  # isort: skip
 from chat.llm import weights
 from chat.llm.embedder import Embedder, load_embedder
-from chat.management.evaluation.cases import contains_word
+from chat.management.evaluation.scores import contains_word
 from chat.memory.effect_classifier import (
     EFFECTS,
     ENDED,

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from chat.llm.registry import registry
 from chat.management.evaluation import Pipeline
-from chat.management.evaluation.cases import CaseMessage, ExtractionCase
-from chat.models import Energy, Job
+from chat.management.evaluation.cases import CaseMessage, ExtractionCase, RecallCase, ReplyCase
+from chat.models import Energy, Job, Message
 
 pytestmark = pytest.mark.django_db
 
@@ -22,3 +22,25 @@ def test_used_up_energy_stops_no_evaluation(scripted):
     assert outcome.errors == []
     assert len(outcome.seconds) == 2
     assert not Job.objects.filter(kind="extract").exists()
+
+
+def test_a_reply_is_sampled_several_times_with_what_is_known(scripted):
+    scripted.replies.extend(["Oslo.", "I do not know."])
+    case = ReplyCase(id="home", facts=["*User lives in Oslo"], message="Where do I live?")
+    outcome = Pipeline(registry, samples=2).run(case)
+    assert outcome.replies == ["Oslo.", "I do not know."]
+    assert "User lives in Oslo" in outcome.prompt
+    assert all("User lives in Oslo" in str(call.turns) for call in scripted.calls[-2:])
+
+
+def test_a_recall_case_may_have_messages_before_it(scripted):
+    before = [CaseMessage(role="user", content="Hello"), CaseMessage(role="assistant", content="Hi there")]
+    case = RecallCase(id="after", facts=["*User lives in Oslo"], before=before, message="Where do I live?")
+    assert "User lives in Oslo" in Pipeline(registry).run(case).prompt
+    said = Message.objects.order_by("seq").values_list("role", "content")
+    assert list(said) == [
+        ("user", "Hello"),
+        ("assistant", "Hi there"),
+        ("user", "Where do I live?"),
+        ("assistant", ""),
+    ]

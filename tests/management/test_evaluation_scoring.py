@@ -4,14 +4,17 @@ import pytest
 
 from chat.management.evaluation.cases import (
     CaseError,
-    CaseOutcome,
     ExtractionCase,
-    KnownFact,
     RecallCase,
+    ReplyCase,
     UpdateCase,
     WordingsCase,
-    contains_word,
     load_cases,
+)
+from chat.management.evaluation.scores import (
+    CaseOutcome,
+    KnownFact,
+    contains_word,
     score_case,
     summarise_scores,
 )
@@ -142,3 +145,33 @@ def test_an_invalid_line_is_named_with_its_number(tmp_path, line, said):
 def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(CaseError, match="could not be read"):
         load_cases("updates", tmp_path / "none.jsonl")
+
+
+class TestReplies:
+    """Replies are judged by their words; a case counts by the share of its right samples."""
+
+    CASE = ReplyCase(
+        id="x", message="?", reply_any=[["tofu", "beans"], ["you"]], reply_none=["Chicken"], max_words=5
+    )
+
+    @pytest.mark.parametrize(
+        ("reply", "fault"),
+        [
+            ("Tofu, for YOU.", ""),
+            ("Tofu for me.", "lacks you"),
+            ("Rice for you.", "lacks tofu or beans"),
+            ("Tofu, no chicken for you.", "contains 'Chicken'"),
+            ("Tofu with rice and beans for you.", "has 7 words"),
+        ],
+    )
+    def test_a_wrong_reply_has_a_fault(self, reply, fault):
+        scored = score_case(self.CASE, CaseOutcome(replies=[reply]))
+        assert scored.details["faults"] == [[fault] if fault else []]
+        assert scored.correct == (fault == "")
+
+    def test_the_sum_is_the_mean_share_of_right_samples(self):
+        scores = [
+            score_case(self.CASE, CaseOutcome(replies=["Tofu for you.", "Rice."])),
+            score_case(self.CASE, CaseOutcome(replies=["Beans for you."] * 2)),
+        ]
+        assert summarise_scores("replies", scores) == {"correct_share": 0.75}

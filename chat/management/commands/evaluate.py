@@ -17,7 +17,8 @@ from chat.llm.registry import registry
 from chat.llm.weights.progress import format_duration
 from chat.management import evaluation
 from chat.management.engine_lock import lock_engine
-from chat.management.evaluation.cases import KINDS, Case, Score
+from chat.management.evaluation.cases import KINDS, Case
+from chat.management.evaluation.scores import Score
 from chat.text import format_as_one_line, strip_terminal_controls
 from memoryapp.base.env import cache_dir
 
@@ -46,6 +47,9 @@ class Command(BaseCommand):
             "--provider", metavar="URL", help="a model server instead of this machine (its key: PROVIDER_KEY)"
         )
         parser.add_argument("--limit", metavar="N", type=int, help="run only the first N cases")
+        parser.add_argument(
+            "--samples", metavar="N", type=int, default=3, help="replies a case, for the kind “replies” (3)"
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -55,13 +59,15 @@ class Command(BaseCommand):
             raise CommandError(strip_terminal_controls(str(problem))) from problem
         if options["limit"] is not None and options["limit"] < 1:
             raise CommandError("--limit takes a number from 1.")
+        if options["samples"] < 1:
+            raise CommandError("--samples takes a number from 1.")
         cases = cases[: options["limit"]]
         _choose_model(options["model"], options["provider"])
         lock = lock_engine(settings.DATA_DIR, "evaluate")
         try:
             _load_model(local=bool(options["model"]) and not options["provider"])
             with evaluation.throwaway_database():
-                scores = self._run(cases, quiet=options["json"])
+                scores = self._run(cases, options["samples"], quiet=options["json"])
         finally:
             registry.close()
             lock.close()
@@ -72,8 +78,8 @@ class Command(BaseCommand):
         else:
             self.stdout.write("  ".join(f"{name} {value}" for name, value in summary.items()))
 
-    def _run(self, cases: list[Case], *, quiet: bool) -> list[Score]:
-        pipeline = evaluation.Pipeline(registry)
+    def _run(self, cases: list[Case], samples: int, *, quiet: bool) -> list[Score]:
+        pipeline = evaluation.Pipeline(registry, samples)
         scores: list[Score] = []
         began = time.monotonic()
         for case in cases:
@@ -122,6 +128,9 @@ def _format_score(score: Score) -> str:
     )
     parts = [known] if known else []
     parts += [f"{name} {found}" for name in _FAULTS if (found := score.details.get(name))]
+    if "replies" in score.details:
+        pairs = zip(score.details["replies"], score.details["faults"], strict=True)
+        parts += [f"“{reply}” {', '.join(faults) or 'right'}" for reply, faults in pairs]
     if score.details.get("too_many"):
         parts.append("too many")
     if "prompt" in score.details:

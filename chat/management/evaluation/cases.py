@@ -1,18 +1,9 @@
-"""Labelled cases and their scores. A file in JSON Lines has one case a line; all are validated first.
-
-The scores are pure functions of a case and its outcome. An expected fact is met by words alone; category
-accuracy is computed over met facts; only live facts count. Totals are over all cases; a ratio with an empty
-denominator is 1.
-"""
+"""Labelled cases. A file in JSON Lines has one case a line; all are validated first."""
 
 from __future__ import annotations
 
-import re
-import statistics
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -65,18 +56,34 @@ class UpdateCase(_Strict):
 
 
 class RecallCase(_Strict):
-    """Known facts (`*` marks pinned ones), earlier conversations, the first message of a new one, and what
-    its prompt must contain.
+    """Known facts (`*` marks pinned ones), earlier conversations, a message, and what its prompt contains.
 
-    The conversations of `chats` belong to the same app, the oldest first, a day apart.
+    The conversations of `chats` belong to the same app, the oldest first, a day apart. `before` are the
+    messages of the present conversation; without them the message opens it.
     """
 
     id: str
     facts: list[str] = []
     chats: list[list[CaseMessage]] = []
+    before: list[CaseMessage] = []
     message: str
     in_prompt: list[str] = []
     not_in_prompt: list[str] = []
+
+
+class ReplyCase(_Strict):
+    """Known facts, the first message of a conversation, and what the model's reply must be.
+
+    It contains a text of each group of `reply_any` and no text of `reply_none`, whatever their case, and has
+    at most `max_words` words where that is not 0.
+    """
+
+    id: str
+    facts: list[str] = []
+    message: str
+    reply_any: list[Words] = []
+    reply_none: list[str] = []
+    max_words: Annotated[int, Field(ge=0)] = 0
 
 
 class WordingsCase(_Strict):
@@ -86,11 +93,12 @@ class WordingsCase(_Strict):
     facts: Annotated[list[Words], Field(min_length=1)]
 
 
-Case = ExtractionCase | UpdateCase | RecallCase | WordingsCase
-_KINDS: dict[str, type[ExtractionCase] | type[UpdateCase] | type[RecallCase] | type[WordingsCase]] = {
+Case = ExtractionCase | UpdateCase | RecallCase | ReplyCase | WordingsCase
+_KINDS: dict[str, type[Case]] = {
     "extraction": ExtractionCase,
     "updates": UpdateCase,
     "recall": RecallCase,
+    "replies": ReplyCase,
     "wordings": WordingsCase,
 }
 KINDS = tuple(_KINDS)
@@ -115,179 +123,3 @@ def load_cases(kind: str, path: Path) -> list[Case]:
             place = ".".join(str(part) for part in first["loc"]) or "the line"
             raise CaseError(f"{path.name}, line {number}: {place}: {first['msg']}") from error
     return cases
-
-
-_WHOLE_WORD = 3  # longest word that must match as a whole
-# Chinese and Japanese have no blanks between words, so there are no whole words to match.
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-
-
-@dataclass(frozen=True, slots=True)
-class KnownFact:
-    """A live fact after a case."""
-
-    text: str
-    category: str
-    kind: str = ""
-    mention_count: int = 1
-
-
-@dataclass(slots=True)
-class CaseOutcome:
-    """The result of a case: live facts or the prompt, the seconds of each message, refusals and errors."""
-
-    facts: list[KnownFact] = field(default_factory=list)
-    prompt: str = ""
-    # For each message that the model read.
-    seconds: list[float] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Score:
-    """The counts of one case, and its details for output."""
-
-    id: str
-    correct: bool
-    details: dict[str, Any]
-    expected: int = 0
-    met: int = 0
-    right_category: int = 0
-    stored: int = 0
-    answering: int = 0
-    trapped: bool = False
-    seconds: list[float] = field(default_factory=list)
-
-
-def contains_word(text: str, word: str) -> bool:
-    """Return whether a text contains a word, ignoring case.
-
-    Words of up to three letters must be whole words.
-    """
-    text, word = text.casefold(), word.casefold()
-    if len(word) <= _WHOLE_WORD and not _UNSPACED.search(word):
-        return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
-    return word in text
-
-
-def score_case(case: Case, outcome: CaseOutcome) -> Score:
-    """Return the score of a case."""
-    if isinstance(case, ExtractionCase):
-        return _judge_extraction(case, outcome)
-    if isinstance(case, UpdateCase):
-        return _judge_update(case, outcome)
-    if isinstance(case, WordingsCase):
-        return _judge_wordings(case, outcome)
-    return _judge_recall(case, outcome)
-
-
-def _judge_extraction(case: ExtractionCase, outcome: CaseOutcome) -> Score:
-    answering: set[int] = set()
-    missed, wrong = [], []
-    for group in case.expect:
-        hits = [i for i, f in enumerate(outcome.facts) if any(contains_word(f.text, w) for w in group.any)]
-        answering.update(hits)
-        if not hits:
-            missed.append(group.any)
-        elif all(outcome.facts[i].category != group.category for i in hits):
-            wrong.append({"fact": outcome.facts[hits[0]].text, "expected": group.category})
-    allowed = [
-        i
-        for i, f in enumerate(outcome.facts)
-        if i in answering or any(contains_word(f.text, word) for word in case.allow)
-    ]
-    extra = [f.text for i, f in enumerate(outcome.facts) if i not in allowed]
-    traps = [word for word in case.forbid if any(contains_word(f.text, word) for f in outcome.facts)]
-    met = len(case.expect) - len(missed)
-    return Score(
-        id=case.id,
-        correct=not (missed or extra or traps or wrong),
-        details={
-            **_common_details(outcome),
-            "missed": missed,
-            "extra": extra,
-            "traps": traps,
-            "wrong_category": wrong,
-            "seconds": [round(s, 2) for s in outcome.seconds],
-        },
-        expected=len(case.expect),
-        met=met,
-        right_category=met - len(wrong),
-        stored=len(outcome.facts),
-        answering=len(allowed),
-        trapped=bool(traps),
-        seconds=outcome.seconds,
-    )
-
-
-def _judge_update(case: UpdateCase, outcome: CaseOutcome) -> Score:
-    texts = [fact.text for fact in outcome.facts]
-    missing = [g for g in case.keeps_or_gains if not any(contains_word(t, w) for t in texts for w in g)]
-    kept = [word for word in case.loses if any(contains_word(t, word) for t in texts)]
-    too_many = len(texts) > case.max_facts
-    return Score(
-        id=case.id,
-        correct=not (missing or kept or too_many),
-        details={
-            "before": case.facts,
-            **_common_details(outcome),
-            "kept": [t for t in texts if t in case.facts],
-            "gained": [t for t in texts if t not in case.facts],
-            "lost": [t for t in case.facts if t not in texts],
-            "missing": missing,
-            "not_lost": kept,
-            "too_many": too_many,
-        },
-        seconds=outcome.seconds,
-    )
-
-
-def _judge_recall(case: RecallCase, outcome: CaseOutcome) -> Score:
-    missing = [text for text in case.in_prompt if not contains_word(outcome.prompt, text)]
-    unwanted = [text for text in case.not_in_prompt if contains_word(outcome.prompt, text)]
-    return Score(
-        id=case.id,
-        correct=not (missing or unwanted),
-        details={"prompt": outcome.prompt, "missing": missing, "unwanted": unwanted},
-    )
-
-
-def _judge_wordings(case: WordingsCase, outcome: CaseOutcome) -> Score:
-    wanted = sorted(len(wordings) for wordings in case.facts)
-    return Score(
-        id=case.id,
-        correct=sorted(fact.mention_count for fact in outcome.facts) == wanted,
-        details=_common_details(outcome),
-        seconds=outcome.seconds,
-    )
-
-
-def _common_details(outcome: CaseOutcome) -> dict[str, Any]:
-    return {
-        "facts": [
-            {"text": f.text, "category": f.category, "kind": f.kind, "mention_count": f.mention_count}
-            for f in outcome.facts
-        ],
-        "refused": outcome.refused,
-        "errors": outcome.errors,
-    }
-
-
-def summarise_scores(kind: str, scores: Sequence[Score]) -> dict[str, float | int]:
-    """Return the totals over all cases."""
-    if kind != "extraction":
-        return {"correct_share": _ratio(sum(s.correct for s in scores), len(scores))}
-    total: Callable[[str], int] = lambda name: sum(getattr(s, name) for s in scores)  # noqa: E731
-    seconds = [second for score in scores for second in score.seconds]
-    return {
-        "recall": _ratio(total("met"), total("expected")),
-        "precision": _ratio(total("answering"), total("stored")),
-        "category_accuracy": _ratio(total("right_category"), total("met")),
-        "cases_with_trap": total("trapped"),
-        "seconds_per_message_p50": round(statistics.median(seconds), 2) if seconds else 0.0,
-    }
-
-
-def _ratio(part: int, whole: int) -> float:
-    return round(part / whole, 4) if whole else 1.0

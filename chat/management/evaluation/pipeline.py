@@ -13,17 +13,22 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.utils import timezone
 
-from chat.actions import graph, indexing, message_windows
+from chat.actions import graph, indexing, message_windows, prompts
 from chat.actions.owners import default_app
 from chat.context import past_chats
-from chat.context.prompt import build_prompt
+from chat.context.prompt import Prompt, build_prompt
 from chat.jobs import extract
 from chat.llm.registry import Registry
+from chat.llm.types import GenerationOptions
 from chat.memory import confidence
 from chat.memory.classify import classify_fact
 from chat.models import Conversation, ExtractionRun, Fact, Message, Origin, Role, User
 
-from .cases import Case, CaseOutcome, ExtractionCase, KnownFact, RecallCase, UpdateCase, WordingsCase
+from .cases import Case, CaseMessage, ExtractionCase, RecallCase, ReplyCase, UpdateCase, WordingsCase
+from .scores import CaseOutcome, KnownFact
+
+# In tokens; what is wrong with a reply shows by then.
+_LONGEST_REPLY = 320
 
 
 @contextlib.contextmanager
@@ -49,8 +54,10 @@ def _next_message(conversation: Conversation) -> Message | None:
 class Pipeline:
     """Runs cases; each has its own owner, so that cases do not share facts."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, samples: int = 1) -> None:
         self.registry = registry
+        # How many replies are sampled for a case of replies.
+        self.samples = samples
 
     def run(self, case: Case) -> CaseOutcome:
         """Run a case and return the known facts or the prompt. Call it inside `throwaway_database`."""
@@ -66,6 +73,8 @@ class Pipeline:
             self._store_fact(owner, text.removeprefix("*"), pinned=text.startswith("*"))
         if isinstance(case, UpdateCase):
             return self._extract(owner, conversation, [("user", case.message)])
+        if isinstance(case, ReplyCase):
+            return self._reply(conversation, case)
         return self._recall(conversation, case)
 
     def _extract(
@@ -91,12 +100,35 @@ class Pipeline:
 
     def _recall(self, conversation: Conversation, case: RecallCase) -> CaseOutcome:
         self._read_chats(conversation, case)
-        message = Message.objects.create(
-            conversation=conversation, seq=1, role=Role.USER, content=case.message
+        said: list[str] = []
+        for message in [*case.before, CaseMessage(role="user", content=case.message)]:
+            if message.role == Role.USER:
+                prompt = self._build_prompt(conversation, message.content)
+                said += [prompt.note, past_chats.render(prompt.quotations)]
+            else:
+                Message.objects.filter(conversation=conversation, content="").update(content=message.content)
+        return CaseOutcome(prompt="\n".join(filter(None, [prompt.block.text, *said])))
+
+    def _reply(self, conversation: Conversation, case: ReplyCase) -> CaseOutcome:
+        """Return several replies to the case's message, with the options of a reply in a chat."""
+        prompt = self._build_prompt(conversation, case.message)
+        options = GenerationOptions.for_reply(
+            f"evaluate-{conversation.pk}", max_tokens=min(prompt.max_tokens, _LONGEST_REPLY)
         )
-        prompt = build_prompt(conversation, message, self.registry.provider())
-        quoted = past_chats.render(prompt.quotations)
-        return CaseOutcome(prompt=f"{prompt.block.text}\n{prompt.note}\n{quoted}".strip())
+        provider = self.registry.provider()
+        replies = ["".join(provider.stream(prompt.turns, options)) for _ in range(self.samples)]
+        return CaseOutcome(prompt=f"{prompt.block.text}\n{prompt.note}".strip(), replies=replies)
+
+    def _build_prompt(self, conversation: Conversation, text: str) -> Prompt:
+        """Add a user's message and an empty reply to a conversation, and return its prompt."""
+        conversation.refresh_from_db()
+        seq = Message.objects.filter(conversation=conversation).count() + 1
+        asked = Message.objects.create(conversation=conversation, seq=seq, role=Role.USER, content=text)
+        provider = self.registry.provider()
+        prompt = build_prompt(conversation, asked, provider)
+        reply = Message.objects.create(conversation=conversation, seq=seq + 1, role=Role.ASSISTANT)
+        prompts.record_prompt(conversation, asked, reply, prompt, provider.context_window)
+        return prompt
 
     def _read_chats(self, conversation: Conversation, case: RecallCase) -> None:
         """Store the case's earlier conversations, extract their facts and index them."""
