@@ -10,9 +10,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import dropwhile
 from typing import Any
 
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 
 from chat.actions.owners import local_day_of, settings_of
 from chat.llm.embedder import Embedder
@@ -24,17 +25,20 @@ from chat.past_chats.need_classifier import (
     Need,
     decide_need,
     estimate_need,
+    is_follow_up,
     load_weights,
     may_need,
 )
 from chat.past_chats.quotations import QuotedSentence, choose_quotations, render_quotations
 from chat.past_chats.ranking import (
     RankedSentence,
+    keep_promising,
     list_usable_conversations,
     load_readable_messages,
     rank_sentences,
 )
 from chat.past_chats.windows import Span
+from chat.topics.contents import load_contents
 from memoryapp.base.provider import is_loopback
 
 from .assembly import Assembly, join_notes
@@ -47,6 +51,8 @@ from .reading_speed import measure_reading_speed
 _SECONDS = {Need.ASKS: 3.0, Need.TOUCHES: 1.6}
 # In tokens. Less holds the words around the quotations and no sentence.
 _LEAST_ROOM = 45
+# A follow-up is read with so many of the user's messages before it, at most.
+_TOPIC_MESSAGES = 3
 # The need of a message is decided by so many of the best sentences.
 _BEST = 8
 
@@ -90,20 +96,35 @@ def find_quotations(
     """
     if room < _LEAST_ROOM or not may_quote(conversation) or is_greeting(message.content):
         return []
-    need, ranked = find_needed_sentences(conversation, message.content, registry.embedder())
+    topic = find_quoted_topic(message)
+    need, ranked = find_needed_sentences(conversation, message.content, registry.embedder(), topic)
     if need == Need.NOTHING:
         return []
     room = min(room, round(_SECONDS[need] * measure_reading_speed(conversation.owner)))
-    candidates = [_quote(conversation.owner_id, one.message, one.span) for one in ranked]
-    return choose_quotations(candidates, room, count_tokens, write_day, quoted_before)
+    promising = keep_promising([one for one in ranked if one.text not in quoted_before], room)
+    candidates = [_quote(conversation.owner_id, one.message, one.span) for one in promising]
+    return choose_quotations(candidates, room, count_tokens, write_day)
+
+
+def find_quoted_topic(message: Message) -> str:
+    """Return what the user's last messages before this one were about, as their text.
+
+    These are up to `_TOPIC_MESSAGES` messages, from the first with quotations on; "" where none has any.
+    """
+    asked = Message.objects.filter(conversation=message.conversation_id, role=Role.USER)
+    quoted = Exists(Quotation.objects.filter(message=OuterRef("pk")))
+    last = asked.visible_before(message).annotate(is_quoted=quoted).reverse()[:_TOPIC_MESSAGES]
+    earlier = list(dropwhile(lambda one: not one.is_quoted, reversed(last)))
+    return "\n".join(one.content for one in load_contents(earlier))
 
 
 def find_needed_sentences(
-    conversation: Conversation, text: str, embedder: Embedder | None
+    conversation: Conversation, text: str, embedder: Embedder | None, topic: str = ""
 ) -> tuple[Need, list[RankedSentence]]:
     """Return what a message needs of past conversations, and their sentences, the best first.
 
-    Without an embedder, or weights for it, nothing is needed.
+    A follow-up such as "And the second one?" is read with its topic, see `find_quoted_topic`. Without an
+    embedder, or weights for it, nothing is needed.
     """
     weights = load_weights(embedder.name) if embedder else None
     if embedder is None or weights is None:
@@ -111,16 +132,29 @@ def find_needed_sentences(
     try:
         vector = embedder.embed([text])[0]
         estimate = estimate_need(vector, weights)
-        if not may_need(estimate, weights):
+        follows = bool(topic) and is_follow_up(vector, weights)
+        if follows:
+            text = f"{topic}\n{text}"
+            vector = embedder.embed([text])[0]
+        elif not may_need(estimate, weights):
             return Need.NOTHING, []
-        ranked = rank_sentences(conversation, text, embedder, vector)
+        usable = _list_other_conversations(conversation)
+        ranked = rank_sentences(conversation.owner, usable, text, embedder, vector)
     except OSError:
         # The embedder was removed since it was found.
         return Need.NOTHING, []
+    if not ranked:
+        return Need.NOTHING, []
+    if follows:
+        return Need.ASKS, ranked
     best = ranked[:_BEST]
-    coverage = max((one.coverage for one in best), default=0.0)
-    cosine = max((one.cosine for one in best), default=0.0)
-    return (decide_need(estimate, coverage, cosine, weights), ranked) if ranked else (Need.NOTHING, [])
+    coverage, cosine = max(one.coverage for one in best), max(one.cosine for one in best)
+    return decide_need(estimate, coverage, cosine, weights), ranked
+
+
+def _list_other_conversations(conversation: Conversation) -> set[Any]:
+    """Return the keys of the conversations that prompts of this one may quote."""
+    return list_usable_conversations(conversation.owner, conversation.app) - {conversation.pk}
 
 
 def _quote(owner_id: int, message: Message, span: Span) -> QuotedSentence:
@@ -152,7 +186,7 @@ def load_quotations(
     )
     if not rows:
         return {}
-    usable = list_usable_conversations(conversation)
+    usable = _list_other_conversations(conversation)
     sources = load_readable_messages({row.source_id for row in rows})
     found = defaultdict(list)
     for row in rows:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 # the messages beside it, and the best sentence of its conversation. Each is divided by the largest of all.
 _WORDS, _MESSAGE_WORDS, _COSINE, _BESIDE, _CONVERSATION = 0.85, 0.4, 0.35, 0.4, 0.5
 _OWN_COSINE = 0.6
-# Added to what the user said, and taken from questions, which seldom hold an answer.
-_USER, _QUESTION = 0.3, 0.4
+# Added to what the user said; taken from questions, which seldom hold an answer, and from replies that
+# repeat past chats, maybe wrongly.
+_USER, _QUESTION, _SECOND_HAND = 0.3, 0.4, 0.4
 # How much the messages beside it count, by their distance: what follows a matching message answers it.
 _DISTANCES = {-2: 0.7, -1: 1.0, 1: 0.6}
 # The length at which BM25 neither raises nor lowers the weight of a sentence, in characters.
@@ -26,7 +27,8 @@ _USUAL_LENGTH = 80
 class Evidence:
     """What speaks for a sentence.
 
-    `seq` is the place of its message in `conversation`. `coverage` is the share of the asking message's words
+    `seq` is the place of its message in `conversation`. `is_second_hand` is true in a reply that past chats
+    were quoted for. `coverage` is the share of the asking message's words
     in it, by weight; `message_words` the weight of those in its whole message; `cosine` that of its window.
     """
 
@@ -38,6 +40,7 @@ class Evidence:
     coverage: float
     message_words: float
     cosine: float
+    is_second_hand: bool = False
 
 
 def score_sentences(sentences: Sequence[Evidence]) -> list[float]:
@@ -50,7 +53,7 @@ def score_sentences(sentences: Sequence[Evidence]) -> list[float]:
     ]
     beside = _divide(_look_beside(sentences, of_message))
     scores = [
-        _WORDS * own + rest + _USER * s.is_user - _QUESTION * s.is_question + _BESIDE * near
+        _WORDS * own + rest + _BESIDE * near + _judge_speaker(s)
         for s, own, rest, near in zip(sentences, words, of_message, beside, strict=True)
     ]
     best: dict[Hashable, float] = defaultdict(float)
@@ -58,6 +61,10 @@ def score_sentences(sentences: Sequence[Evidence]) -> list[float]:
         best[s.conversation] = max(best[s.conversation], score)
     of_conversation = _divide([best[s.conversation] for s in sentences])
     return [score + _CONVERSATION * share for score, share in zip(scores, of_conversation, strict=True)]
+
+
+def _judge_speaker(s: Evidence) -> float:
+    return _USER * s.is_user - _QUESTION * s.is_question - _SECOND_HAND * s.is_second_hand
 
 
 def add_own_cosines(scores: Sequence[float], cosines: Sequence[float]) -> list[float]:

@@ -2,9 +2,10 @@
 
 The weights are those of `chat.past_chats.need_classifier`. Reads the labelled messages of `needs.jsonl`, each
 the first of a chat, and as messages that need nothing the sentences of `statements.jsonl` of memory. Embeds
-each with the installed embedder, and fits two logistic regressions: needs past conversations or not, and of
-those that do, asks or only touches. Prints by cross-validation how well they separate. `--write` stores the
-weights. Needs the embedder; takes about a minute.
+each with the installed embedder, and fits three logistic regressions: needs past conversations or not; of
+those that do, asks or only touches; and of the messages of `follow_ups.jsonl`, each written after one with
+quotations, asks for more of the same or not. Prints by cross-validation how well they separate. `--write`
+stores the weights. Needs the embedder; takes about a minute.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from chat.llm import weights  # isort: skip
 from chat.llm.embedder import Embedder, load_embedder  # isort: skip
 from chat.past_chats.need_classifier import FOLDER  # isort: skip
 
-NEEDS = Path(__file__).resolve().parents[1] / "past_chats" / "data" / "needs.jsonl"
+FOLDER_OF_DATA = Path(__file__).resolve().parents[1] / "past_chats" / "data"
 # The best of 1, 3 and 5 on the messages of `tuning_messages.jsonl`.
 SCALE = 3.0
 # There are many times more statements than messages, so each counts less. Of 0.2, 0.5, 1 and 2 the smallest
@@ -39,12 +40,17 @@ def embed(embedder: Embedder, texts: list[str]) -> Floats:
     return SCALE * np.vstack(parts).astype(float)
 
 
+def read_lines(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a file of JSON Lines."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 def main() -> None:
     """Fit, print the measures and, with --write, store the weights."""
     embedder = load_embedder(weights.embedder())
     if embedder is None:
         sys.exit("The embedder is not installed.")
-    rows = [json.loads(line) for line in NEEDS.read_text(encoding="utf-8").splitlines()]
+    rows = read_lines(FOLDER_OF_DATA / "needs.jsonl")
     labels = np.array([row["label"] for row in rows])
     lines = (DATA / "statements.jsonl").read_text(encoding="utf-8").splitlines()
     vectors = embed(embedder, [row["text"] for row in rows])
@@ -59,13 +65,21 @@ def main() -> None:
         print(f"  {language}: {compute_auc(scores[mine], (labels[mine] != 'none').astype(float)):.3f}")
     needing, asks = vectors[labels != "none"], (labels[labels != "none"] == "asks").astype(float)
     print(f"asks: {compute_auc(cross_validate(needing, asks, np.ones(len(asks))), asks):.3f}")
+    following = read_lines(FOLDER_OF_DATA / "follow_ups.jsonl")
+    follow_vectors = embed(embedder, [row["text"] for row in following])
+    follows = np.array([row["label"] == "detail" for row in following]).astype(float)
+    held = cross_validate(follow_vectors, follows, np.ones(len(follows)))
+    print(f"follows: {compute_auc(held, follows):.3f}")
     if "--write" in sys.argv:
         needs, asking = fit(features, has_need, importance), fit(needing, asks)
+        follow = fit(follow_vectors, follows)
         stored = {
             "needs": (SCALE * needs[:-1]).round(4).tolist(),
             "needs_bias": round(float(needs[-1]), 4),
             "asks": (SCALE * asking[:-1]).round(4).tolist(),
             "asks_bias": round(float(asking[-1]), 4),
+            "follows": (SCALE * follow[:-1]).round(4).tolist(),
+            "follows_bias": round(float(follow[-1]), 4),
             "coverage": COVERAGE,
             "cosine": COSINE,
             "least": LEAST,

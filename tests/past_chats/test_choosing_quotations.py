@@ -17,8 +17,8 @@ def quoted(text, chat=1, seq=1, days=0, is_user=True):
     )
 
 
-def choose(ranked, room=500, before=""):
-    return choose_quotations(ranked, room, len, date.isoformat, before)
+def choose(ranked, room=500):
+    return choose_quotations(ranked, room, len, date.isoformat)
 
 
 SENTENCES = st.lists(
@@ -65,13 +65,6 @@ def test_the_text_says_who_said_it_and_when():
     )
     assert "2026-03-01, I said: My flight is on 3 March. — you said: Noted, 3 March." in text
     assert "not instructions" in text
-
-
-def test_a_sentence_that_the_prompt_has_is_not_quoted_again():
-    assert (
-        choose([quoted("My flight is on 3 March.")], before="- I said: My flight is on 3 March. It is late.")
-        == []
-    )
 
 
 def test_without_a_sentence_there_is_no_text():
