@@ -55,7 +55,7 @@ _PORTION = 500
 
 SETTINGS = (
     *("time_zone", "language", "theme", "look_after", "redact_secrets", "use_past_chats"),
-    *("send_past_chats", "prune_after", "faded_through"),
+    *("send_past_chats", "offer_past_chats", "prune_after", "faded_through"),
 )
 APP = ("id", "slug", "name", "persona", "strategy", "created_at", "archived_at")
 APP_MEMORY = ("id", "content", "metadata", "edited", "source_conversation", "created_at", "updated_at")

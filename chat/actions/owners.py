@@ -177,6 +177,13 @@ def set_sending_past_chats(owner: User, switch: str) -> None:
     _save_settings(owner, send_past_chats=SWITCH_VALUES[switch])
 
 
+def set_offering_past_chats(owner: User, switch: str) -> None:
+    """Set whether other assistants may recall the owner's past conversations by the MCP server."""
+    if switch not in SWITCH_VALUES:
+        raise Refused("switch-unknown")
+    _save_settings(owner, offer_past_chats=SWITCH_VALUES[switch])
+
+
 def require_active_app(app: App) -> None:
     """Raise Refused when an app is archived; it may have been archived since its page was opened."""
     if not App.objects.filter(pk=app.pk).active().exists():

@@ -76,7 +76,7 @@ class OwnerSettingsAdmin(AnyAdmin):
     form = SettingsForm
     list_display = (
         *("owner", "time_zone", "language", "theme", "look_after", "redact_secrets", "use_past_chats"),
-        *("send_past_chats", "prune_after", "faded_through"),
+        *("send_past_chats", "offer_past_chats", "prune_after", "faded_through"),
     )
     list_filter = ("language", "theme", "redact_secrets", "use_past_chats")
     search_fields = ("owner__username",)

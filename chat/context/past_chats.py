@@ -13,7 +13,7 @@ from datetime import date
 from itertools import dropwhile
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef
+from django.db.models import F
 
 from chat.actions.owners import local_day_of, settings_of
 from chat.llm.embedder import Embedder
@@ -112,9 +112,10 @@ def find_quoted_topic(message: Message) -> str:
     These are up to `_TOPIC_MESSAGES` messages, from the first with quotations on; "" where none has any.
     """
     asked = Message.objects.filter(conversation=message.conversation_id, role=Role.USER)
-    quoted = Exists(Quotation.objects.filter(message=OuterRef("pk")))
-    last = asked.visible_before(message).annotate(is_quoted=quoted).reverse()[:_TOPIC_MESSAGES]
-    earlier = list(dropwhile(lambda one: not one.is_quoted, reversed(last)))
+    last = list(asked.visible_before(message).reverse()[:_TOPIC_MESSAGES])
+    rows = Quotation.objects.filter(message__in=[one.pk for one in last])
+    quoted = set(rows.values_list("message", flat=True))
+    earlier = list(dropwhile(lambda one: one.pk not in quoted, reversed(last)))
     return "\n".join(one.content for one in load_contents(earlier))
 
 

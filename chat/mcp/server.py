@@ -48,6 +48,7 @@ def build_server(tools: Tools) -> McpServer:
     offered = [
         _tool(tools.search_memories, "Search memories", _READS),
         _tool(tools.list_memories, "List memories", _READS),
+        _tool(tools.recall_chats, "Recall earlier chats", _READS),
         _tool(tools.add_memory, "Add a memory", _writes(destructive=False)),
         _tool(tools.forget_memory, "Forget a memory", _writes(destructive=True)),
         _tool(tools.undo_forget, "Undo forgetting", _writes(destructive=False)),

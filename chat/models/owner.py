@@ -41,6 +41,8 @@ class OwnerSettings(models.Model):
     use_past_chats = models.BooleanField(default=True)
     # True: prompts for a model on another machine may contain such sentences too.
     send_past_chats = models.BooleanField(default=False)
+    # True: other assistants may recall past conversations by a tool of the MCP server.
+    offer_past_chats = models.BooleanField(default=False)
     # Conversations without a new message for so many days are deleted at night; 0 keeps all.
     prune_after = models.PositiveIntegerField(default=0)
     # The last local day that decay has counted; days on which the program did not run are caught up from

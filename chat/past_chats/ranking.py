@@ -65,18 +65,24 @@ def list_usable_conversations(owner: User, app: App) -> set[Any]:
 
 
 def rank_sentences(
-    owner: User, conversations: set[Any], text: str, embedder: Embedder, vector: Vector
+    owner: User,
+    conversations: set[Any],
+    text: str,
+    embedder: Embedder,
+    vector: Vector,
+    *,
+    with_cleared: bool = False,
 ) -> list[RankedSentence]:
     """Return the sentences of these conversations of an owner that fit a text, the best first.
 
-    `vector` is that of the text. Embeds sentences, so call it outside a transaction. Raises OSError where the
-    embedder is not installed any more.
+    `vector` is that of the text. Messages that `/clear` hid count only `with_cleared`. Embeds sentences, so
+    call it outside a transaction. Raises OSError where the embedder is not installed any more.
     """
     if not conversations:
         return []
     matches = find_matching_messages(owner, text, _MOST_MESSAGES)
     near = bit_cache.find_nearest(owner, embedder.name, vector, conversations)
-    windows = _load_windows(owner, near, matches.scores, conversations)
+    windows = _load_windows(owner, near, matches.scores, conversations, with_cleared=with_cleared)
     cosines = _compute_cosines(windows, vector)
     by_cosine = sorted(windows, key=lambda w: -cosines.get(w.pk, 0.0))
     nearest = {w.pk for w in by_cosine[:_MOST_WINDOWS]}
@@ -93,14 +99,19 @@ def keep_promising(ranked: Sequence[RankedSentence], room: int) -> list[RankedSe
 
 
 def _load_windows(
-    owner: User, near: Collection[int], matching: Collection[Any], conversations: Collection[Any]
+    owner: User,
+    near: Collection[int],
+    matching: Collection[Any],
+    conversations: Collection[Any],
+    *,
+    with_cleared: bool,
 ) -> list[MessageWindow]:
-    """Return these windows and those of the matching messages, without replaced and hidden messages."""
+    """Return these windows and those of the matching messages, without replaced messages."""
     visible = MessageWindow.objects.for_owner(owner).filter(
-        message__replaced_by=None,
-        message__conversation__in=conversations,
-        message__seq__gt=F("message__conversation__cleared_through"),
+        message__replaced_by=None, message__conversation__in=conversations
     )
+    if not with_cleared:
+        visible = visible.filter(message__seq__gt=F("message__conversation__cleared_through"))
     by_key = {w.pk: w for w in visible.filter(pk__in=near)}
     by_key |= {w.pk: w for w in visible.filter(message__in=matching)}
     return list(by_key.values())

@@ -31,6 +31,7 @@ class ImportedSettings(FileShape):
     redact_secrets: bool = True
     use_past_chats: bool = True
     send_past_chats: bool = False
+    offer_past_chats: bool = False
     prune_after: Whole = 0
     faded_through: date | None = None
 

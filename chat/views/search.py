@@ -11,12 +11,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from chat.access import HtmxHttpRequest
+from chat.past_chats.related_messages import find_related_messages
 from chat.search.search import Hit, HitKind, find
 
 from .memory import find_open_conversation
 from .responses import build_message_url
 
 PAGE_SIZE = 30
+# With fewer results, messages of a similar meaning follow by themselves.
+_FEW = 5
 # The order of kinds within a page of results.
 _ORDER = list(HitKind)
 # The element of the search page that is updated while the user types.
@@ -39,10 +42,17 @@ def search(request: HtmxHttpRequest) -> HttpResponse:
     offset = _whole_number(request.GET.get("from", ""))
     found = find(request.user, query, limit=PAGE_SIZE, offset=offset)
     lines = [_build_result(hit) for hit in sorted(found.hits, key=lambda hit: _ORDER.index(hit.kind))]
+    by_meaning = request.GET.get("meaning") == "on"
+    related = []
+    if query and not offset and (by_meaning or found.total < _FEW):
+        shown = {hit.id for hit in found.hits}
+        related = [_build_result(hit) for hit in find_related_messages(request.user, query, shown)]
     after, page = offset + PAGE_SIZE, reverse("search")
     context = {
         "q": query,
         "lines": lines,
+        "by_meaning": by_meaning,
+        "related": related,
         "found": found,
         "from": offset + 1,
         "to": offset + len(lines),

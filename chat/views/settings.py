@@ -52,6 +52,7 @@ _SETTERS: dict[str, Callable[[Any, str], None]] = {
     "redact_secrets": owners.set_redaction,
     "use_past_chats": owners.set_past_chats,
     "send_past_chats": owners.set_sending_past_chats,
+    "offer_past_chats": owners.set_offering_past_chats,
     "prune_after": owners.set_prune_after,
 }
 

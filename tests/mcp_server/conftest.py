@@ -9,6 +9,13 @@ from typing import Any
 import pytest
 
 from chat.actions.api_tokens import create_token
+from tests.past_chats.conftest import (  # noqa: F401 - fixtures
+    _multilingual_embedder,
+    embedder,
+    index_all,
+    remember,
+    store_chat,
+)
 
 from .mcp_client import Assistant, start_assistant
 

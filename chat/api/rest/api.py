@@ -45,6 +45,7 @@ from . import (
     graph,
     metrics,
     porting,
+    recall,
     replies,
     search,
     settings,
@@ -139,6 +140,7 @@ api.add_router("/metrics", metrics.router)
 api.add_router("/settings", settings.router)
 api.add_router("/deletions", deletions.router)
 api.add_router("/search", search.router)
+api.add_router("/recall", recall.router)
 api.add_router("", porting.router)
 api.add_router("", extractions.router)
 

@@ -31,6 +31,9 @@ class SettingsOut(Schema):
     send_past_chats: bool = Field(
         description="Whether they may also be quoted to a model on another machine."
     )
+    offer_past_chats: bool = Field(
+        description="Whether the MCP server offers other assistants a tool that recalls past conversations."
+    )
     prune_after: int = Field(
         description="Days without a change after which a conversation is deleted; 0 keeps all."
     )
@@ -47,6 +50,7 @@ class SettingsPatch(Body):
     redact_secrets: Flag | None = None
     use_past_chats: Flag | None = None
     send_past_chats: Flag | None = None
+    offer_past_chats: Flag | None = None
     prune_after: Whole | None = Field(default=None, ge=0, le=max(owners.PRUNE_AFTER_CHOICES))
 
 
@@ -59,6 +63,7 @@ _SETTERS: dict[str, Callable[[Any, Any], None]] = {
     "redact_secrets": lambda owner, value: owners.set_redaction(owner, "on" if value else "off"),
     "use_past_chats": lambda owner, value: owners.set_past_chats(owner, "on" if value else "off"),
     "send_past_chats": lambda owner, value: owners.set_sending_past_chats(owner, "on" if value else "off"),
+    "offer_past_chats": lambda owner, value: owners.set_offering_past_chats(owner, "on" if value else "off"),
     "prune_after": lambda owner, value: owners.set_prune_after(owner, str(value)),
 }
 
@@ -81,6 +86,7 @@ def get_settings(request: ApiRequest, response: HttpResponse) -> SettingsOut:
         redact_secrets=redacts_secrets(request.auth.pk),
         use_past_chats=chosen.use_past_chats,
         send_past_chats=chosen.send_past_chats,
+        offer_past_chats=chosen.offer_past_chats,
         prune_after=chosen.prune_after,
         etag=settings_etag(chosen),
     )

@@ -102,7 +102,7 @@ class Pipeline:
         self._read_chats(conversation, case)
         said: list[str] = []
         for message in [*case.before, CaseMessage(role="user", content=case.message)]:
-            if message.role == Role.USER:
+            if message.role == "user":
                 prompt = self._build_prompt(conversation, message.content)
                 said += [prompt.note, past_chats.render(prompt.quotations)]
             else:

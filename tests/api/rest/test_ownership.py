@@ -77,6 +77,7 @@ OF_WHOEVER_ASKS: list[Case] = [
     ("PATCH", "settings", {"theme": "dark"}),
     ("GET", "export", None),
     ("GET", "search?q=owner", None),
+    ("GET", "recall?question=owner", None),
     ("POST", "extract", {"text": "I bake rye."}),
 ]
 # Takes a file, which these cases do not send; `test_porting` covers it.
