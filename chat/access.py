@@ -25,6 +25,7 @@ from chat.models import (
     Message,
     OwnerSettings,
     PromptReport,
+    Quotation,
     RequestOutcome,
     Topic,
     User,
@@ -110,6 +111,12 @@ def own_message(request: HtmxHttpRequest, pk: UUID) -> Message:
     """Return a message of the user's conversations; a reply that has ended is read with its end."""
     generation.save_unsaved_ends()
     return get_object_or_404(messages_of(request.user), pk=pk)
+
+
+def own_quotation(request: HtmxHttpRequest, pk: UUID) -> Quotation:
+    """Return a quotation in a prompt of the user's conversations, with its message and conversation."""
+    rows = Quotation.objects.for_owner(request.user).filter(message__conversation__deletion=None)
+    return get_object_or_404(rows.select_related("message__conversation"), pk=pk)
 
 
 def own_topic(request: HtmxHttpRequest, pk: UUID) -> Topic:

@@ -54,6 +54,7 @@ urlpatterns = [
     path("m/<uuid:pk>/flag/", replies.flag_message, name="message_flag"),
     path("m/<uuid:pk>/used/", replies.used_facts, name="reply_memories"),
     path("m/<uuid:pk>/quoted/", replies.quoted_sentences, name="reply_quotations"),
+    path("quotations/<uuid:pk>/", replies.set_quotation_relevance, name="quotation_relevance"),
     path("m/<uuid:pk>/prompt/", replies.prompt_report, name="prompt_report"),
     path("memory/", memory.memory_panel, name="memory"),
     path("memory/graph/", memory.memory_graph, name="memory_graph"),

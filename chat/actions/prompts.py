@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
-from django.db.models import F, OuterRef, Q, Subquery
+from django.db.models import F, Max, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from chat.context import budget
@@ -69,13 +69,16 @@ def record_prompt(
 
 
 def _store_quotations(asked: Message, prompt: Prompt) -> None:
-    Quotation.objects.filter(message=asked).delete()
+    """Store the quotations of a message's prompt; those marked as irrelevant stay."""
+    mine = Quotation.objects.filter(message=asked)
+    mine.filter(irrelevant=False).delete()
+    first = 1 + (mine.aggregate(last=Max("place"))["last"] or 0)
     there = set(
         Message.objects.filter(pk__in={one.message for one in prompt.quotations}).values_list("pk", flat=True)
     )
     Quotation.objects.bulk_create(
         Quotation(message=asked, source_id=one.message, start=one.span.start, end=one.span.end, place=place)
-        for place, one in enumerate(prompt.quotations)
+        for place, one in enumerate(prompt.quotations, first)
         if one.message in there
     )
 

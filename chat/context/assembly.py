@@ -10,6 +10,7 @@ from chat.llm.roles import label_turn
 from chat.llm.types import Provider, Turn
 from chat.models import Conversation, Message, Role
 
+from .answer_rules import frame_message
 from .budget import cut_middle
 from .importance import resolve_importance
 from .strategies import HistoryExchange, parse_tool_calls, split_into_exchanges
@@ -72,10 +73,10 @@ class Assembly:
         return [m for m in self.history if self.shape.includes(m.seq)]
 
     def turns(self) -> list[Turn]:
-        """Return the prompt. The order of its parts is decided here, in `_system_turn` and in `prepend_note`.
+        """Return the prompt. Its order is decided here, in `_system_turn` and in `frame_message`.
 
         Persona, memory block and summary are the system turn; the earlier messages follow, each user message
-        with the note that was sent with it; the new message comes last, after its own note.
+        with the note that was sent with it; the new message comes last, with its own note.
         """
         return [self._system_turn(), *map(self._build_turn, self.kept_messages()), self._user_turn()]
 
@@ -126,9 +127,8 @@ class Assembly:
         return Turn("system", "\n\n".join(part for part in (self.persona, self.block, summary) if part))
 
     def _user_turn(self) -> Turn:
-        return Turn(
-            "user", prepend_note(self._full_note(self.message, self.note), self._visible_text(self.message))
-        )
+        note = self._full_note(self.message, self.note)
+        return Turn("user", frame_message(note, self._visible_text(self.message)))
 
     def _full_note(self, message: Message, note: str) -> str:
         """Return a message's note followed by its quotations, unless a compaction has left these out."""
@@ -144,7 +144,7 @@ class Assembly:
                 return Turn("tool", content, call_id=message.tool_call_id, name=message.name)
             case Role.SYSTEM:
                 return Turn("system", content)
-        return Turn("user", prepend_note(self._full_note(message, message.note), content))
+        return Turn("user", frame_message(self._full_note(message, message.note), content))
 
     def _visible_text(self, message: Message) -> str:
         keep = self.shape.cuts.get(message.seq)
@@ -154,11 +154,6 @@ class Assembly:
 def join_notes(*parts: str) -> str:
     """Return the parts of a note as one text, without the empty ones."""
     return "\n\n".join(part for part in parts if part)
-
-
-def prepend_note(note_text: str, text: str) -> str:
-    """Return a user message with its note before it, as the model gets it."""
-    return f"{note_text}\n\n{text}" if note_text else text
 
 
 def importance_of(message: Message) -> float:

@@ -23,9 +23,17 @@ from chat.memory.formatting import apply_corrections, to_one_line
 from chat.memory.query_intent import analyse_message
 from chat.models import AppMemory, Conversation, MemoryMode, Message
 
-from . import turn_note
-from .budget import APP_MEMORIES_CROWDED, APP_MEMORY_TOKENS, MEMORY_IDEAL, NOTE_TOKENS, build_line_counter
-from .fact_snapshot import RelevantFacts, list_pending_deletion_lines, rank_live_facts
+from . import answer_rules, turn_note
+from .assembly import join_notes
+from .budget import (
+    APP_MEMORIES_CROWDED,
+    APP_MEMORY_TOKENS,
+    MEMORY_IDEAL,
+    MEMORY_MAX,
+    NOTE_TOKENS,
+    build_line_counter,
+)
+from .fact_snapshot import FactSnapshot, RelevantFacts, list_pending_deletion_lines, rank_live_facts
 
 logger = logging.getLogger(__name__)
 
@@ -90,10 +98,11 @@ class TurnMemory:
         The block of a `crowded` prompt has no identity facts, the more confident half of the preferences, and
         five app memories. Pinned facts stay.
         """
+        rules = answer_rules.choose_answer_rules(self.relevant.facts, self.count_line)
         chosen = choose_block_facts(
-            self.relevant.facts,
+            [f for f in self.relevant.facts if f not in rules],
             self.relevant.relevance,
-            budget,
+            budget - self.count_tokens(answer_rules.render_rules(rules)),
             self.count_tokens,
             self.count_line,
             self.now,
@@ -123,6 +132,17 @@ class TurnMemory:
             if rank.is_always_included(f) and to_one_line(f.text) not in lines
         ]
 
+    def _choose_rules(self, block: str) -> list[FactSnapshot]:
+        """Return the facts that the reply must obey, for a prompt with this memory block."""
+        facts, count_line = self.relevant.facts, self.count_line
+        room = MEMORY_MAX - NOTE_TOKENS - self.count_tokens(read_block_facts(block))
+        rules = answer_rules.choose_answer_rules(facts, count_line, min(room, answer_rules.RULE_TOKENS))
+        if self.relevant.ask.about_user:
+            # All facts are told then, each as what it is.
+            return rules
+        relevance = self.relevant.relevance
+        return rules + answer_rules.choose_constraints(facts, relevance, count_line, NOTE_TOKENS)
+
     def build_note(
         self,
         block: str,
@@ -134,9 +154,10 @@ class TurnMemory:
     ) -> tuple[str, list[str]]:
         """Return this turn's note and the ids of its facts.
 
-        `kept` are the earlier messages in the prompt, `cut` the `seq` of messages whose middle is left out:
-        what users said there may be missing. The note of a `crowded` prompt has no identity facts that are
-        not pinned. `measure_budget` is called only when users ask about themselves.
+        The rules for the answer stand in each note, other facts once in a prompt. `kept` are the earlier
+        messages in the prompt, `cut` the `seq` of messages whose middle is left out: what users said there
+        may be missing. The note of a `crowded` prompt has no identity facts that are not pinned.
+        `measure_budget` is called only when users ask about themselves.
         """
         if self.conversation.memory_mode == MemoryMode.OFF:
             return "", []
@@ -145,33 +166,42 @@ class TurnMemory:
         sources = {m.pk for m in (self.message, *kept) if m.seq not in cut}
         corrections = turn_note.find_corrections(self.conversation, facts, lines, sources, self.now)
         corrected = [c.fact for c in corrections if c.fact]
-        stated = turn_note.find_stated_facts(facts, lines, sources) | {f.id for f in corrected}
+        rules = self._choose_rules(block)
+        stated = turn_note.find_stated_facts(facts, lines, sources) | {f.id for f in [*corrected, *rules]}
         own_lines = [c.line for c in corrections]
         chosen = turn_note.choose_note_facts(
             self.relevant,
             stated,
             own_lines,
-            self._measure_note_budget(block, kept, measure_budget),
+            self._measure_note_budget(block, kept, measure_budget, rules),
             self.count_tokens,
             self.count_line,
             self.now,
             crowded=crowded,
         )
-        return turn_note.render_note(chosen, self.relevant.relevance, own_lines), [
-            str(f.id) for f in dict.fromkeys([*corrected, *chosen])
+        note = turn_note.render_note(chosen, self.relevant.relevance, own_lines)
+        return join_notes(note, answer_rules.render_rules(rules)), [
+            str(f.id) for f in dict.fromkeys([*corrected, *chosen, *rules])
         ]
 
     def _measure_note_budget(
-        self, block: str, kept: Sequence[Message], measure_budget: Callable[[], int]
+        self,
+        block: str,
+        kept: Sequence[Message],
+        measure_budget: Callable[[], int],
+        rules: Sequence[FactSnapshot],
     ) -> int:
-        """Return the tokens for this turn's note: NOTE_TOKENS, or more when users ask about themselves.
+        """Return the tokens for the facts of this turn's note that are no rules.
 
-        Then the note takes what the block and the earlier notes leave of the budget for facts.
+        These are NOTE_TOKENS without the constraints. When users ask about themselves the note takes what the
+        block, the rules and the earlier notes leave of the budget for facts, if that is more.
         """
         if not self.relevant.ask.about_user:
-            return NOTE_TOKENS
-        stated = [read_block_facts(block), *(turn_note.read_note_facts(m.note) for m in kept)]
-        return max(NOTE_TOKENS, measure_budget() - sum(map(self.count_tokens, stated)))
+            constraints = [f for f in rules if f.kind not in rank.ANSWER_KINDS]
+            return max(0, NOTE_TOKENS - self.count_tokens(answer_rules.render_rules(constraints)))
+        told = [read_block_facts(block), answer_rules.render_rules(rules)]
+        told += [turn_note.read_note_facts(m.note) for m in kept]
+        return max(NOTE_TOKENS, measure_budget() - sum(map(self.count_tokens, told)))
 
 
 F = TypeVar("F", bound=rank.Rankable)

@@ -7,13 +7,15 @@ is deleted, hidden or kept out.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import dropwhile
 from typing import Any
 
 from django.db.models import F
+from numpy import float32
+from numpy.typing import NDArray
 
 from chat.actions.owners import local_day_of, settings_of
 from chat.llm.embedder import Embedder
@@ -53,6 +55,8 @@ _SECONDS = {Need.ASKS: 3.0, Need.TOUCHES: 1.6}
 _LEAST_ROOM = 45
 # A follow-up is read with so many of the user's messages before it, at most.
 _TOPIC_MESSAGES = 3
+# The least cosine of two messages that ask for the same.
+_SIMILAR_MESSAGE = 0.5
 # The need of a message is decided by so many of the best sentences.
 _BEST = 8
 
@@ -141,6 +145,7 @@ def find_needed_sentences(
             return Need.NOTHING, []
         usable = _list_other_conversations(conversation)
         ranked = rank_sentences(conversation.owner, usable, text, embedder, vector)
+        ranked = _leave_out_irrelevant(ranked, embedder, vector)
     except OSError:
         # The embedder was removed since it was found.
         return Need.NOTHING, []
@@ -151,6 +156,32 @@ def find_needed_sentences(
     best = ranked[:_BEST]
     coverage, cosine = max(one.coverage for one in best), max(one.cosine for one in best)
     return decide_need(estimate, coverage, cosine, weights), ranked
+
+
+def _leave_out_irrelevant(
+    ranked: Sequence[RankedSentence], embedder: Embedder, vector: NDArray[float32]
+) -> list[RankedSentence]:
+    """Return the sentences without those that the owner called irrelevant to a similar message.
+
+    `vector` is that of the present message. One query, and embeds the messages of such sentences.
+    """
+    marked = Quotation.objects.filter(irrelevant=True, source__in={one.message.pk for one in ranked})
+    rows = list(marked.select_related("message"))
+    if not rows:
+        return list(ranked)
+    asked = load_contents({row.message_id: row.message for row in rows}.values())
+    cosines = embedder.embed([message.content for message in asked]) @ vector
+    similar = {
+        message.pk for message, cosine in zip(asked, cosines, strict=True) if cosine >= _SIMILAR_MESSAGE
+    }
+    spans = [(row.source_id, Span(row.start, row.end)) for row in rows if row.message_id in similar]
+    return [
+        one
+        for one in ranked
+        if not any(
+            one.message.pk == source and span.overlaps(one.span.start, one.span.end) for source, span in spans
+        )
+    ]
 
 
 def _list_other_conversations(conversation: Conversation) -> set[Any]:
@@ -176,8 +207,19 @@ def load_quotations(
     """Return the quotations in the notes of these messages, by the message's key, as far as they still may be
     quoted. Three queries at most, one where there are none.
     """
+    found = defaultdict(list)
+    for row, source in _load_rows(conversation, messages):
+        if not row.irrelevant:
+            found[row.message_id].append(_quote(conversation.owner_id, source, Span(row.start, row.end)))
+    return found
+
+
+def _load_rows(
+    conversation: Conversation, messages: Iterable[Message]
+) -> Iterator[tuple[Quotation, Message]]:
+    """Yield the quotations of these messages that still may be quoted, each with its source."""
     if not may_quote(conversation):
-        return {}
+        return
     rows = list(
         Quotation.objects.filter(
             message__in=[m.pk for m in messages],
@@ -186,17 +228,15 @@ def load_quotations(
         ).order_by("message", "place")
     )
     if not rows:
-        return {}
+        return
     usable = _list_other_conversations(conversation)
     sources = load_readable_messages({row.source_id for row in rows})
-    found = defaultdict(list)
     for row in rows:
         source, span = sources.get(row.source_id), Span(row.start, row.end)
         if source is None or source.conversation_id not in usable:
             continue
         if not any(span.overlaps(start, end) for start, end, *_ in source.kept_out):
-            found[row.message_id].append(_quote(conversation.owner_id, source, span))
-    return found
+            yield row, source
 
 
 def render_history_quotations(conversation: Conversation, history: Iterable[Message]) -> dict[int, str]:
@@ -208,25 +248,36 @@ def render_history_quotations(conversation: Conversation, history: Iterable[Mess
 
 @dataclass(frozen=True, slots=True)
 class ShownQuotation:
-    """A quotation as the page shows it: its message and conversation, and its words."""
+    """A quotation as the page shows it; `id` is that of its row."""
 
+    id: Any
     source: Message
     conversation: Conversation
     text: str
+    irrelevant: bool
 
 
 def list_quotations(reply: Message) -> list[ShownQuotation]:
     """Return the quotations in the prompt of a reply that may still be quoted, in their order."""
     asked = Message.objects.filter(conversation=reply.conversation, role=Role.USER, seq__lt=reply.seq)
     question = asked.current_branch().last()
-    if question is None:
-        return []
-    quoted = load_quotations(reply.conversation, [question]).get(question.pk, ())
-    sources = Message.objects.select_related("conversation").in_bulk([one.message for one in quoted])
+    return [] if question is None else list_quotations_of(question)
+
+
+def list_quotations_of(question: Message) -> list[ShownQuotation]:
+    """Return the quotations for a user's message that may still be quoted, and those that are irrelevant."""
+    pairs = list(_load_rows(question.conversation, [question]))
+    chats = Conversation.objects.in_bulk({source.conversation_id for _, source in pairs})
     return [
-        ShownQuotation(source, source.conversation, one.text)
-        for one in quoted
-        if (source := sources.get(one.message)) is not None
+        ShownQuotation(
+            id=row.pk,
+            source=source,
+            conversation=chats[source.conversation_id],
+            text=Span(row.start, row.end).read(source.content),
+            irrelevant=row.irrelevant,
+        )
+        for row, source in pairs
+        if source.conversation_id in chats
     ]
 
 

@@ -35,8 +35,9 @@ from .budget import (
 from .compaction import CompactionStart, MemoryBlock, compact, rebuild_note
 from .importance import IMPORTANT
 from .memory import TurnMemory
+from .request_note import describe_requests
 from .strategies import HYBRID, TOPICS, group_tool_calls, uses_summary
-from .turn_note import describe_date, describe_requests, keep_impersonal
+from .turn_note import describe_date, keep_impersonal
 
 DEFAULT_PERSONA = (
     "You are a helpful assistant in a private chat that runs on the user's own computer. "

@@ -1,12 +1,12 @@
 """The turn note: what a message needs and the prompt lacks, placed right before the user's words.
 
-It states facts, the day on which the message was written, and what memory does about a request in it. A fact
-goes into the note instead of the memory block because a changed block would make the model evaluate the whole
-prompt again. A note also corrects earlier lines of the prompt that were edited or superseded since.
+It states facts and the day on which the message was written. A fact goes into the note instead of the memory
+block because a changed block would make the model evaluate the whole prompt again. A note also corrects
+earlier lines of the prompt that were edited or superseded since.
 
 The day is told where the message or a fact beside it needs it. The sentence is stored with the message, like
 the rest of its note: a prompt with a clock in it would be evaluated again each time, and a replayed one would
-be wrong. The sentences about requests are there so that the reply claims nothing that memory does not do.
+be wrong.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ from chat.memory.date_language import load_date_language
 from chat.memory.fact_dates import mentions_time
 from chat.memory.formatting import format_correction, to_one_line
 from chat.memory.kinds import KINDS
-from chat.memory.memory_requests import RequestKind, find_requests
 from chat.memory.relevance import needs_identity_facts
 from chat.memory.wordings import list_wordings_of
-from chat.models import Conversation, Fact, FactEventKind, MemoryMode, Message, PromptReport
+from chat.models import Conversation, Fact, FactEventKind, Message, PromptReport
 
 from .fact_snapshot import FactSnapshot, RelevantFacts
 
@@ -249,24 +248,3 @@ def _write_date(message: Message) -> str:
     with translation.override("en"):
         weekday = str(dates.WEEKDAYS[day.weekday()])
     return f"{_DATE_OPEN}{weekday}, {load_date_language('en').write('day', day, bare=True)}.]"
-
-
-_DONE = {
-    RequestKind.REMEMBER: "Memory saves what the user asks you to remember here. Confirm it in a few words.",
-    RequestKind.FORGET: (
-        "Memory looks for what the user asks you to forget here, and shows below your reply what it deleted, "
-        "or asks there which fact is meant. Say that in a few words, and claim nothing else."
-    ),
-    RequestKind.KEEP_OUT: "Memory does not save what the user asks you not to save here.",
-}
-_NOT_DONE = "Memory is off in this chat: nothing is saved or deleted. Say so in a few words."
-
-
-def describe_requests(text: str, memory_mode: str) -> str:
-    """Return the sentences about the requests in a user's message, "" without any."""
-    kinds = dict.fromkeys(request.kind for request in find_requests(text) if request.kind in _DONE)
-    if not kinds:
-        return ""
-    if memory_mode != MemoryMode.ON:
-        return f"[{_NOT_DONE}]"
-    return f"[{' '.join(_DONE[kind] for kind in kinds)}]"

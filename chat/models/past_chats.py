@@ -61,6 +61,9 @@ class Quotation(UUIDModel):
     end = models.PositiveIntegerField()
     # The order in the note.
     place = models.PositiveSmallIntegerField()
+    # The owner has said that the sentence does not belong to such questions: it left the note, and the row
+    # keeps it away from similar messages.
+    irrelevant = models.BooleanField(default=False)
 
     objects = QuotationQuerySet.as_manager()
 

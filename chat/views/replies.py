@@ -15,10 +15,11 @@ from django.utils.translation import gettext_lazy as lazy
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chat.access import HtmxHttpRequest, own_message, own_report
+from chat.access import HtmxHttpRequest, own_message, own_quotation, own_report
 from chat.actions import message_edits
+from chat.actions.quotations import set_relevance
 from chat.context.budget import reply_reserve
-from chat.context.past_chats import list_quotations
+from chat.context.past_chats import list_quotations, list_quotations_of
 from chat.errors import Refused
 from chat.generation import run as generation
 from chat.generation.run import begin_exchange
@@ -135,6 +136,17 @@ def quoted_sentences(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """List the sentences of past conversations in the prompt of a reply that may still be quoted."""
     found = own_message(request, pk)
     return render(request, "chat/_quotations.html", {"quotations": list_quotations(found), "m": found})
+
+
+@require_POST
+def set_quotation_relevance(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Mark a quoted sentence as irrelevant to its message, or take that back; shows its line anew."""
+    found = own_quotation(request, pk)
+    set_relevance(found, relevant=request.POST.get("relevant") == "yes")
+    if not request.htmx:
+        return redirect("conversation", found.message.conversation_id)
+    shown = [one for one in list_quotations_of(found.message) if one.id == found.pk]
+    return render(request, "chat/_quotation.html", {"one": shown[0] if shown else None})
 
 
 @require_GET

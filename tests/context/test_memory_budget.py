@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -13,17 +14,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chat.actions import prompts
+from chat.context import answer_rules
 from chat.context.budget import MEMORY_IDEAL, MEMORY_MAX, MEMORY_MIN, NOTE_TOKENS, reply_reserve
 from chat.context.memory import read_block_facts
 from chat.context.precompute import precompute_compaction
 from chat.context.prompt import Prompt, build_prompt
 from chat.llm.types import Turn
+from chat.memory.formatting import to_one_line
 from chat.memory.kinds import KINDS
+from chat.memory.rank import ANSWER_KINDS
 from chat.models import MAX_CONTENT, AppMemory, Fact
 
 pytestmark = pytest.mark.django_db
 
 ABOUT_ME = "What do you know about me?"
+OBEYED = {*ANSWER_KINDS, "diet", "health", "dislikes"}
 QUESTIONS = ["Hi", "How is my city?", "Which chess opening is good?", ABOUT_ME, "Who am I?", "x" * 4000]
 
 fact_texts = st.sampled_from(["User lives in Oslo", "User likes chess", "User is vegetarian"]) | st.text(
@@ -87,8 +92,11 @@ def test_facts_stay_within_500_tokens_and_none_is_stated_twice(
         assert block <= MEMORY_MAX - NOTE_TOKENS
         assert block + note <= MEMORY_MAX
         lines = list_stated_lines(prompt)
-        assert len(lines) == len(set(lines))
-        if note > NOTE_TOKENS:
+        repeated = [line for line, count in Counter(lines).items() if count > 1]
+        # Only what the reply must obey is repeated, in every turn.
+        kinds = {f"- {to_one_line(fact.text)}": fact.kind for fact in Fact.objects.all()}
+        assert {kinds[line] for line in repeated} <= OBEYED
+        if note > NOTE_TOKENS + answer_rules.RULE_TOKENS:
             everything = sum(provider.count_text(f"{line}\n") for line in lines)
             assert everything <= MEMORY_MAX + len(lines)
         assert prompt.tokens + reply_reserve(window) <= window
@@ -130,9 +138,10 @@ def test_a_long_conversation_leaves_less_for_facts(many_facts, make_conversation
     sizes = []
     for tokens in (0, 2250, 2450):
         conversation = make_conversation(["x" * tokens * 2] * 2 if tokens else [])
-        sizes.append(provider.count_text(turn(conversation, "Go on").block.text))
+        prompt = turn(conversation, "Go on")
+        sizes.append(provider.count_text(f"{prompt.block.text}\n{prompt.note}"))
     assert sizes[0] > sizes[1] > sizes[2] > MEMORY_MIN - NOTE_TOKENS
-    assert MEMORY_IDEAL - 25 <= sizes[0] <= MEMORY_IDEAL
+    assert MEMORY_IDEAL - 25 <= sizes[0] <= MEMORY_IDEAL + answer_rules.RULE_TOKENS
     assert sizes[1] <= (4096 - reply_reserve(4096) - 2250) // 4 - NOTE_TOKENS
     assert sizes[2] <= (4096 - reply_reserve(4096) - 2450) // 4 - NOTE_TOKENS
 
@@ -202,7 +211,7 @@ def test_a_second_question_about_the_user_gets_the_rest_of_the_budget(
     stated = provider.count_text(first.block.text) + provider.count_text(first.note)
     assert MEMORY_MAX - 20 <= stated <= MEMORY_MAX
     # As much as any message gets, and other facts.
-    assert 0 < provider.count_text(second.note) <= NOTE_TOKENS
+    assert 0 < provider.count_text(second.note) <= NOTE_TOKENS + answer_rules.RULE_TOKENS
     lines = list_stated_lines(second)
     assert len(lines) == len(set(lines))
 

@@ -38,6 +38,18 @@ def test_a_request_is_followed_by_what_memory_does(sent_text, message, told):
     assert text.endswith(message)
 
 
+@pytest.mark.parametrize(
+    ("message", "phrase"),
+    [
+        ("Please remember that my partner Lena is vegan.", "I'll remember that."),
+        ("Merk dir bitte, dass meine Partnerin Lena vegan lebt.", "Das merke ich mir."),
+        ("Recuerda que mi suegra Carmen es diabética.", "Lo recordaré."),
+    ],
+)
+def test_what_is_only_to_be_remembered_gets_a_fixed_answer_in_its_language(sent_text, message, phrase):
+    assert f"If that is all, answer only: “{phrase}”" in sent_text(message)
+
+
 def test_with_memory_off_the_model_is_told_that_nothing_happens(sent_text):
     text = sent_text("Remember that I'm vegetarian.", memory_mode=MemoryMode.OFF)
     assert "Memory is off in this chat" in text

@@ -28,6 +28,7 @@ from chat.models import (
     Fact,
     Message,
     PromptReport,
+    Quotation,
     RequestOutcome,
     Topic,
 )
@@ -51,6 +52,7 @@ class OwnedObjects:
     upload: Any
     token: ApiToken
     question: RequestOutcome
+    quotation: Quotation
 
     @classmethod
     def of(cls, user: Any, mark: str) -> OwnedObjects:
@@ -72,9 +74,11 @@ class OwnedObjects:
         token = ApiToken.objects.get(owner=user, name=f"Token {mark}")
         question = RequestOutcome.objects.create(owner=user, message=asked, kind="unclear")
         question.candidates.add(fact)
+        earlier, _ = send_message(user, f"Earlier {mark}")
+        quotation = Quotation.objects.create(message=asked, source=earlier, start=0, end=7, place=0)
         return cls(
             *(asked.conversation, asked, reply, fact, deletion, away, topic, app, app_memory, upload, token),
-            question,
+            *(question, quotation),
         )
 
 
@@ -95,6 +99,9 @@ OBJECT_URLS: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
     "prompt_report": [("GET", lambda t: reverse("prompt_report", args=[t.reply.pk]), {})],
     "conversation_strategy": [
         ("POST", lambda t: reverse("conversation_strategy", args=[t.conversation.pk]), {"strategy": "simple"})
+    ],
+    "quotation_relevance": [
+        ("POST", lambda t: reverse("quotation_relevance", args=[t.quotation.pk]), {"relevant": "no"})
     ],
     "reply_quotations": [("GET", lambda t: reverse("reply_quotations", args=[t.reply.pk]), {})],
     "reply_memories": [("GET", lambda t: reverse("reply_memories", args=[t.reply.pk]), {})],
