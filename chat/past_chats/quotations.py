@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -18,10 +17,7 @@ _CLOSE = ")"
 
 @dataclass(frozen=True, slots=True)
 class QuotedSentence:
-    """A sentence to quote: its message and place in it, who wrote it, on which day, and its words.
-
-    `conversation` and `seq` are the place of the message; a user message and its reply are one exchange.
-    """
+    """A sentence to quote: its message and place in it, who wrote it, on which day, and its words."""
 
     message: Any
     conversation: Any
@@ -30,11 +26,6 @@ class QuotedSentence:
     is_user: bool
     day: date
     text: str
-
-    @property
-    def exchange(self) -> tuple[Any, int]:
-        """The exchange that the sentence belongs to."""
-        return self.conversation, self.seq if self.is_user else self.seq - 1
 
 
 def choose_quotations(
@@ -45,12 +36,11 @@ def choose_quotations(
 ) -> list[QuotedSentence]:
     """Return the best candidates that fit into `room` tokens, sorted as the prompt quotes them.
 
-    `ranked` are the candidates, the best first. The best sentence of each exchange is chosen before a second
-    one of any exchange, because the answer to a question may stand in several messages.
+    `ranked` are the candidates, the best first; one that does not fit is passed over.
     """
     chosen: list[QuotedSentence] = []
     texts: set[str] = set()
-    for candidate in _spread(ranked):
+    for candidate in ranked:
         if candidate.text in texts:
             continue
         attempt = sort_quotations([*chosen, candidate])
@@ -59,17 +49,6 @@ def choose_quotations(
         chosen = attempt
         texts.add(candidate.text)
     return chosen
-
-
-def _spread(ranked: Iterable[QuotedSentence]) -> list[QuotedSentence]:
-    """Return the best sentence of each exchange, then the others."""
-    seen: Counter[tuple[Any, int]] = Counter()
-    first: list[QuotedSentence] = []
-    others: list[QuotedSentence] = []
-    for candidate in ranked:
-        seen[candidate.exchange] += 1
-        (first if seen[candidate.exchange] == 1 else others).append(candidate)
-    return first + others
 
 
 def sort_quotations(chosen: Iterable[QuotedSentence]) -> list[QuotedSentence]:

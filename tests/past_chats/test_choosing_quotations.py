@@ -1,11 +1,14 @@
 """The quotations of a prompt fit their room, differ, and are written with their days."""
 
 from datetime import date, timedelta
+from uuid import uuid4
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chat.models import Message
 from chat.past_chats.quotations import QuotedSentence, choose_quotations, render_quotations
+from chat.past_chats.ranking import RankedSentence, keep_promising
 from chat.past_chats.windows import Span
 
 DAY = date(2026, 3, 1)
@@ -47,12 +50,6 @@ def test_the_same_sentences_give_the_same_text(ranked):
     assert len({one.text for one in chosen}) == len(chosen)
 
 
-def test_one_sentence_of_each_exchange_comes_before_a_second_of_the_best():
-    ranked = [quoted("A1", 1, 1), quoted("A2", 1, 1), quoted("A3", 1, 2, is_user=False), quoted("B", 2, 1)]
-    both = len(render_quotations([ranked[0], ranked[3]], date.isoformat))
-    assert {one.text for one in choose(ranked, both)} == {"A1", "B"}
-
-
 def test_the_newest_conversation_comes_first_and_each_in_its_order():
     ranked = [quoted("old", 1, 1, 0), quoted("new, later", 2, 3, 5), quoted("new, earlier", 2, 1, 5)]
     assert [one.text for one in choose(ranked)] == ["new, earlier", "new, later", "old"]
@@ -69,3 +66,39 @@ def test_the_text_says_who_said_it_and_when():
 
 def test_without_a_sentence_there_is_no_text():
     assert render_quotations([], date.isoformat) == ""
+
+
+def ranked(*rows):
+    """Return ranked sentences of (exchange, score)."""
+    return [
+        RankedSentence(
+            Message(
+                conversation_id=uuid4() if exchange is None else exchange, seq=1, role="user", content="x"
+            ),
+            Span(place, place + 1),
+            score=score,
+            coverage=0.0,
+            cosine=0.0,
+        )
+        for place, (exchange, score) in enumerate(rows)
+    ]
+
+
+def scores(rows, room=150):
+    return [one.score for one in keep_promising(ranked(*rows), room)]
+
+
+def test_a_further_sentence_of_an_exchange_comes_after_one_that_is_nearly_as_good():
+    one, other = uuid4(), uuid4()
+    assert scores([(one, 1.0), (one, 0.9), (other, 0.8)]) == [1.0, 0.8, 0.9]
+    assert scores([(one, 1.0), (one, 0.9), (other, 0.6)]) == [1.0, 0.9, 0.6]
+
+
+def test_what_scores_far_below_the_best_is_not_quoted():
+    assert scores([(None, 1.0), (None, 0.31), (None, 0.29)]) == [1.0, 0.31]
+    assert keep_promising([], 150) == []
+
+
+def test_a_small_room_tries_few_sentences_and_a_large_one_many():
+    rows = [(None, 1.0 - n / 100) for n in range(60)]
+    assert [len(scores(rows, room)) for room in (45, 150, 250, 450)] == [3, 5, 14, 45]
