@@ -23,6 +23,7 @@ from chat.llm.registry import registry
 from chat.memory.date_language import load_date_language
 from chat.memory.query_intent import is_greeting
 from chat.models import Conversation, MemoryMode, Message, Quotation, Role
+from chat.past_chats.names import find_names, mentions_any
 from chat.past_chats.need_classifier import (
     Need,
     decide_need,
@@ -138,11 +139,12 @@ def find_needed_sentences(
     try:
         vector = embedder.embed([text])[0]
         estimate = estimate_need(vector, weights)
+        names = find_names(text, embedder.knows_word)
         follows = bool(topic) and is_follow_up(vector, weights)
         if follows:
             text = f"{topic}\n{text}"
             vector = embedder.embed([text])[0]
-        elif not may_need(estimate, weights):
+        elif not names and not may_need(estimate, weights):
             return Need.NOTHING, []
         usable = _list_other_conversations(conversation)
         ranked = rank_sentences(conversation.owner, usable, text, embedder, vector)
@@ -156,7 +158,8 @@ def find_needed_sentences(
         return Need.ASKS, ranked
     best = ranked[:_BEST]
     coverage, cosine = max(one.coverage for one in best), max(one.cosine for one in best)
-    return decide_need(estimate, coverage, cosine, weights), ranked
+    named = any(mentions_any(one.text, names) for one in best)
+    return decide_need(estimate, coverage, cosine, weights, named=named), ranked
 
 
 def _leave_out_irrelevant(

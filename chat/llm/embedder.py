@@ -24,6 +24,12 @@ class Embedder(Protocol):
         Raises OSError where the model is not installed any more.
         """
 
+    def knows_word(self, word: str) -> bool:
+        """Return whether the vocabulary has this word as a whole, as it has common words and famous names.
+
+        Raises OSError where the model is not installed any more.
+        """
+
 
 def load_embedder(entry: weights.Entry) -> Embedder | None:
     """Return the embedder of a catalogue entry, None where it is not installed. Its model is loaded later."""

@@ -49,6 +49,11 @@ class OnnxEmbedder:
         ]
         return np.concatenate(rows)
 
+    def knows_word(self, word: str) -> bool:
+        """Return whether the vocabulary has this word as a whole. Raises OSError without weights."""
+        _, tokenizer = self._load()
+        return len(tokenizer.encode(word, add_special_tokens=False).ids) == 1
+
     def _embed_one(
         self, session: ort.InferenceSession, tokenizer: Tokenizer, text: str
     ) -> NDArray[np.float32]:

@@ -42,6 +42,13 @@ class UseEmbedder:
             vectors = self._load().encode([text[:MAX_CHARACTERS] for text in texts])
         return np.asarray(vectors, dtype=np.float32)
 
+    def knows_word(self, word: str) -> bool:
+        """Return whether the vocabulary has this word as a whole. Raises OSError as `embed` does."""
+        with self._lock:
+            pieces = self._load()._tokenizer.encode(word)
+        # Between the marks of beginning and end.
+        return len(pieces) <= 3
+
     def _load(self) -> USE:
         if self._encoder is None:
             try:

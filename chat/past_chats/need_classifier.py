@@ -72,9 +72,14 @@ def estimate_need(vector: NDArray[np.float32], weights: Weights) -> Estimate:
     )
 
 
-def decide_need(estimate: Estimate, coverage: float, cosine: float, weights: Weights) -> Need:
-    """Return what a message needs, given the best sentences that were found for it."""
-    if estimate.needs + weights.coverage * coverage + weights.cosine * cosine < weights.least:
+def decide_need(
+    estimate: Estimate, coverage: float, cosine: float, weights: Weights, *, named: bool = False
+) -> Need:
+    """Return what a message needs, given the best sentences that were found for it.
+
+    `named` is true where one of them has a name of the message that only past conversations can explain.
+    """
+    if not named and estimate.needs + weights.coverage * coverage + weights.cosine * cosine < weights.least:
         return Need.NOTHING
     return Need.ASKS if estimate.asks >= 0 else Need.TOUCHES
 

@@ -83,6 +83,10 @@ class FixedEmbedder:
     def __init__(self, vector: NDArray[np.float32]) -> None:
         self.vector = vector
 
+    def knows_word(self, word: str) -> bool:
+        """Return True: no name is looked for."""
+        return True
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the fixed vector for each text."""
         return np.repeat(self.vector[None, :], len(texts), axis=0)
