@@ -13,20 +13,67 @@ from uuid import UUID
 
 from chat.memory import rank
 from chat.memory.formatting import to_one_line
+from chat.memory.language import detect_language
 
-OPEN = "Please keep to this in your answer:"
+# By the code of the message's language: behind a German message, an English line made the default model
+# answer in English.
+OPENINGS = {
+    "de": "Bitte halte dich in deiner Antwort daran:",
+    "en": "Please keep to this in your answer:",
+    "es": "Por favor, respeta esto en tu respuesta:",
+    "fr": "Respecte ceci dans ta réponse :",
+    "it": "Per favore, rispetta questo nella risposta:",
+    "ja": "回答では次のことを守ってください:",
+    "ko": "답변할 때 다음을 지켜 주세요:",
+    "nl": "Houd je in je antwoord hieraan:",
+    "pl": "W odpowiedzi trzymaj się tego:",
+    "pt": "Por favor, respeita isto na resposta:",
+    "ru": "Соблюдай в ответе следующее:",
+    "tr": "Cevabında lütfen şunlara uy:",
+    "zh": "回答时请遵守以下几点:",
+}
+# The answer to a question about something that nothing in the prompt tells.
+NOT_TOLD = {
+    "de": "(Wenn dir das nie gesagt wurde, sag, dass du es nicht weißt.)",
+    "en": "(If you were never told this, say that you do not know it.)",
+    "es": "(Si nunca te lo han dicho, di que no lo sabes.)",
+    "fr": "(Si on ne te l'a jamais dit, dis que tu ne le sais pas.)",
+    "it": "(Se non ti è mai stato detto, di' che non lo sai.)",
+    "ja": "(聞いていないことなら、知らないと答えてください。)",
+    "ko": "(들은 적이 없다면 모른다고 말해 주세요.)",
+    "nl": "(Als dit je nooit is verteld, zeg dan dat je het niet weet.)",
+    "pl": "(Jeśli nikt ci tego nie powiedział, powiedz, że nie wiesz.)",
+    "pt": "(Se isto nunca te foi dito, diz que não sabes.)",
+    "ru": "(Если тебе этого не говорили, скажи, что не знаешь.)",
+    "tr": "(Bu sana hiç söylenmediyse, bilmediğini söyle.)",
+    "zh": "(如果没有人告诉过你,就说你不知道。)",
+}
+_BEHIND = (*OPENINGS.values(), *NOT_TOLD.values())
 # For the rules about how to answer, in tokens with the first line: they stand in every turn.
 RULE_TOKENS = 40
+# Of the longest first line with the default model's tokenizer.
+_OPENING_TOKENS = 14
 # Facts that matter only where they have to do with the message.
 _CONSTRAINTS = frozenset({"diet", "health", "dislikes"})
 
 F = TypeVar("F", bound=rank.Rankable)
 
 
-def render_rules(facts: Iterable[rank.Rankable]) -> str:
-    """Return the rules as they stand in a note, "" without any; the same facts give the same bytes."""
+def render_rules(facts: Iterable[rank.Rankable], message: str) -> str:
+    """Return the rules behind a message as they stand in its note, "" without any.
+
+    The first line is in the message's language, English where that is unclear. The same facts and message
+    give the same bytes.
+    """
     lines = [f"- {to_one_line(fact.text)}" for fact in facts]
-    return "\n".join([OPEN, *lines]) if lines else ""
+    if not lines:
+        return ""
+    return "\n".join([choose_by_language(OPENINGS, message), *lines])
+
+
+def choose_by_language(sentences: Mapping[str, str], message: str) -> str:
+    """Return the sentence in the language of a message, the English one where that is unclear."""
+    return sentences.get(detect_language(message), sentences["en"])
 
 
 def choose_answer_rules(
@@ -55,7 +102,7 @@ def choose_constraints(
 
 
 def _select_fitting(facts: Iterable[F], room: int, count_line: Callable[[str], int]) -> list[F]:
-    room -= count_line(f"{OPEN}\n")
+    room -= _OPENING_TOKENS
     chosen = []
     for fact in rank.drop_repeated_texts(facts):
         room -= count_line(f"- {to_one_line(fact.text)}\n")
@@ -68,6 +115,6 @@ def _select_fitting(facts: Iterable[F], room: int, count_line: Callable[[str], i
 def frame_message(note: str, text: str) -> str:
     """Return a user's message as the model gets it: with the rules of its note behind it, the rest before."""
     parts = [part for part in note.split("\n\n") if part]
-    rules = [part for part in parts if part.startswith(OPEN)]
+    rules = [part for part in parts if part.startswith(_BEHIND)]
     before = [part for part in parts if part not in rules]
     return "\n\n".join([*before, text, *rules])

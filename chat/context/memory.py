@@ -6,7 +6,6 @@ prompt again.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,22 +19,22 @@ from chat.llm.types import Provider
 from chat.memory import rank
 from chat.memory.app_memories import PROMPT_SECTION_START
 from chat.memory.formatting import apply_corrections, to_one_line
+from chat.memory.memory_requests import RequestKind
 from chat.memory.query_intent import analyse_message
-from chat.models import AppMemory, Conversation, MemoryMode, Message
+from chat.models import Conversation, MemoryMode, Message
 
 from . import answer_rules, turn_note
+from .app_memory_section import contains_app_memory, list_app_memories, render_fitting_app_memories
 from .assembly import join_notes
 from .budget import (
     APP_MEMORIES_CROWDED,
-    APP_MEMORY_TOKENS,
     MEMORY_IDEAL,
     MEMORY_MAX,
     NOTE_TOKENS,
     build_line_counter,
 )
 from .fact_snapshot import FactSnapshot, RelevantFacts, list_pending_deletion_lines, rank_live_facts
-
-logger = logging.getLogger(__name__)
+from .request_note import list_request_kinds
 
 
 @dataclass(slots=True)
@@ -51,6 +50,7 @@ class TurnMemory:
     message: Message
     relevant: RelevantFacts
     pending_deletion: set[str]
+    requests: Sequence[RequestKind]
     count_tokens: Callable[[str], int]
     count_line: Callable[[str], int]
     now: datetime = field(default_factory=timezone.now)
@@ -68,6 +68,7 @@ class TurnMemory:
             message,
             relevant,
             pending,
+            list_request_kinds(message.content),
             provider.count_text,
             build_line_counter(provider),
         )
@@ -102,7 +103,7 @@ class TurnMemory:
         chosen = choose_block_facts(
             [f for f in self.relevant.facts if f not in rules],
             self.relevant.relevance,
-            budget - self.count_tokens(answer_rules.render_rules(rules)),
+            budget - self.count_tokens(answer_rules.render_rules(rules, self.message.content)),
             self.count_tokens,
             self.count_line,
             self.now,
@@ -137,8 +138,7 @@ class TurnMemory:
         facts, count_line = self.relevant.facts, self.count_line
         room = MEMORY_MAX - NOTE_TOKENS - self.count_tokens(read_block_facts(block))
         rules = answer_rules.choose_answer_rules(facts, count_line, min(room, answer_rules.RULE_TOKENS))
-        if self.relevant.ask.about_user:
-            # All facts are told then, each as what it is.
+        if self.relevant.ask.about_user or self.requests:
             return rules
         relevance = self.relevant.relevance
         return rules + answer_rules.choose_constraints(facts, relevance, count_line, NOTE_TOKENS)
@@ -180,7 +180,7 @@ class TurnMemory:
             crowded=crowded,
         )
         note = turn_note.render_note(chosen, self.relevant.relevance, own_lines)
-        return join_notes(note, answer_rules.render_rules(rules)), [
+        return join_notes(note, answer_rules.render_rules(rules, self.message.content)), [
             str(f.id) for f in dict.fromkeys([*corrected, *chosen, *rules])
         ]
 
@@ -198,14 +198,16 @@ class TurnMemory:
         """
         if not self.relevant.ask.about_user:
             constraints = [f for f in rules if f.kind not in rank.ANSWER_KINDS]
-            return max(0, NOTE_TOKENS - self.count_tokens(answer_rules.render_rules(constraints)))
-        told = [read_block_facts(block), answer_rules.render_rules(rules)]
+            return max(
+                0,
+                NOTE_TOKENS - self.count_tokens(answer_rules.render_rules(constraints, self.message.content)),
+            )
+        told = [read_block_facts(block), answer_rules.render_rules(rules, self.message.content)]
         told += [turn_note.read_note_facts(m.note) for m in kept]
         return max(NOTE_TOKENS, measure_budget() - sum(map(self.count_tokens, told)))
 
 
 F = TypeVar("F", bound=rank.Rankable)
-
 HEADER = "## What you know about this user"
 SECTIONS = {"project": "Current work:", "preference": "Preferences:", "identity": "About user:"}
 
@@ -237,8 +239,7 @@ def choose_block_facts(
 ) -> list[F]:
     """Return the facts that go into the block: at most `budget` tokens less the reserve for the turn note.
 
-    Beyond MEMORY_IDEAL only pinned facts.
-    `count_tokens` counts any text; `count_line` counts a short line and may answer from a cache.
+    Beyond MEMORY_IDEAL only pinned facts. `count_line` counts a short line and may answer from a cache.
     """
     budget -= NOTE_TOKENS
     ideal = min(MEMORY_IDEAL, budget)
@@ -255,47 +256,3 @@ def choose_block_facts(
         lambda chosen: count_tokens(render_block(chosen)) if chosen else frame,
         budget,
     )
-
-
-_HEAD = PROMPT_SECTION_START + "{})\nThe following are memories from previous conversations with this app:"
-_FOOT = "Use these memories to provide context-aware responses."
-
-
-def list_app_memories(conversation: Conversation) -> list[AppMemory]:
-    """Return the app's memories of other conversations, the newest first; one query."""
-    of_app = AppMemory.objects.filter(app=conversation.app_id).live()
-    found = list(of_app.exclude(source_conversation=conversation))
-    ids = {"app": str(conversation.app_id), "conversation": str(conversation.pk)}
-    logger.info("app memories retrieved for a prompt", extra={**ids, "count": len(found)})
-    return found
-
-
-def render_app_memories(name: str, memories: Sequence[AppMemory]) -> str:
-    """Return the text of these app memories, "" without any; the same memories give the same bytes."""
-    if not memories:
-        return ""
-    lines = "\n".join(f"{n}. {_app_memory_line(memory)}" for n, memory in enumerate(memories, 1))
-    return "\n\n".join([_HEAD.format(to_one_line(name)), lines, _FOOT])
-
-
-def render_fitting_app_memories(
-    name: str, memories: Sequence[AppMemory], count_line: Callable[[str], int], most: int | None = None
-) -> str:
-    """Render as many of the newest memories as fit APP_MEMORY_TOKENS, at most `most` of them."""
-    left = APP_MEMORY_TOKENS - count_line(f"{_HEAD.format(to_one_line(name))}\n\n{_FOOT}")
-    chosen: list[AppMemory] = []
-    for memory in memories[:most]:
-        left -= count_line(f"10. {_app_memory_line(memory)}\n")
-        if left < 0:
-            break
-        chosen.append(memory)
-    return render_app_memories(name, chosen)
-
-
-def contains_app_memory(text: str, lines: Collection[str]) -> bool:
-    """Return whether a memory block contains one of these app memories."""
-    return any(f"] {line}" in text for line in lines)
-
-
-def _app_memory_line(memory: AppMemory) -> str:
-    return f"[Created: {memory.created_at:%Y-%m-%d}] {to_one_line(memory.content)}"

@@ -38,6 +38,7 @@ from .memory import TurnMemory
 from .request_note import describe_requests
 from .strategies import HYBRID, TOPICS, group_tool_calls, uses_summary
 from .turn_note import describe_date, keep_impersonal
+from .unknown_answer import describe_unknown
 
 DEFAULT_PERSONA = (
     "You are a helpful assistant in a private chat that runs on the user's own computer. "
@@ -93,12 +94,18 @@ def build_prompt(conversation: Conversation, message: Message, provider: Provide
     if must_compact(assembly.tokens(), provider.context_window):
         block, noted, stage = _shorten(conversation, assembly, memory)
     # Without memory the note says nothing about the user, so no quotation is added to it.
-    if conversation.memory_mode != MemoryMode.OFF:
+    remembers = conversation.memory_mode != MemoryMode.OFF
+    if remembers:
         assembly.note = _add_recall(conversation, message, assembly)
         quoted = past_chats.add_quotations(conversation, message, assembly)
-    about_date = describe_date(message, memory.relevant, noted, block.facts, assembly.kept_messages())
-    assembly.note = _add_to_note(assembly, about_date)
-    assembly.note = _add_to_note(assembly, describe_requests(message.content, conversation.memory_mode))
+    sentences = [
+        describe_date(message, memory.relevant, noted, block.facts, assembly.kept_messages()),
+        describe_requests(memory.requests, message.content, conversation.memory_mode),
+    ]
+    if remembers and not (quoted or memory.requests or assembly.history):
+        sentences.append(describe_unknown(message, memory.relevant))
+    for sentence in sentences:
+        assembly.note = _add_to_note(assembly, sentence)
     return _prompt(assembly, memory, block, noted, stage, quoted)
 
 
@@ -220,7 +227,7 @@ def list_history(
         wanted |= Q(role=Role.SYSTEM)
     earlier = Message.objects.filter(conversation=conversation).visible_before(message)
     rows = list(earlier.filter(wanted))
-    # Skip failed replies without text; keep stopped ones, since the user saw them.
+    # Failed replies without text are skipped, stopped ones kept: the user saw them.
     history = [m for m in load_contents(_complete_tool_calls(rows, earlier, shape)) if not m.is_empty]
     for m in history:
         if conversation.memory_mode == MemoryMode.OFF:
@@ -256,17 +263,14 @@ def _prompt(
     window = provider.context_window
     turns = assembly.turns()
     tokens = provider.count_tokens(turns)
-    whole = Message.objects.filter(conversation=message.conversation_id).visible_before(message)
+    whole = Message.objects.filter(conversation=message.conversation_id).visible_before(message).not_empty()
     return Prompt(
         turns=turns,
         block=block,
         note=assembly.note,
         note_facts=noted,
         shape=assembly.shape,
-        cut_messages=max(
-            0,
-            whole.not_empty().count() + 2 - len(turns),
-        ),
+        cut_messages=max(0, whole.count() + 2 - len(turns)),
         tokens=tokens,
         max_tokens=max(16, min(reply_reserve(window), window - tokens)),
         stage=stage,
@@ -279,18 +283,16 @@ def _prompt(
 
 def _sections(assembly: Assembly, total: int) -> dict[str, int]:
     count = assembly.provider.count_text
+    texts = {"persona": assembly.persona, "memory": assembly.block, "summary": assembly.shape.summary}
     parts = {
-        "persona": count(assembly.persona),
-        "memory": count(assembly.block),
-        "summary": count(assembly.shape.summary),
+        **{name: count(text) for name, text in texts.items()},
         "note": count(assembly.note),
         "past_chats": count(assembly.quotations.get(assembly.message.seq, "")),
         "message": assembly.own_tokens(),
     }
-    # The rest are earlier messages and the chat template; without earlier messages only the template.
+    # The rest are earlier messages and the chat template.
     rest = max(0, total - sum(parts.values()))
-    kept = assembly.kept_messages()
-    if not kept:
+    if not (kept := assembly.kept_messages()):
         return {**parts, "persona": parts["persona"] + rest, "history": 0}
     # Messages that a compaction kept because they are important.
     important = [m for m in kept if m.seq in assembly.shape.kept and importance_of(m) >= IMPORTANT]

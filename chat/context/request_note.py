@@ -7,6 +7,8 @@ words, and in 1 of 10 with these.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from chat.memory.language import detect_language
 from chat.memory.memory_requests import RequestKind, find_requests
 from chat.models import MemoryMode
@@ -41,9 +43,13 @@ _ACKNOWLEDGEMENTS = {
 }
 
 
-def describe_requests(text: str, memory_mode: str) -> str:
-    """Return the sentences about the requests in a user's message, "" without any."""
-    kinds = dict.fromkeys(request.kind for request in find_requests(text) if request.kind in _DONE)
+def list_request_kinds(text: str) -> list[RequestKind]:
+    """Return the kinds of requests in a user's message about which the model is told, each once."""
+    return list(dict.fromkeys(request.kind for request in find_requests(text) if request.kind in _DONE))
+
+
+def describe_requests(kinds: Collection[RequestKind], text: str, memory_mode: str) -> str:
+    """Return the sentences about the requests of these kinds in a user's message, "" without any."""
     if not kinds:
         return ""
     if memory_mode != MemoryMode.ON:

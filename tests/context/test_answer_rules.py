@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.actions import deletions
-from chat.context.answer_rules import OPEN, RULE_TOKENS, frame_message
+from chat.context.answer_rules import OPENINGS, RULE_TOKENS, frame_message
 from chat.models import MemoryMode
 
 pytestmark = pytest.mark.django_db
+
+
+OPEN = OPENINGS["en"]
 
 
 def read_last(prompt) -> str:
@@ -38,6 +41,11 @@ def test_a_wish_about_answers_stands_behind_every_message_and_nowhere_else(spani
         assert read_last(prompt) == f"{text}\n\n{OPEN}\n- User wants answers in Spanish"
         assert "Spanish" not in prompt.block.text
         assert str(spanish.pk) in prompt.facts
+
+
+def test_the_first_line_is_in_the_language_of_the_message(spanish, make_conversation, turn):
+    text = "Welcher Planet ist der größte im Sonnensystem, und warum?"
+    assert read_last(turn(make_conversation(), text)).startswith(f"{text}\n\n{OPENINGS['de']}\n- User")
 
 
 def test_earlier_messages_keep_their_rules_so_that_the_cached_prompt_stays_valid(

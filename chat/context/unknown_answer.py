@@ -1,0 +1,41 @@
+"""Tells the model to admit that it does not know what it was never told about the user.
+
+In six replies to three questions such as "What's my sister's name?" the default model invented two answers;
+with this sentence behind the question none.
+"""
+
+from __future__ import annotations
+
+from chat.llm.registry import registry
+from chat.models import Message
+from chat.past_chats.need_classifier import estimate_need, load_weights
+
+from .answer_rules import NOT_TOLD, choose_by_language
+from .fact_snapshot import RelevantFacts
+
+_QUESTION_MARKS = ("?", "？", "؟")
+# The least log-odds that a question needs something that was said before, and that it stands there. Of 62
+# messages of `tuning_replies.jsonl` and similar files, these hold for the ones that ask about the user.
+_LEAST_NEED, _LEAST_ASKS = 0.0, 2.0
+
+
+def describe_unknown(message: Message, relevant: RelevantFacts) -> str:
+    """Return the sentence for a question about the user to which no known fact is relevant, else "".
+
+    For the first message of a conversation without quotations. Embeds the message: call it outside a
+    transaction.
+    """
+    if any(relevant.relevance.values()) or not message.content.rstrip().endswith(_QUESTION_MARKS):
+        return ""
+    embedder = registry.embedder()
+    weights = load_weights(embedder.name) if embedder else None
+    if embedder is None or weights is None:
+        return ""
+    try:
+        estimate = estimate_need(embedder.embed([message.content])[0], weights)
+    except OSError:
+        # The embedder was removed since it was found.
+        return ""
+    if estimate.needs < _LEAST_NEED or estimate.asks < _LEAST_ASKS:
+        return ""
+    return choose_by_language(NOT_TOLD, message.content)
