@@ -214,7 +214,7 @@ def finish_deletion(deletion_id: Any, now: datetime) -> bool:
             return False
         if not due.update(state=DeletionState.DONE, digests=[]):
             return False
-        deletion.refresh_from_db(fields=["state"])
+        deletion.refresh_from_db(fields=["state", "marked_messages"])
         if deletion.whole:
             erasure.wipe_account(deletion)
             events.send_on_commit(deletion.owner_id, "facts")
@@ -225,6 +225,7 @@ def finish_deletion(deletion_id: Any, now: datetime) -> bool:
         if ids:
             if deletion.retraction is None:
                 digests |= tombstones.hash_facts(deletion.owner, facts)
+                digests |= kept_out.hash_marked_sentences(deletion)
             wordings = purge.purge_facts(deletion.owner, ids)
             if deletion.retraction is None:
                 kept_out.remove_from_summaries(deletion.owner, wordings)

@@ -41,7 +41,7 @@ from chat.models import (
 )
 from chat.topics.contents import load_contents
 
-from . import app_memories, jobs
+from . import app_memories, jobs, tombstones
 from .owners import lock_memory
 
 # How many messages are read from the database at a time.
@@ -126,6 +126,18 @@ def unmark(deletion: Deletion) -> None:
         message.kept_out = [mark for mark in message.kept_out if str(deletion.pk) not in mark]
     Message.objects.bulk_update(marked, ["kept_out"], batch_size=_PORTION)
     Deletion.objects.filter(pk=deletion.pk).update(marked_messages=[])
+
+
+def hash_marked_sentences(deletion: Deletion) -> set[str]:
+    """Return the digests of the sentences that a deletion has marked, so that an import marks them again."""
+    digests = set()
+    rows = Message.objects.filter(pk__in=deletion.marked_messages)
+    for message in load_contents(rows.only("content", "archive", "kept_out")):
+        marks = [(mark[0], mark[1]) for mark in message.kept_out if str(deletion.pk) in mark]
+        for start, end in find_sentence_spans(message.content):
+            if any(start < until and since < end for since, until in marks):
+                digests.add(tombstones.hash_sentence(deletion.owner, message.content[start:end]))
+    return digests
 
 
 def remove_from_summaries(owner: User, wordings: Iterable[str]) -> None:

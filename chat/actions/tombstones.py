@@ -1,4 +1,6 @@
-"""Tombstones: keyed hashes of deleted facts and app memories, which memory must not learn again."""
+"""Tombstones: keyed hashes of deleted facts and app memories, which memory must not learn again, and of the
+sentences that said them, which no prompt may quote again.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +30,11 @@ def hash_fact_value(owner: User, kind: str, subject: str, text: str) -> set[str]
     """Return the digest of a fact's canonical value, which its other wordings share; empty without one."""
     value = build_canonical_value(kind, subject, text)
     return {_hash_text(f"chat.tombstone.value.{owner.pk}", value)} if value else set()
+
+
+def hash_sentence(owner: User, sentence: str) -> str:
+    """Return the digest of a sentence that says a deleted fact. It never equals a fact's."""
+    return _hash_text(f"chat.tombstone.sentence.{owner.pk}", normalize_text(sentence))
 
 
 def hash_app_memory(owner: User, content: str, keys: Iterable[Any]) -> set[str]:

@@ -73,8 +73,8 @@ class Deletion(OwnedModel):
 
 
 class Tombstone(OwnedModel):
-    """The keyed hash of a deleted fact's normalised text, of its kind with its subject and value, or of the
-    key of its source.
+    """The keyed hash of a deleted fact's normalised text, of its kind with its subject and value, of a
+    sentence that said it, or of the key of its source.
 
     It holds no text and no vector.
     """

@@ -10,6 +10,7 @@ from django.utils import timezone
 from chat.actions import deletions
 from chat.actions.erasure import purge_conversation
 from chat.actions.facts import add_fact, edit_fact
+from chat.actions.messages import finish_reply
 from chat.models import AppMemory, Conversation, Fact, FactEvent, Message
 
 from .conftest import as_json
@@ -92,3 +93,45 @@ class TestDeletedData:
         outcome = import_document(older)
         assert [r.why for r in outcome.refusals] == ["You have deleted this memory here."]
         assert not AppMemory.objects.exists()
+
+
+class TestDeletedSentences:
+    """A sentence that said a fact deleted here is kept out when an older file brings its message back."""
+
+    SAID = "My boat is in the harbour. I'm allergic to shellfish, sadly. It needs a sail."
+
+    @pytest.fixture
+    def older(self, owner, talk, make_fact):
+        """An export of a chat, whose fact was deleted after it; the chat was deleted too."""
+        asked, reply = talk(self.SAID)
+        finish_reply(reply, "Noted: you are allergic to shellfish.", "complete")
+        quote = "I'm allergic to shellfish, sadly."
+        fact = make_fact("User is allergic to shellfish", kind="health", source_message=asked, quote=quote)
+        document = as_json(owner)
+        finish(deletions.forget_facts(owner, [fact.pk]))
+        purge_conversation(asked.conversation)
+        return document
+
+    def list_kept_out(self):
+        return {
+            message.role: [message.content[start:end] for start, end, *_ in message.kept_out]
+            for message in Message.objects.all()
+        }
+
+    def test_it_is_marked_whoever_said_it(self, older, import_document):
+        import_document(older)
+        assert self.list_kept_out() == {
+            "user": ["I'm allergic to shellfish, sadly."],
+            "assistant": ["Noted: you are allergic to shellfish."],
+        }
+
+    def test_it_is_not_marked_if_the_owner_wants_forgotten_things_back(self, older, import_document):
+        import_document(older, forgotten=True)
+        assert self.list_kept_out() == {"user": [], "assistant": []}
+
+    def test_what_was_said_again_after_the_deletion_is_not_marked(self, older, import_document):
+        for chat in older["conversations"]:
+            for message in chat["messages"]:
+                message["created_at"] = (timezone.now() + timedelta(minutes=5)).isoformat()
+        import_document(older)
+        assert self.list_kept_out() == {"user": [], "assistant": []}

@@ -128,6 +128,8 @@ class ChatRows:
         topics: dict[tuple[UUID, UUID], UUID],
         conversation: UUID,
     ) -> Message:
+        said_at = None if given.undated else given.created_at
+        deleted = self._tombstones.find_deleted_sentences(given.content, said_at)
         # The process that was writing it is gone.
         was_streaming = given.state == MessageState.STREAMING
         return Message(
@@ -138,11 +140,11 @@ class ChatRows:
             content=given.content,
             state=MessageState.STOPPED if was_streaming else given.state,
             failure=PROCESS_CLOSED if was_streaming else from_english(given.failure),
-            note=self._tombstones.clean_note(given.note, None if given.undated else given.created_at),
+            note=self._tombstones.clean_note(given.note, said_at),
             flagged=given.flagged,
             importance=given.importance,
             # Without the key of a deletion of this machine.
-            kept_out=[[start, end, ""] for start, end in given.kept_out],
+            kept_out=[[start, end, ""] for start, end in (*given.kept_out, *deleted)],
             imported=given.seq <= chat.imported_seq or None,
             date_inferred=True if given.undated else given.date_inferred,
             topic_id=topics[chat.key, given.topic] if given.topic else None,

@@ -9,9 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from chat.actions.owners import redacts_secrets
-from chat.actions.tombstones import hash_app_memory, hash_fact_text, hash_fact_value
+from chat.actions.tombstones import hash_app_memory, hash_fact_text, hash_fact_value, hash_sentence
 from chat.memory.formatting import parse_correction, remove_lines, to_one_line
 from chat.memory.secrets import redact_secrets
+from chat.memory.sentences import find_sentence_spans
 from chat.memory.text_similarity import normalize_text
 from chat.models import AppMemory, Deletion, DeletionState, Fact, Tombstone, User
 
@@ -91,6 +92,16 @@ class TombstoneFilter:
             wording = parse_correction(line) or (line.removeprefix("- "), "")
             deleted |= {to_one_line(text) for text in wording if text and self.is_deleted(text, said_at)}
         return remove_lines(note, deleted) if deleted else note
+
+    def find_deleted_sentences(self, content: str, said_at: datetime | None) -> list[tuple[int, int]]:
+        """Return the spans of the sentences that said a fact that was deleted after that moment."""
+        if not self._deleted_at:
+            return []
+        return [
+            (start, end)
+            for start, end in find_sentence_spans(content)
+            if is_barred(self._find_latest({hash_sentence(self._owner, content[start:end])}), said_at)
+        ]
 
     def moment_before_deletions(self, at: datetime) -> datetime:
         """Return a moment before all of the owner's deletions, and not after `at`.
