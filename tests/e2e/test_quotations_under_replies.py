@@ -87,3 +87,26 @@ def test_the_switch_is_saved(open_page, owner):
     expect(group.get_by_role("button", name="Off")).to_have_attribute("aria-pressed", "true")
     page.reload()
     expect(group.get_by_role("button", name="Off")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_quotation_is_marked_as_not_relevant_by_keyboard_and_taken_back(open_page, quoting):
+    page = open_page(f"/c/{quoting.pk}/")
+    line = open_quotations(page).get_by_role("listitem").nth(0)
+    line.get_by_role("button", name="Not relevant").focus()
+    page.keyboard.press("Enter")
+    expect(line).to_contain_text("Not quoted for such questions any more.")
+    assert Quotation.objects.filter(irrelevant=True).count() == 1
+    assert accessibility_violations(page) == []
+    line.get_by_role("button", name="Undo").click()
+    expect(line.get_by_role("button", name="Not relevant")).to_be_visible()
+    assert not Quotation.objects.filter(irrelevant=True).exists()
+
+
+def test_the_switch_of_one_chat_is_saved(open_page, quoting):
+    page = open_page(f"/c/{quoting.pk}/")
+    page.get_by_role("button", name="This chat").click()
+    group = page.get_by_role("group", name="Quote earlier chats here")
+    group.get_by_role("button", name="Off").click()
+    expect(group.get_by_role("button", name="Off")).to_have_attribute("aria-pressed", "true")
+    assert accessibility_violations(page) == []
+    assert not Conversation.objects.get(pk=quoting.pk).use_past_chats
