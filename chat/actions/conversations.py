@@ -136,14 +136,12 @@ def set_memory_mode(conversation: Conversation, mode: str) -> None:
 def set_past_chats(conversation: Conversation, switch: str) -> None:
     """Set whether prompts of this conversation may quote past ones; quotations in its history follow.
 
-    A prepared compaction is discarded. Raises Refused.
+    Raises Refused.
     """
     if switch not in SWITCH_VALUES:
         raise Refused("switch-unknown")
     with transaction.atomic():
-        Conversation.objects.filter(pk=conversation.pk).update(
-            use_past_chats=SWITCH_VALUES[switch], prepared=None
-        )
+        Conversation.objects.filter(pk=conversation.pk).update(use_past_chats=SWITCH_VALUES[switch])
         events.send_on_commit(conversation.owner_id, "chat", conversation=str(conversation.pk))
 
 
@@ -159,8 +157,8 @@ def keep_temporary(conversation: Conversation) -> bool:
         fresh = Conversation.objects.select_for_update().get(pk=conversation.pk)
         if not fresh.temporary:
             return False
-        fresh.temporary, fresh.title = False, title
-        fresh.save(update_fields=["temporary", "title"])
+        fresh.temporary, fresh.title, fresh.use_past_chats = False, title, True
+        fresh.save(update_fields=["temporary", "title", "use_past_chats"])
         set_memory_mode(fresh, MemoryMode.ON)
         events.send_on_commit(fresh.owner_id, "conversations")
     return True

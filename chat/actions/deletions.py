@@ -221,11 +221,12 @@ def finish_deletion(deletion_id: Any, now: datetime) -> bool:
             return True
         facts = Fact.objects.filter(deletion=deletion)
         digests = set(deletion.digests)
+        if deletion.retraction is None:
+            digests |= kept_out.hash_marked_sentences(deletion)
         ids: set[UUID] = set(facts.values_list("pk", flat=True))
         if ids:
             if deletion.retraction is None:
                 digests |= tombstones.hash_facts(deletion.owner, facts)
-                digests |= kept_out.hash_marked_sentences(deletion)
             wordings = purge.purge_facts(deletion.owner, ids)
             if deletion.retraction is None:
                 kept_out.remove_from_summaries(deletion.owner, wordings)

@@ -25,6 +25,7 @@ from chat.memory.consolidate import compute_similarity
 from chat.memory.cosines import get_thresholds
 from chat.memory.forgotten_sentences import SentenceFinder, find_source_spans
 from chat.memory.kept_out import Span
+from chat.memory.mask import count_words
 from chat.memory.sentences import find_sentence_spans
 from chat.memory.summary_sentences import split_sentences
 from chat.models import (
@@ -50,6 +51,9 @@ _PORTION = 500
 _MANY_WORDS = 20
 # How many of the newest sentences are compared by meaning; a vector takes some milliseconds.
 _MAX_COMPARED = 200
+
+# Fewer words say a fact only beside other sentences.
+_LEAST_WORDS = 3
 
 Found = Mapping[UUID, Sequence[Span]]
 
@@ -129,14 +133,23 @@ def unmark(deletion: Deletion) -> None:
 
 
 def hash_marked_sentences(deletion: Deletion) -> set[str]:
-    """Return the digests of the sentences that a deletion has marked, so that an import marks them again."""
+    """Return the digests of the sentences that a deletion has marked, so that an import marks them again.
+
+    Sentences of one or two words ("Yes.") are left out: they say a fact only beside others.
+    """
     digests = set()
-    rows = Message.objects.filter(pk__in=deletion.marked_messages)
-    for message in load_contents(rows.only("content", "archive", "kept_out")):
+    rows = Message.objects.filter(pk__in=deletion.marked_messages).only(
+        "content", "archive", "kept_out", "seq"
+    )
+    for message in load_contents(rows):
         marks = [(mark[0], mark[1]) for mark in message.kept_out if str(deletion.pk) in mark]
         for start, end in find_sentence_spans(message.content):
-            if any(start < until and since < end for since, until in marks):
-                digests.add(tombstones.hash_sentence(deletion.owner, message.content[start:end]))
+            sentence = message.content[start:end]
+            if (
+                any(start < until and since < end for since, until in marks)
+                and count_words(sentence) >= _LEAST_WORDS
+            ):
+                digests.add(tombstones.hash_sentence(deletion.owner, sentence))
     return digests
 
 

@@ -156,32 +156,30 @@ def set_prune_after(owner: User, days: str) -> None:
     _save_settings(owner, prune_after=int(days))
 
 
-def set_redaction(owner: User, switch: str) -> None:
-    """Set whether passwords, keys and card numbers are redacted from what memory stores from now on."""
+def _set_switch(owner: User, name: str, switch: str) -> None:
     if switch not in SWITCH_VALUES:
         raise Refused("switch-unknown")
-    _save_settings(owner, redact_secrets=SWITCH_VALUES[switch])
+    _save_settings(owner, **{name: SWITCH_VALUES[switch]})
+
+
+def set_redaction(owner: User, switch: str) -> None:
+    """Set whether passwords, keys and card numbers are redacted from what memory stores from now on."""
+    _set_switch(owner, "redact_secrets", switch)
 
 
 def set_past_chats(owner: User, switch: str) -> None:
     """Set whether prompts may quote the owner's past conversations."""
-    if switch not in SWITCH_VALUES:
-        raise Refused("switch-unknown")
-    _save_settings(owner, use_past_chats=SWITCH_VALUES[switch])
+    _set_switch(owner, "use_past_chats", switch)
 
 
 def set_sending_past_chats(owner: User, switch: str) -> None:
     """Set whether past conversations may also be quoted to a model on another machine."""
-    if switch not in SWITCH_VALUES:
-        raise Refused("switch-unknown")
-    _save_settings(owner, send_past_chats=SWITCH_VALUES[switch])
+    _set_switch(owner, "send_past_chats", switch)
 
 
 def set_offering_past_chats(owner: User, switch: str) -> None:
     """Set whether other assistants may recall the owner's past conversations by the MCP server."""
-    if switch not in SWITCH_VALUES:
-        raise Refused("switch-unknown")
-    _save_settings(owner, offer_past_chats=SWITCH_VALUES[switch])
+    _set_switch(owner, "offer_past_chats", switch)
 
 
 def require_active_app(app: App) -> None:

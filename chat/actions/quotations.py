@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from django.db import transaction
-
-from chat.models import Conversation, Quotation
+from chat.models import Quotation
 
 
 def set_relevance(quotation: Quotation, *, relevant: bool) -> None:
     """Mark a quotation as irrelevant, or take that back.
 
-    An irrelevant sentence leaves the prompts of its conversation and is not quoted for similar messages. A
-    prepared compaction is discarded, because it may contain the sentence. One transaction.
+    An irrelevant sentence leaves the prompts of its conversation and is not quoted for similar messages.
     """
-    with transaction.atomic():
-        Quotation.objects.filter(pk=quotation.pk).update(irrelevant=not relevant)
-        Conversation.objects.filter(pk=quotation.message.conversation_id).update(prepared=None)
+    Quotation.objects.filter(pk=quotation.pk).update(irrelevant=not relevant)

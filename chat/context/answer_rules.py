@@ -18,6 +18,7 @@ from chat.memory.language import detect_language
 # By the code of the message's language: behind a German message, an English line made the default model
 # answer in English.
 OPENINGS = {
+    "ar": "التزم بما يلي في إجابتك:",
     "de": "Bitte halte dich in deiner Antwort daran:",
     "en": "Please keep to this in your answer:",
     "es": "Por favor, respeta esto en tu respuesta:",
@@ -29,11 +30,13 @@ OPENINGS = {
     "pl": "W odpowiedzi trzymaj się tego:",
     "pt": "Por favor, respeita isto na resposta:",
     "ru": "Соблюдай в ответе следующее:",
+    "th": "โปรดทำตามนี้ในคำตอบ:",
     "tr": "Cevabında lütfen şunlara uy:",
     "zh": "回答时请遵守以下几点:",
 }
 # The answer to a question about something that nothing in the prompt tells.
 NOT_TOLD = {
+    "ar": "(إذا لم يُذكر لك هذا من قبل فقل إنك لا تعرفه.)",
     "de": "(Wenn dir das nie gesagt wurde, sag, dass du es nicht weißt.)",
     "en": "(If you were never told this, say that you do not know it.)",
     "es": "(Si nunca te lo han dicho, di que no lo sabes.)",
@@ -45,6 +48,7 @@ NOT_TOLD = {
     "pl": "(Jeśli nikt ci tego nie powiedział, powiedz, że nie wiesz.)",
     "pt": "(Se isto nunca te foi dito, diz que não sabes.)",
     "ru": "(Если тебе этого не говорили, скажи, что не знаешь.)",
+    "th": "(ถ้าไม่เคยมีใครบอกเรื่องนี้ ให้ตอบว่าไม่รู้)",
     "tr": "(Bu sana hiç söylenmediyse, bilmediğini söyle.)",
     "zh": "(如果没有人告诉过你,就说你不知道。)",
 }
@@ -59,21 +63,19 @@ _CONSTRAINTS = frozenset({"diet", "health", "dislikes"})
 F = TypeVar("F", bound=rank.Rankable)
 
 
-def render_rules(facts: Iterable[rank.Rankable], message: str) -> str:
+def render_rules(facts: Iterable[rank.Rankable], language: str) -> str:
     """Return the rules behind a message as they stand in its note, "" without any.
 
-    The first line is in the message's language, English where that is unclear. The same facts and message
+    The first line is in this language (a code), in English where there is none. The same facts and language
     give the same bytes.
     """
     lines = [f"- {to_one_line(fact.text)}" for fact in facts]
-    if not lines:
-        return ""
-    return "\n".join([choose_by_language(OPENINGS, message), *lines])
+    return "\n".join([OPENINGS.get(language, OPENINGS["en"]), *lines]) if lines else ""
 
 
-def choose_by_language(sentences: Mapping[str, str], message: str) -> str:
-    """Return the sentence in the language of a message, the English one where that is unclear."""
-    return sentences.get(detect_language(message), sentences["en"])
+def find_language(messages: Iterable[str]) -> str:
+    """Return the language of the first of these messages that is long enough to tell it, "" if none is."""
+    return next(filter(None, map(detect_language, messages)), "")
 
 
 def choose_answer_rules(
@@ -105,10 +107,10 @@ def _select_fitting(facts: Iterable[F], room: int, count_line: Callable[[str], i
     room -= _OPENING_TOKENS
     chosen = []
     for fact in rank.drop_repeated_texts(facts):
-        room -= count_line(f"- {to_one_line(fact.text)}\n")
-        if room < 0:
-            break
-        chosen.append(fact)
+        tokens = count_line(f"- {to_one_line(fact.text)}\n")
+        if tokens <= room:
+            room -= tokens
+            chosen.append(fact)
     return chosen
 
 

@@ -21,7 +21,7 @@ from chat.memory.app_memories import PROMPT_SECTION_START
 from chat.memory.formatting import apply_corrections, to_one_line
 from chat.memory.memory_requests import RequestKind
 from chat.memory.query_intent import analyse_message
-from chat.models import Conversation, MemoryMode, Message
+from chat.models import Conversation, MemoryMode, Message, Role
 
 from . import answer_rules, turn_note
 from .app_memory_section import contains_app_memory, list_app_memories, render_fitting_app_memories
@@ -103,7 +103,7 @@ class TurnMemory:
         chosen = choose_block_facts(
             [f for f in self.relevant.facts if f not in rules],
             self.relevant.relevance,
-            budget - self.count_tokens(answer_rules.render_rules(rules, self.message.content)),
+            budget - self.count_tokens(answer_rules.render_rules(rules, "")),
             self.count_tokens,
             self.count_line,
             self.now,
@@ -133,15 +133,27 @@ class TurnMemory:
             if rank.is_always_included(f) and to_one_line(f.text) not in lines
         ]
 
-    def _choose_rules(self, block: str) -> list[FactSnapshot]:
-        """Return the facts that the reply must obey, for a prompt with this memory block."""
-        facts, count_line = self.relevant.facts, self.count_line
+    def _choose_rules(self, block: str, *, crowded: bool) -> list[FactSnapshot]:
+        """Return the facts that the reply must obey, for a prompt with this memory block.
+
+        The block may be older than some rules, so these may have twice the tokens that a new block leaves
+        to them, except in a `crowded` prompt.
+        """
+        stated = set(apply_corrections([read_block_facts(block)]))
+        facts = [f for f in self.relevant.facts if to_one_line(f.text) not in stated]
         room = MEMORY_MAX - NOTE_TOKENS - self.count_tokens(read_block_facts(block))
-        rules = answer_rules.choose_answer_rules(facts, count_line, min(room, answer_rules.RULE_TOKENS))
+        most = answer_rules.RULE_TOKENS * (1 if crowded else 2)
+        rules = answer_rules.choose_answer_rules(facts, self.count_line, min(room, most))
         if self.relevant.ask.about_user or self.requests:
             return rules
         relevance = self.relevant.relevance
-        return rules + answer_rules.choose_constraints(facts, relevance, count_line, NOTE_TOKENS)
+        return rules + answer_rules.choose_constraints(
+            self.relevant.facts, relevance, self.count_line, NOTE_TOKENS
+        )
+
+    def _render_rules(self, rules: Sequence[FactSnapshot], kept: Sequence[Message]) -> str:
+        said = [m.content for m in reversed(kept) if m.role == Role.USER]
+        return answer_rules.render_rules(rules, answer_rules.find_language([self.message.content, *said[:2]]))
 
     def build_note(
         self,
@@ -166,7 +178,7 @@ class TurnMemory:
         sources = {m.pk for m in (self.message, *kept) if m.seq not in cut}
         corrections = turn_note.find_corrections(self.conversation, facts, lines, sources, self.now)
         corrected = [c.fact for c in corrections if c.fact]
-        rules = self._choose_rules(block)
+        rules = self._choose_rules(block, crowded=crowded)
         stated = turn_note.find_stated_facts(facts, lines, sources) | {f.id for f in [*corrected, *rules]}
         own_lines = [c.line for c in corrections]
         chosen = turn_note.choose_note_facts(
@@ -180,7 +192,7 @@ class TurnMemory:
             crowded=crowded,
         )
         note = turn_note.render_note(chosen, self.relevant.relevance, own_lines)
-        return join_notes(note, answer_rules.render_rules(rules, self.message.content)), [
+        return join_notes(note, self._render_rules(rules, kept)), [
             str(f.id) for f in dict.fromkeys([*corrected, *chosen, *rules])
         ]
 
@@ -200,9 +212,9 @@ class TurnMemory:
             constraints = [f for f in rules if f.kind not in rank.ANSWER_KINDS]
             return max(
                 0,
-                NOTE_TOKENS - self.count_tokens(answer_rules.render_rules(constraints, self.message.content)),
+                NOTE_TOKENS - self.count_tokens(self._render_rules(constraints, kept)),
             )
-        told = [read_block_facts(block), answer_rules.render_rules(rules, self.message.content)]
+        told = [read_block_facts(block), self._render_rules(rules, kept)]
         told += [turn_note.read_note_facts(m.note) for m in kept]
         return max(NOTE_TOKENS, measure_budget() - sum(map(self.count_tokens, told)))
 

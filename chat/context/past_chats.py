@@ -1,23 +1,17 @@
-"""Quotes past conversations in a prompt: decides whether a message needs them, and finds what it needs.
-
-The words of a quotation are read from its message each time, so nothing is quoted any more of a message that
-is deleted, hidden or kept out.
-"""
+"""Quotes past conversations in a prompt: decides whether a message needs them, and finds what it needs."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Callable, Sequence
+from datetime import date, tzinfo
 from itertools import dropwhile
 from typing import Any
 
-from django.db.models import F
+from django.utils import timezone
 from numpy import float32
 from numpy.typing import NDArray
 
-from chat.actions.owners import local_day_of, settings_of
+from chat.actions.owners import settings_of, time_zone_of
 from chat.llm.embedder import Embedder
 from chat.llm.registry import registry
 from chat.memory.date_language import load_date_language
@@ -37,7 +31,6 @@ from chat.past_chats.ranking import (
     RankedSentence,
     keep_promising,
     list_usable_conversations,
-    load_readable_messages,
     rank_sentences,
 )
 from chat.past_chats.windows import Span
@@ -56,6 +49,8 @@ _SECONDS = {Need.ASKS: 3.0, Need.TOUCHES: 1.6}
 _LEAST_ROOM = 45
 # A follow-up is read with so many of the user's messages before it, at most.
 _TOPIC_MESSAGES = 3
+# A long message, such as a pasted text, ends with what is asked about it.
+_TOPIC_CHARACTERS = 300
 # The least cosine of two messages that ask for the same. Of "When do I fly to Lima again?", the same question
 # in German has 0.9, one about the day 0.8, and one about what to see in Lima 0.6.
 _SIMILAR_MESSAGE = 0.7
@@ -84,7 +79,10 @@ def add_quotations(conversation: Conversation, message: Message, assembly: Assem
     before = "\n".join(text for seq, text in assembly.quotations.items() if seq in kept)
     quoted = find_quotations(conversation, message, min(MEMORY_MAX - spent, free), count, before)
     if quoted:
-        assembly.quotations = {**assembly.quotations, message.seq: render(quoted)}
+        assembly.quotations = {
+            **assembly.quotations,
+            message.seq: render(quoted, find_year(time_zone_of(conversation.owner_id), message)),
+        }
     return quoted
 
 
@@ -108,21 +106,24 @@ def find_quotations(
         return []
     room = min(room, round(_SECONDS[need] * measure_reading_speed(conversation.owner)))
     promising = keep_promising([one for one in ranked if one.text not in quoted_before], room)
-    candidates = [_quote(conversation.owner_id, one.message, one.span) for one in promising]
-    return choose_quotations(candidates, room, count_tokens, write_day)
+    zone = time_zone_of(conversation.owner_id)
+    candidates = [build_quotation(zone, one.message, one.span) for one in promising]
+    year = find_year(zone, message)
+    return choose_quotations(candidates, room, count_tokens, lambda day: write_day(day, year))
 
 
 def find_quoted_topic(message: Message) -> str:
     """Return what the user's last messages before this one were about, as their text.
 
-    These are up to `_TOPIC_MESSAGES` messages, from the first with quotations on; "" where none has any.
+    These are up to `_TOPIC_MESSAGES` messages, from the first with quotations on, and of each the last
+    `_TOPIC_CHARACTERS`; "" where none has any.
     """
     asked = Message.objects.filter(conversation=message.conversation_id, role=Role.USER)
     last = list(asked.visible_before(message).reverse()[:_TOPIC_MESSAGES])
-    rows = Quotation.objects.filter(message__in=[one.pk for one in last])
+    rows = Quotation.objects.filter(message__in=[one.pk for one in last], irrelevant=False)
     quoted = set(rows.values_list("message", flat=True))
     earlier = list(dropwhile(lambda one: one.pk not in quoted, reversed(last)))
-    return "\n".join(one.content for one in load_contents(earlier))
+    return "\n".join(one.content[-_TOPIC_CHARACTERS:] for one in load_contents(earlier))
 
 
 def find_needed_sentences(
@@ -137,18 +138,18 @@ def find_needed_sentences(
     if embedder is None or weights is None:
         return Need.NOTHING, []
     try:
-        vector = embedder.embed([text])[0]
+        vector = own_vector = embedder.embed([text])[0]
         estimate = estimate_need(vector, weights)
         names = find_names(text, embedder.knows_word)
         follows = bool(topic) and is_follow_up(vector, weights)
         if follows:
-            text = f"{topic}\n{text}"
+            text = f"{text}\n{topic}"
             vector = embedder.embed([text])[0]
         elif not names and not may_need(estimate, weights):
             return Need.NOTHING, []
-        usable = _list_other_conversations(conversation)
+        usable = list_other_conversations(conversation)
         ranked = rank_sentences(conversation.owner, usable, text, embedder, vector)
-        ranked = _leave_out_irrelevant(ranked, embedder, vector)
+        ranked = _leave_out_irrelevant(ranked, embedder, own_vector)
     except OSError:
         # The embedder was removed since it was found.
         return Need.NOTHING, []
@@ -167,7 +168,7 @@ def _leave_out_irrelevant(
 ) -> list[RankedSentence]:
     """Return the sentences without those that the owner called irrelevant to a similar message.
 
-    `vector` is that of the present message. One query, and embeds the messages of such sentences.
+    `vector` is that of the present message's own words. One query, and embeds the messages of such sentences.
     """
     marked = Quotation.objects.filter(irrelevant=True, source__in={one.message.pk for one in ranked})
     rows = list(marked.select_related("message"))
@@ -188,108 +189,37 @@ def _leave_out_irrelevant(
     ]
 
 
-def _list_other_conversations(conversation: Conversation) -> set[Any]:
+def list_other_conversations(conversation: Conversation) -> set[Any]:
     """Return the keys of the conversations that prompts of this one may quote."""
     return list_usable_conversations(conversation.owner, conversation.app) - {conversation.pk}
 
 
-def _quote(owner_id: int, message: Message, span: Span) -> QuotedSentence:
+def build_quotation(zone: tzinfo, message: Message, span: Span) -> QuotedSentence:
     return QuotedSentence(
         message=message.pk,
         conversation=message.conversation_id,
         seq=message.seq,
         span=span,
         is_user=message.role == Role.USER,
-        day=local_day_of(owner_id, message.created_at),
+        day=timezone.localtime(message.created_at, zone).date(),
         text=span.read(message.content),
     )
 
 
-def load_quotations(
-    conversation: Conversation, messages: Iterable[Message]
-) -> Mapping[Any, Sequence[QuotedSentence]]:
-    """Return the quotations in the notes of these messages, by the message's key, as far as they still may be
-    quoted. Three queries at most, one where there are none.
+def render(quotations: Sequence[QuotedSentence], year: int = 0) -> str:
+    """Return the quotations as they stand in the note of a message of this year, "" without any."""
+    return render_quotations(quotations, lambda day: write_day(day, year))
+
+
+def write_day(day: date, year: int) -> str:
+    """Return a day in words, without its year if that is `year`: "3 March", "3 March 2025".
+
+    Each digit is a token of the default model.
     """
-    found = defaultdict(list)
-    for row, source in _load_rows(conversation, messages):
-        if not row.irrelevant:
-            found[row.message_id].append(_quote(conversation.owner_id, source, Span(row.start, row.end)))
-    return found
+    written = load_date_language("en").write("day", day, bare=True)
+    return written.removesuffix(f" {day.year}") if day.year == year else written
 
 
-def _load_rows(
-    conversation: Conversation, messages: Iterable[Message]
-) -> Iterator[tuple[Quotation, Message]]:
-    """Yield the quotations of these messages that still may be quoted, each with its source."""
-    if not may_quote(conversation):
-        return
-    rows = list(
-        Quotation.objects.filter(
-            message__in=[m.pk for m in messages],
-            source__replaced_by=None,
-            source__seq__gt=F("source__conversation__cleared_through"),
-        ).order_by("message", "place")
-    )
-    if not rows:
-        return
-    usable = _list_other_conversations(conversation)
-    sources = load_readable_messages({row.source_id for row in rows})
-    for row in rows:
-        source, span = sources.get(row.source_id), Span(row.start, row.end)
-        if source is None or source.conversation_id not in usable:
-            continue
-        if not any(span.overlaps(start, end) for start, end, *_ in source.kept_out):
-            yield row, source
-
-
-def render_history_quotations(conversation: Conversation, history: Iterable[Message]) -> dict[int, str]:
-    """Return the quotations in the notes of earlier messages as text, by `seq`; none for most messages."""
-    messages = list(history)
-    quotations = load_quotations(conversation, messages)
-    return {m.seq: render(quotations[m.pk]) for m in messages if m.pk in quotations}
-
-
-@dataclass(frozen=True, slots=True)
-class ShownQuotation:
-    """A quotation as the page shows it; `id` is that of its row."""
-
-    id: Any
-    source: Message
-    conversation: Conversation
-    text: str
-    irrelevant: bool
-
-
-def list_quotations(reply: Message) -> list[ShownQuotation]:
-    """Return the quotations in the prompt of a reply that may still be quoted, in their order."""
-    asked = Message.objects.filter(conversation=reply.conversation, role=Role.USER, seq__lt=reply.seq)
-    question = asked.current_branch().last()
-    return [] if question is None else list_quotations_of(question)
-
-
-def list_quotations_of(question: Message) -> list[ShownQuotation]:
-    """Return the quotations for a user's message that may still be quoted, and those that are irrelevant."""
-    pairs = list(_load_rows(question.conversation, [question]))
-    chats = Conversation.objects.in_bulk({source.conversation_id for _, source in pairs})
-    return [
-        ShownQuotation(
-            id=row.pk,
-            source=source,
-            conversation=chats[source.conversation_id],
-            text=Span(row.start, row.end).read(source.content),
-            irrelevant=row.irrelevant,
-        )
-        for row, source in pairs
-        if source.conversation_id in chats
-    ]
-
-
-def render(quotations: Sequence[QuotedSentence]) -> str:
-    """Return the quotations as they stand in a note, "" without any."""
-    return render_quotations(quotations, write_day)
-
-
-def write_day(day: date) -> str:
-    """Return a day in words: "3 March 2026"."""
-    return load_date_language("en").write("day", day, bare=True)
+def find_year(zone: tzinfo, message: Message) -> int:
+    """Return the year in which a message was written."""
+    return timezone.localtime(message.created_at, zone).year

@@ -36,6 +36,7 @@ from .compaction import CompactionStart, MemoryBlock, compact, rebuild_note
 from .importance import IMPORTANT
 from .memory import TurnMemory
 from .request_note import describe_requests
+from .stored_quotations import render_history_quotations
 from .strategies import HYBRID, TOPICS, group_tool_calls, uses_summary
 from .turn_note import describe_date, keep_impersonal
 from .unknown_answer import describe_unknown
@@ -94,8 +95,7 @@ def build_prompt(conversation: Conversation, message: Message, provider: Provide
     if must_compact(assembly.tokens(), provider.context_window):
         block, noted, stage = _shorten(conversation, assembly, memory)
     # Without memory the note says nothing about the user, so no quotation is added to it.
-    remembers = conversation.memory_mode != MemoryMode.OFF
-    if remembers:
+    if remembers := conversation.memory_mode != MemoryMode.OFF:
         assembly.note = _add_recall(conversation, message, assembly)
         quoted = past_chats.add_quotations(conversation, message, assembly)
     sentences = [
@@ -103,7 +103,7 @@ def build_prompt(conversation: Conversation, message: Message, provider: Provide
         describe_requests(memory.requests, message.content, conversation.memory_mode),
     ]
     if remembers and not (quoted or memory.requests or assembly.history):
-        sentences.append(describe_unknown(message, memory.relevant))
+        sentences.append(describe_unknown(message, memory.relevant, assembly.note))
     for sentence in sentences:
         assembly.note = _add_to_note(assembly, sentence)
     return _prompt(assembly, memory, block, noted, stage, quoted)
@@ -165,7 +165,7 @@ def assemble_prompt(
         "",
         message,
         shape,
-        past_chats.render_history_quotations(conversation, history),
+        render_history_quotations(conversation, history),
     )
 
 

@@ -1,8 +1,8 @@
 """What a prompt says about requests to memory in the user's message.
 
-The reply must claim nothing that memory does not do. What is only to be remembered gets a fixed answer: the
-default model told the user "I remember that my husband Theo …" in 4 of 10 cases when it had to find its own
-words, and in 1 of 10 with these.
+The reply must claim nothing that memory does not do. What is only to be remembered gets a fixed answer: in
+its own words the default model spoke as if it were the user ("I remember that my husband Theo …") in 4 of 10
+replies, and with these in 1 of 10.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def describe_requests(kinds: Collection[RequestKind], text: str, memory_mode: st
         return f"[{_NOT_DONE}]"
     sentences = [_DONE[kind] for kind in kinds]
     if RequestKind.REMEMBER in kinds:
-        sentences.append(_tell_how_to_confirm(text))
+        # With another request the reply has more to say.
+        sentences.append(_tell_how_to_confirm(text) if len(kinds) == 1 else _OWN_ANSWER)
     return f"[{' '.join(sentences)}]"
 
 

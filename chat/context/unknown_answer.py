@@ -10,8 +10,9 @@ from chat.llm.registry import registry
 from chat.models import Message
 from chat.past_chats.need_classifier import estimate_need, load_weights
 
-from .answer_rules import NOT_TOLD, choose_by_language
+from .answer_rules import NOT_TOLD, find_language
 from .fact_snapshot import RelevantFacts
+from .turn_note import read_note_facts
 
 _QUESTION_MARKS = ("?", "？", "؟")
 # The least log-odds that a question needs something that was said before, and that it stands there. Of 62
@@ -19,12 +20,14 @@ _QUESTION_MARKS = ("?", "？", "؟")
 _LEAST_NEED, _LEAST_ASKS = 0.0, 2.0
 
 
-def describe_unknown(message: Message, relevant: RelevantFacts) -> str:
+def describe_unknown(message: Message, relevant: RelevantFacts, note: str) -> str:
     """Return the sentence for a question about the user to which no known fact is relevant, else "".
 
-    For the first message of a conversation without quotations. Embeds the message: call it outside a
-    transaction.
+    For the first message of a conversation without quotations; `note` is its note, which must state no fact.
+    Embeds the message: call it outside a transaction.
     """
+    if relevant.ask.about_user or read_note_facts(note):
+        return ""
     if any(relevant.relevance.values()) or not message.content.rstrip().endswith(_QUESTION_MARKS):
         return ""
     embedder = registry.embedder()
@@ -38,4 +41,4 @@ def describe_unknown(message: Message, relevant: RelevantFacts) -> str:
         return ""
     if estimate.needs < _LEAST_NEED or estimate.asks < _LEAST_ASKS:
         return ""
-    return choose_by_language(NOT_TOLD, message.content)
+    return NOT_TOLD.get(find_language([message.content]), NOT_TOLD["en"])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 # A sentence does not end at the full stop of an abbreviation, or of a German ordinal number: "zum 1. Mai".
-_ABBREVIATIONS = (
+ABBREVIATIONS = (
     *("St.", "Dr.", "Mr.", "Mrs.", "Ms.", "Prof.", "Sr.", "Sra."),
     *("Nr.", "no.", "e.g.", "i.e.", "z.B.", "vs.", "ca."),
 )
 _BEFORE_ORDINALS = ("zum", "vom", "den", "dem", "der", "bis")
 _NO_END = "".join(
     [
-        *(rf"(?<!\b{re.escape(text)})" for text in _ABBREVIATIONS),
+        *(rf"(?<!\b{re.escape(text)})" for text in ABBREVIATIONS),
         *(rf"(?<!\b{word} {day}\.)" for word in _BEFORE_ORDINALS for day in (r"\d", r"\d\d")),
         # "Am 12. März", but "I am 30. My knee hurts".
         *(rf"(?:(?<!\b[Aa]m {day}\.)|(?<=\b[Ii] am {day}\.))" for day in (r"\d", r"\d\d")),

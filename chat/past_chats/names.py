@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
+from chat.memory.sentences import ABBREVIATIONS
+
 from .stems import find_language
 
 _WORD = re.compile(r"[^\W\d_]+")
 # A capital letter after these says nothing, because it begins a sentence.
-_SENTENCE_BEGINS = re.compile(r"(?:^|[.!?:;\n“\"'«¿¡(*-])[\s“\"'«¿¡(*-]*$")
+_SENTENCE_BEGINS = re.compile(r"(?:^|[.!?:;\n“\"«¿¡(*-]|(?<!\w)')[\s“\"'«¿¡(*-]*$")
 # In German all nouns have a capital letter.
 _CAPITAL_NOUNS = frozenset({"de"})
 _LEAST_LETTERS = 3
@@ -29,7 +31,8 @@ def find_names(text: str, knows_word: Callable[[str], bool]) -> set[str]:
         if len(word) < _LEAST_LETTERS or not word[0].isupper() or not word[1:].islower():
             continue
         before = text[max(0, match.start() - _LOOK_BACK) : match.start()]
-        if not _SENTENCE_BEGINS.search(before) and not knows_word(word):
+        begins = _SENTENCE_BEGINS.search(before) and not before.rstrip().endswith(ABBREVIATIONS)
+        if not begins and not knows_word(word):
             found.add(word.casefold())
     return found if found and find_language(text) not in _CAPITAL_NOUNS else set()
 

@@ -10,7 +10,7 @@ from chat.llm.registry import registry
 from chat.models import App, Conversation, User
 from chat.search.matches import mark_matches
 from chat.search.query import parse_query
-from chat.search.search import Hit, HitKind
+from chat.search.search import LONGEST, Hit, HitKind
 
 from .ranking import RankedSentence, list_usable_conversations, rank_sentences
 
@@ -26,9 +26,14 @@ def find_related_messages(
 ) -> list[Hit]:
     """Return the messages of an owner that mean something similar to a text, the best first.
 
-    The messages `without` (keys) are left out. A question typed as a sentence is found by any of its words
-    too. Nothing is found without an embedder. Embeds the text, so call it outside a transaction.
+    The messages `without` (keys) are left out, and nothing is found for a text without words. A question is
+    found by any of its words too. Nothing is found without an embedder. Embeds the text, so call it outside a
+    transaction.
     """
+    text = text[:LONGEST]
+    query = parse_query(text)
+    if not query:
+        return []
     listed = set(Conversation.objects.for_owner(owner).listed().values_list("pk", flat=True))
     best: dict[Any, RankedSentence] = {}
     for one in _rank(owner, listed, text, with_cleared=True):
@@ -36,7 +41,6 @@ def find_related_messages(
             best.setdefault(one.message.pk, one)
     chosen = list(best.values())[:most]
     chats = Conversation.objects.in_bulk({one.message.conversation_id for one in chosen})
-    query = parse_query(text)
     return [
         Hit(
             kind=HitKind.MESSAGE,

@@ -135,7 +135,8 @@ def _find_messages(owner: User, query: SearchQuery) -> tuple[list[int], bool]:
     """Return the keys of the entries to rank, and whether there may be more."""
     keys = find_newest_entries(owner, query, WINDOW)
     if len(keys) < WINDOW:
-        return _add_parts(owner, query, keys), False
+        more = _add_parts(owner, query, keys)
+        return more, len(more) - len(keys) >= _FEW - len(keys) > 0
     if len(query.parts) > 1:
         # For common words the newest messages are not the best ones, and ranking all would take too long.
         oldest = keys[-1]

@@ -19,7 +19,8 @@ from chat.access import HtmxHttpRequest, own_message, own_quotation, own_report
 from chat.actions import message_edits
 from chat.actions.quotations import set_relevance
 from chat.context.budget import reply_reserve
-from chat.context.past_chats import list_quotations, list_quotations_of
+from chat.context.past_chats import may_quote
+from chat.context.stored_quotations import list_quotations, list_quotations_of
 from chat.errors import Refused
 from chat.generation import run as generation
 from chat.generation.run import begin_exchange
@@ -135,7 +136,8 @@ def used_facts(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 def quoted_sentences(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """List the sentences of past conversations in the prompt of a reply that may still be quoted."""
     found = own_message(request, pk)
-    return render(request, "chat/_quotations.html", {"quotations": list_quotations(found), "m": found})
+    context = {"quotations": list_quotations(found), "off": not may_quote(found.conversation)}
+    return render(request, "chat/_quotations.html", context)
 
 
 @require_POST

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.actions import deletions
-from chat.context.answer_rules import OPENINGS, RULE_TOKENS, frame_message
+from chat.context.answer_rules import NOT_TOLD, OPENINGS, RULE_TOKENS, frame_message
+from chat.memory.language import NAMES
 from chat.models import MemoryMode
 
 pytestmark = pytest.mark.django_db
@@ -107,6 +108,35 @@ def test_without_memory_there_are_no_rules(spanish, make_conversation, turn):
     conversation.memory_mode = MemoryMode.OFF
     conversation.save()
     assert read_last(turn(conversation, "What is a compass?")) == "What is a compass?"
+
+
+def test_the_sentences_exist_in_every_language_that_is_detected():
+    assert set(NAMES) <= set(OPENINGS) == set(NOT_TOLD)
+
+
+def test_a_short_message_has_its_first_line_in_the_language_before_it(spanish, make_conversation, turn):
+    conversation = make_conversation(["Welcher Planet ist der größte im Sonnensystem?", "Jupiter."])
+    assert f"\n\n{OPENINGS['de']}\n" in read_last(turn(conversation, "Mars?"))
+
+
+def test_a_wish_that_is_learned_later_leaves_the_others_in_place(make_fact, make_conversation, turn):
+    for n in range(3):
+        make_fact(f"User wants answers of habit {n}", kind="reply_style", category="preference")
+    conversation = make_conversation()
+    before = turn(conversation, "What is a compass?")
+    told = {line for line in before.block.text.split("\n") if line.startswith("- ")} | {*read_rules(before)}
+    make_fact("User wants no emojis at all", kind="reply_style", category="preference", pinned=True)
+    after = turn(conversation, "And a sextant?")
+    assert "- User wants no emojis at all" in read_rules(after)
+    assert told <= {*read_rules(after), *before.block.text.split("\n")}
+
+
+def test_a_wish_in_the_memory_block_is_not_repeated(spanish, make_conversation, turn):
+    conversation = make_conversation()
+    block = "## What you know about this user\n\nPreferences:\n- User wants answers in Spanish"
+    conversation.memory_block, conversation.memory_block_facts = block, {str(spanish.pk): 1}
+    conversation.save()
+    assert read_rules(turn(conversation, "What is a compass?")) == []
 
 
 def test_the_note_comes_first_and_the_rules_last():

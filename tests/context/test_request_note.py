@@ -50,6 +50,12 @@ def test_what_is_only_to_be_remembered_gets_a_fixed_answer_in_its_language(sent_
     assert f"If that is all, answer only: “{phrase}”" in sent_text(message)
 
 
+def test_with_another_request_the_reply_has_more_to_say(sent_text):
+    text = sent_text("Forget my old address. And please remember that I live in Bonn.")
+    assert "Memory looks for" in text
+    assert "answer only" not in text
+
+
 def test_with_memory_off_the_model_is_told_that_nothing_happens(sent_text):
     text = sent_text("Remember that I'm vegetarian.", memory_mode=MemoryMode.OFF)
     assert "Memory is off in this chat" in text

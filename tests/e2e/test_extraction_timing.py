@@ -134,7 +134,7 @@ def test_the_memory_mode_can_be_changed_by_keyboard_and_without_javascript(open_
     Conversation.objects.update(extracted_through=1)
     page = open_page(f"/c/{asked.conversation_id}/")
     page.get_by_role("button", name="This chat").press("Enter")
-    off = page.get_by_role("dialog", name="This chat").get_by_role("button", name="Off")
+    off = page.get_by_role("group", name="Memory in this chat").get_by_role("button", name="Off")
     off.press("Enter")
     expect(off).to_have_attribute("aria-pressed", "true")
     expect(off).to_be_focused()

@@ -6,8 +6,8 @@ import pytest
 
 from chat.actions import prompts
 from chat.actions.quotations import set_relevance
-from chat.context.past_chats import list_quotations
 from chat.context.prompt import build_prompt
+from chat.context.stored_quotations import list_quotations
 from chat.models import Conversation, Message, Quotation
 from tests.past_chats.conftest import list_quoted, read_prompt
 
@@ -72,3 +72,16 @@ def test_the_page_offers_it_and_its_undo(dismissed, ours_htmx):
 def test_without_htmx_it_leads_back_to_the_conversation(dismissed, ours):
     answer = ours.post(f"/quotations/{dismissed.pk}/", {"relevant": "no"})
     assert answer.url == f"/c/{dismissed.message.conversation_id}/"
+
+
+def test_it_holds_for_a_follow_up_too(remember, ask):
+    remember("Which microphones suit my podcast?", "First the Brenwick 40, second the Talvo Mini.")
+    remember("The Talvo Mini, my second microphone, costs 89 euros.", "That is fair.", days=1)
+    ask("Which microphone did you suggest first for the podcast?")
+    conversation = Conversation.objects.latest("created_at")
+    Quotation.objects.filter(source__content__contains="89").delete()
+    asked = "and how much was the second one?"
+    ask(asked, conversation)
+    for row in Quotation.objects.filter(message__content=asked):
+        set_relevance(row, relevant=False)
+    assert "89 euros" not in " ".join(list_quoted(ask(asked, conversation)))

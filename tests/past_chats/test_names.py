@@ -17,6 +17,7 @@ def knows(word: str) -> bool:
     [
         ("What mustn't I serve when Tamsin visits?", {"tamsin"}),
         ("Write to Pettifer's sister in London.", {"pettifer"}),
+        ("Ask Dr. Kowalski about d'Élodie and O'Brien.", {"kowalski", "élodie", "brien"}),
         ("Mungo ate it.", set()),
         ("I told you: Mungo ate it. Brannoch did not.", set()),
         ("¿Cuándo se usa Python?", set()),

@@ -1,10 +1,12 @@
 """A message that asks for something said before gets the sentences of past conversations, others get none."""
 
+from datetime import date
+
 import pytest
 
 from chat.context import past_chats
 from chat.context.budget import MEMORY_MAX
-from chat.models import Message, PromptReport, Quotation
+from chat.models import Conversation, Message, PromptReport, Quotation
 from tests.past_chats.conftest import list_quoted, read_prompt
 
 COURSE = (
@@ -123,3 +125,16 @@ def test_without_an_embedder_nothing_is_quoted(store_chat, index_all, ask):
     store_chat(*COURSE)
     index_all(None)
     assert ask(ASKED).quotations == []
+
+
+def test_the_year_is_told_only_where_it_differs():
+    assert past_chats.write_day(date(2026, 3, 1), 2026) == "1 March"
+    assert past_chats.write_day(date(2025, 3, 1), 2026) == "1 March 2025"
+
+
+def test_the_quotations_keep_their_bytes_when_the_year_ends(remember, ask, clock):
+    remember(*COURSE)
+    prompt = ask(ASKED)
+    conversation = Conversation.objects.latest("created_at")
+    clock(400 * 86_400)
+    assert ask("Thanks!", conversation).turns[: len(prompt.turns)] == prompt.turns

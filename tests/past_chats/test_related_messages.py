@@ -20,7 +20,7 @@ def test_a_search_without_a_shared_word_finds_by_meaning(ours, remember):
     page = read(ours, q="heating is broken")
     assert "Similar in meaning" in page
     assert page.index("radiator") > page.index("Similar in meaning")
-    assert "No message contains all these words." in page
+    assert "Nothing contains all these words." in page
 
 
 def test_a_question_typed_as_a_sentence_finds_its_answer(ours_htmx, remember):

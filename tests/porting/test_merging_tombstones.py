@@ -135,3 +135,14 @@ class TestDeletedSentences:
                 message["created_at"] = (timezone.now() + timedelta(minutes=5)).isoformat()
         import_document(older)
         assert self.list_kept_out() == {"user": [], "assistant": []}
+
+    def test_the_summaries_of_its_chat_are_not_imported(self, older, import_document):
+        for chat in older["conversations"]:
+            chat |= {
+                "summary": "Allergic to shellfish.",
+                "prompt_summary": "Allergic.",
+                "summarised_through": 2,
+            }
+        import_document(older)
+        chat = Conversation.objects.get()
+        assert (chat.summary, chat.prompt_summary, chat.summarised_through) == ("", "", 0)

@@ -68,6 +68,13 @@ class TestWords:
         assert all("[Heinestraße]" in find_texts(owner, typed)[0] for typed in ("straße", "strasse"))
         assert "getUser[ById]" in find_texts(owner, "ById")[0]
 
+    def test_of_many_messages_with_a_part_of_a_word_the_newest_are_found(self, owner, add_exchange):
+        chat = add_exchange("Boats", "A sailboat.")
+        for _ in range(16):
+            add_exchange("A sailboat.", "A sailboat.", chat)
+        found = find(owner, "ilboat", kinds=[HitKind.MESSAGE])
+        assert (len(found.hits), found.many) == (30, True)
+
     def test_whole_words_come_before_parts_of_words(self, owner, add_exchange):
         chat = add_exchange("Boats", "A boat.")
         add_exchange("Boats", "A sailboat.", chat)

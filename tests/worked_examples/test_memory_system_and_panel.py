@@ -20,7 +20,8 @@ from tests.jobs.run_extraction import run_extraction_jobs
 
 pytestmark = pytest.mark.django_db
 
-# The design's example of what stands in a prompt.
+# The design's example of what stands in a prompt. The wish about answers is told behind the message instead:
+# designs.md, 4.22.
 BLOCK = """\
 ## What you know about this user
 
@@ -29,15 +30,15 @@ Current work:
 - Currently implementing a memory extraction system
 
 Preferences:
-- Prefers direct answers without preamble
 - Uses TypeScript, minimal abstraction
 
 About user:
 - Solo developer based in Copenhagen"""
+WISH = "Prefers direct answers without preamble"
 KINDS = {
     "Building a local-first AI chat app with WebLLM": ("project", "building"),
     "Currently implementing a memory extraction system": ("project", "building"),
-    "Prefers direct answers without preamble": ("preference", "reply_style"),
+    WISH: ("preference", "reply_style"),
     "Uses TypeScript, minimal abstraction": ("preference", "likes"),
     "Solo developer based in Copenhagen": ("identity", "home"),
 }
@@ -160,7 +161,9 @@ class TestContextInjection:
 
     def test_pinned_facts_stand_after_the_persona_in_the_form_of_the_example(self, examples, ask):
         examples(pinned=True)
-        assert ask("Hello", system_prompt="Be kind.")[0].endswith(f"Be kind.\n\n{BLOCK}")
+        system, *_, own = ask("Hello", system_prompt="Be kind.")
+        assert system.endswith(f"Be kind.\n\n{BLOCK}")
+        assert own.endswith(f"- {WISH}")
 
     @pytest.mark.parametrize(
         ("message", "noted"),
@@ -180,9 +183,9 @@ class TestContextInjection:
     ):
         examples()
         system, *_, own = ask(message)
+        assert system.endswith(BLOCK[: BLOCK.index("\n\nPreferences")])
         # Facts about the form of replies are always used as well.
-        assert system.endswith(BLOCK[: BLOCK.index("\n- Uses")])
-        assert set(re.findall(r"^- (.*)$", own, re.MULTILINE)) == noted
+        assert set(re.findall(r"^- (.*)$", own, re.MULTILINE)) == {WISH, *noted}
 
     def test_a_question_about_oneself_gets_everything_once(self, examples, ask):
         examples()
@@ -269,13 +272,20 @@ class TestCompaction:
     def test_a_crowded_prompt_drops_identity_and_half_the_preferences(self, long_chat, make_fact, ask):
         for text in ("builds A", "builds B"):
             make_fact(text, category="project", kind="building")
-        for confidence, text in ((0.9, "wants C"), (0.8, "wants D"), (0.7, "wants E"), (0.6, "wants F")):
-            make_fact(text, kind="reply_style", confidence=confidence)
+        # One wish of this length is told behind the message, the others in the memory block.
+        long = " and always says why, at the end of each of the answers, in its own words"
+        for number, (confidence, text) in enumerate(
+            [(0.5, "G"), (0.9, "C"), (0.8, "D"), (0.7, "E"), (0.6, "F")]
+        ):
+            wish = f"wants {text}{long}"
+            make_fact(wish, id=UUID(int=number + 1), kind="reply_style", confidence=confidence)
         make_fact("lives in Oslo", category="identity", kind="home")
         make_fact("is Maya", category="identity", kind="name", pinned=True)
         sent = ask("How is my city?", long_chat(8, 900))
-        stated = set(re.findall(r"^- (.*)$", "\n".join([sent[0], sent[-1]]), re.MULTILINE))
-        assert stated == {"builds A", "builds B", "wants C", "wants D", "is Maya"}
+        stated = re.findall(r"^- (.*)$", "\n".join([sent[0], sent[-1]]), re.MULTILINE)
+        assert {line.removesuffix(long) for line in stated} == {
+            *("builds A", "builds B", "wants C", "wants D", "wants G", "is Maya")
+        }
 
 
 class TestEviction:

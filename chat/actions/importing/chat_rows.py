@@ -74,9 +74,20 @@ class ChatRows:
         columns["extracted_through"] = _default_to(given.extracted_through, last)
         columns["app_memory_after"] = _default_to(given.app_memory_after, last)
         columns["imported_through"] = 0 if self.learns else last
+        if self._has_deleted_sentence(chat):
+            columns |= {"summary": "", "prompt_summary": "", "summarised_through": 0}
         for name in ("summary", "prompt_summary"):
             columns[name] = self._redact(columns[name])
         return columns
+
+    def _has_deleted_sentence(self, chat: ImportedChat) -> bool:
+        """Return whether a message says a fact that was deleted here: a summary may say it in other words."""
+        return any(self._find_deleted_sentences(given) for given in chat.given.messages)
+
+    def _find_deleted_sentences(self, given: ImportedMessage) -> list[tuple[int, int]]:
+        return self._tombstones.find_deleted_sentences(
+            given.content, None if given.undated else given.created_at
+        )
 
     def find_app_memory_through(self, chat: ImportedChat) -> int:
         """Return the `seq` up to which the app memory already covers a conversation."""
@@ -107,7 +118,7 @@ class ChatRows:
             key = topic.id if own else derive_id(self._owner, topic.id, chat.key)
             topics[chat.key, topic.id] = key
             fields = topic.model_dump(exclude={"id"})
-            fields["summary"] = self._redact(topic.summary)
+            fields["summary"] = "" if self._has_deleted_sentence(chat) else self._redact(topic.summary)
             fresh.append(Topic(pk=key, conversation_id=hidden or chat.key, **fields))
         there = {pk for (pk,) in fetch_columns(Topic.objects.all(), "pk", [t.pk for t in fresh], "pk")}
         Topic.objects.bulk_create(topic for topic in fresh if topic.pk not in there)
@@ -129,7 +140,6 @@ class ChatRows:
         conversation: UUID,
     ) -> Message:
         said_at = None if given.undated else given.created_at
-        deleted = self._tombstones.find_deleted_sentences(given.content, said_at)
         # The process that was writing it is gone.
         was_streaming = given.state == MessageState.STREAMING
         return Message(
@@ -144,7 +154,9 @@ class ChatRows:
             flagged=given.flagged,
             importance=given.importance,
             # Without the key of a deletion of this machine.
-            kept_out=[[start, end, ""] for start, end in (*given.kept_out, *deleted)],
+            kept_out=[
+                [start, end, ""] for start, end in (*given.kept_out, *self._find_deleted_sentences(given))
+            ],
             imported=given.seq <= chat.imported_seq or None,
             date_inferred=True if given.undated else given.date_inferred,
             topic_id=topics[chat.key, given.topic] if given.topic else None,

@@ -49,8 +49,9 @@ def recall(
 ) -> RecallOut:
     """Find what was said in past conversations of one app, by words and by meaning.
 
-    The rules of quotations in a prompt hold: temporary conversations, those with memory off, hidden messages
-    and what was kept out are left out, and there is nothing where `use_past_chats` is off in the settings.
+    As in a prompt, temporary conversations, those with memory off, hidden messages and what was kept out are
+    left out, and there is nothing where `use_past_chats` is off in the settings or no embedder is installed.
+    The best sentences need not answer the question.
     """
     chosen = find_app(request, app) if app is not None else default_app(request.auth)
     found = recall_sentences(request.auth, chosen, question, limit)

@@ -47,7 +47,7 @@ class CaseOutcome:
 class Score:
     """The counts of one case, and its details for output.
 
-    `share` is the share of correct samples, 0 or 1 where there is one.
+    `share` is the share of correct samples, for cases of replies only.
     """
 
     id: str
