@@ -13,7 +13,7 @@ from django.db.models import F
 from numpy.typing import NDArray
 
 from chat.llm.embedder import Embedder
-from chat.models import App, Conversation, MemoryMode, Message, MessageWindow, Quotation, Role, User
+from chat.models import App, Conversation, MemoryMode, Message, MessageWindow, PromptReport, Role, User
 from chat.topics.contents import is_content_lost, load_contents
 
 from .scoring import Evidence, add_own_cosines, score_sentences
@@ -202,11 +202,10 @@ def _compare_sentences(
 
 
 def _find_repeating_replies(messages: Iterable[Message]) -> set[Any]:
-    """Return the keys of the replies to messages for which past conversations were quoted. One query."""
-    replies = {(m.conversation_id, m.seq - 1): m.pk for m in messages if m.role == Role.ASSISTANT}
-    asked = Quotation.objects.filter(message__conversation__in={conversation for conversation, _ in replies})
-    places = set(asked.values_list("message__conversation", "message__seq"))
-    return {key for place, key in replies.items() if place in places}
+    """Return the keys of the replies whose prompts quoted past conversations. One query."""
+    replies = [message.pk for message in messages if message.role == Role.ASSISTANT]
+    reports = PromptReport.objects.filter(reply__in=replies).values_list("reply", "sections")
+    return {reply for reply, sections in reports if sections.get("past_chats")}
 
 
 def _build_evidence(

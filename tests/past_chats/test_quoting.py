@@ -6,7 +6,7 @@ import pytest
 
 from chat.context import past_chats
 from chat.context.budget import MEMORY_MAX
-from chat.models import Conversation, Message, PromptReport, Quotation
+from chat.models import App, Conversation, Message, PromptReport, Quotation
 from tests.past_chats.conftest import list_quoted, read_prompt
 
 COURSE = (
@@ -138,3 +138,17 @@ def test_the_quotations_keep_their_bytes_when_the_year_ends(remember, ask, clock
     conversation = Conversation.objects.latest("created_at")
     clock(400 * 86_400)
     assert ask("Thanks!", conversation).turns[: len(prompt.turns)] == prompt.turns
+
+
+def test_a_reply_that_repeats_past_chats_ranks_below_what_it_repeats(remember, ask, index_all, embedder):
+    remember("Invent something for my flyer.", "Slow Dough would be a nice name of the bread course.")
+    ask(ASKED)
+    wrong = "The name of your bread course is Flour Hour."
+    Message.objects.filter(content="Understood.").update(content=wrong)
+    index_all(embedder)
+    present = Conversation.objects.create(
+        owner=Message.objects.first().conversation.owner, app=App.objects.get()
+    )
+    _, ranked = past_chats.find_needed_sentences(present, "What is the name of my bread course?", embedder)
+    texts = [one.text for one in ranked]
+    assert texts.index("Slow Dough would be a nice name of the bread course.") < texts.index(wrong)
