@@ -47,12 +47,12 @@ from .reading_speed import measure_reading_speed
 _SECONDS = {Need.ASKS: 3.0, Need.TOUCHES: 1.6}
 # In tokens. Less holds the words around the quotations and no sentence.
 _LEAST_ROOM = 45
-# A follow-up is read with so many of the user's messages before it, at most.
+# The most messages of the user that are searched for together with a follow-up to them.
 _TOPIC_MESSAGES = 3
-# A long message, such as a pasted text, ends with what is asked about it.
+# Only the end of each is used, so many characters: behind a pasted text stands what is asked about it.
 _TOPIC_CHARACTERS = 300
-# The least cosine of two messages that ask for the same. Of "When do I fly to Lima again?", the same question
-# in German has 0.9, one about the day 0.8, and one about what to see in Lima 0.6.
+# Messages with at least this cosine ask for the same. Compared with "When do I fly to Lima again?", the same
+# question in German has 0.9, a question for the day of the flight 0.8, one for what to see in Lima 0.6.
 _SIMILAR_MESSAGE = 0.7
 # The need of a message is decided by so many of the best sentences.
 _BEST = 8
@@ -105,7 +105,7 @@ def find_quotations(
     if need == Need.NOTHING:
         return []
     room = min(room, round(_SECONDS[need] * measure_reading_speed(conversation.owner)))
-    promising = keep_promising([one for one in ranked if one.text not in quoted_before], room)
+    promising = keep_promising(ranked, room, quoted_before)
     zone = time_zone_of(conversation.owner_id)
     candidates = [build_quotation(zone, one.message, one.span) for one in promising]
     year = find_year(zone, message)
@@ -113,7 +113,7 @@ def find_quotations(
 
 
 def find_quoted_topic(message: Message) -> str:
-    """Return what the user's last messages before this one were about, as their text.
+    """Return the text of the user's last messages to which this one may be a follow-up.
 
     These are up to `_TOPIC_MESSAGES` messages, from the first with quotations on, and of each the last
     `_TOPIC_CHARACTERS`; "" where none has any.
@@ -207,12 +207,12 @@ def build_quotation(zone: tzinfo, message: Message, span: Span) -> QuotedSentenc
 
 
 def render(quotations: Sequence[QuotedSentence], year: int = 0) -> str:
-    """Return the quotations as they stand in the note of a message of this year, "" without any."""
+    """Return the text of the quotations for a message that was written in `year`, "" without any."""
     return render_quotations(quotations, lambda day: write_day(day, year))
 
 
 def write_day(day: date, year: int) -> str:
-    """Return a day in words, without its year if that is `year`: "3 March", "3 March 2025".
+    """Return a date in words, "3 March 2025"; in the year `year` without the year, "3 March".
 
     Each digit is a token of the default model.
     """

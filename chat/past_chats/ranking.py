@@ -28,12 +28,16 @@ _MOST_MESSAGES, _MOST_WINDOWS = 30, 40
 _MOST_SPLIT = 48
 # How many of the best sentences are embedded one by one; each takes about a millisecond.
 _MOST_COMPARED = 16
-# What a prompt quotes: no sentence that scores less than this share of the best, and each further sentence of
-# an exchange counts as if it scored so much less, as a share of the best. In a small room only the first few
-# are tried, since others would fill it without answering more questions; the number grows with the square of
-# the room: at least 3, (tokens / 67)². Of the rules tried, these found most on the tuning data of one person
-# and of small chats at 150 and 250 tokens and on BEAM chats 1 to 10 at 450; more than 0.2 finds more on BEAM.
-_LEAST_SHARE, _REPEATED, _ROOM_UNIT = 0.3, 0.2, 67
+# The next three constants were chosen on the tuning data of one person and on cases with a few chats, at 150
+# and 250 tokens of quotations, and on BEAM chats 1 to 10 at 450.
+# A prompt quotes no sentence that scores less than this share of the best.
+_LEAST_SHARE = 0.3
+# With each sentence of an exchange that is chosen, the score of its other ones falls by this share of the
+# best. BEAM prefers a larger share, separate chats a smaller one.
+_REPEATED = 0.2
+# At most (tokens of room / 67)² sentences are tried, at least 3. In a small room more would fill it without
+# answering more questions.
+_ROOM_UNIT = 67
 _QUESTION_MARKS = ("?", "？")
 
 Vector = NDArray[np.float32]
@@ -100,16 +104,20 @@ def rank_sentences(
     return _compare_sentences(ranked, embedder, vector)
 
 
-def keep_promising(ranked: Sequence[RankedSentence], room: int) -> list[RankedSentence]:
-    """Return the best sentences of a ranking that are worth quoting in `room` tokens, the best first.
+def keep_promising(
+    ranked: Sequence[RankedSentence], room: int, quoted_before: str = ""
+) -> list[RankedSentence]:
+    """Return the sentences of a ranking to quote in `room` tokens, the most promising first.
 
-    The answer to a question may stand in several messages, so a second sentence of one exchange comes later.
+    Sentences that `quoted_before` contains are left out. The answer to a question may stand in several
+    messages, so a second sentence of one exchange comes later. The caller quotes as many as fit.
     """
     if not ranked:
         return []
     best = ranked[0].score
     most = max(3, round((room / _ROOM_UNIT) ** 2))
-    left = [one for one in ranked[:most] if one.score >= _LEAST_SHARE * best]
+    new = [one for one in ranked if one.text not in quoted_before]
+    left = [one for one in new[:most] if one.score >= _LEAST_SHARE * best]
     chosen: list[RankedSentence] = []
     seen: Counter[tuple[Any, int]] = Counter()
     while left:

@@ -73,7 +73,10 @@ def ranked(*rows):
     return [
         RankedSentence(
             Message(
-                conversation_id=uuid4() if exchange is None else exchange, seq=1, role="user", content="x"
+                conversation_id=uuid4() if exchange is None else exchange,
+                seq=1,
+                role="user",
+                content="x" * 60,
             ),
             Span(place, place + 1),
             score=score,
