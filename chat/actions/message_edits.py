@@ -15,7 +15,7 @@ from chat.models import Conversation, Message, MessageState, Role, TitledBy
 from chat.models.message import MessageQuerySet
 
 from . import events, indexing, request_outcomes, retraction, topics
-from .conversations import make_opening_title
+from .conversation_titles import make_opening_title
 from .messages import (
     append_message,
     create_message,

@@ -16,7 +16,7 @@ from chat.models import App, Conversation, MemoryMode, Message, MessageState, Ro
 
 from . import conversations, events, indexing, message_windows, request_outcomes, topics
 from .conversation_jobs import flush_extraction, queue_extraction, schedule_idle_end
-from .conversations import find_title
+from .conversation_titles import find_title, queue_title
 from .owners import default_app
 
 MAX_CHARACTERS = 200_000
@@ -139,7 +139,7 @@ def finish_reply(reply: Message, text: str, state: MessageState, failure: str = 
         message_windows.queue_windows()
         if Message.objects.not_extracted(reply.conversation).exists():
             queue_extraction(reply.conversation)
-        conversations.queue_title(reply)
+        queue_title(reply)
 
 
 def stop_stale_replies() -> int:

@@ -33,7 +33,7 @@ def hash_fact_value(owner: User, kind: str, subject: str, text: str) -> set[str]
 
 
 def hash_sentence(owner: User, sentence: str) -> str:
-    """Return the digest of a sentence that says a deleted fact. It never equals a fact's."""
+    """Return the digest of a sentence that states a deleted fact. Its salt is not that of facts' digests."""
     return _hash_text(f"chat.tombstone.sentence.{owner.pk}", normalize_text(sentence))
 
 

@@ -15,8 +15,8 @@ from chat.memory import rank
 from chat.memory.formatting import to_one_line
 from chat.memory.language import detect_language
 
-# By the code of the message's language: behind a German message, an English line made the default model
-# answer in English.
+# The first line of the rules, by the language of the message. With an English line behind a German message
+# the default model answered in English.
 OPENINGS = {
     "ar": "التزم بما يلي في إجابتك:",
     "de": "Bitte halte dich in deiner Antwort daran:",
@@ -34,7 +34,7 @@ OPENINGS = {
     "tr": "Cevabında lütfen şunlara uy:",
     "zh": "回答时请遵守以下几点:",
 }
-# The answer to a question about something that nothing in the prompt tells.
+# What stands behind a question about the user whose answer is not in the prompt, by language.
 NOT_TOLD = {
     "ar": "(إذا لم يُذكر لك هذا من قبل فقل إنك لا تعرفه.)",
     "de": "(Wenn dir das nie gesagt wurde, sag, dass du es nicht weißt.)",
@@ -53,11 +53,11 @@ NOT_TOLD = {
     "zh": "(如果没有人告诉过你,就说你不知道。)",
 }
 _BEHIND = (*OPENINGS.values(), *NOT_TOLD.values())
-# For the rules about how to answer, in tokens with the first line: they stand in every turn.
+# The most tokens that wishes about answers take behind each message, with their first line.
 RULE_TOKENS = 40
-# Of the longest first line with the default model's tokenizer.
+# The length of the longest first line, the Turkish one, with the default model's tokenizer.
 _OPENING_TOKENS = 14
-# Facts that matter only where they have to do with the message.
+# Kinds of facts that are rules only for the messages to which they are relevant.
 _CONSTRAINTS = frozenset({"diet", "health", "dislikes"})
 
 F = TypeVar("F", bound=rank.Rankable)
@@ -73,8 +73,8 @@ def render_rules(facts: Iterable[rank.Rankable], language: str) -> str:
     return "\n".join([OPENINGS.get(language, OPENINGS["en"]), *lines]) if lines else ""
 
 
-def find_language(messages: Iterable[str]) -> str:
-    """Return the language of the first of these messages that is long enough to tell it, "" if none is."""
+def detect_first_language(messages: Iterable[str]) -> str:
+    """Return the code of the language of the first message where one is detected, "" if none is."""
     return next(filter(None, map(detect_language, messages)), "")
 
 
@@ -115,7 +115,7 @@ def _select_fitting(facts: Iterable[F], room: int, count_line: Callable[[str], i
 
 
 def frame_message(note: str, text: str) -> str:
-    """Return a user's message as the model gets it: with the rules of its note behind it, the rest before."""
+    """Return a user's message as the model gets it: its note before it, but the note's rules behind it."""
     parts = [part for part in note.split("\n\n") if part]
     rules = [part for part in parts if part.startswith(_BEHIND)]
     before = [part for part in parts if part not in rules]

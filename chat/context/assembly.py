@@ -73,7 +73,7 @@ class Assembly:
         return [m for m in self.history if self.shape.includes(m.seq)]
 
     def turns(self) -> list[Turn]:
-        """Return the prompt. Its order is decided here, in `_system_turn` and in `frame_message`.
+        """Return the prompt. This method, `_system_turn` and `frame_message` decide the order of its parts.
 
         Persona, memory block and summary are the system turn; the earlier messages follow, each user message
         with the note that was sent with it; the new message comes last, with its own note.

@@ -153,7 +153,9 @@ class TurnMemory:
 
     def _render_rules(self, rules: Sequence[FactSnapshot], kept: Sequence[Message]) -> str:
         said = [m.content for m in reversed(kept) if m.role == Role.USER]
-        return answer_rules.render_rules(rules, answer_rules.find_language([self.message.content, *said[:2]]))
+        return answer_rules.render_rules(
+            rules, answer_rules.detect_first_language([self.message.content, *said[:2]])
+        )
 
     def build_note(
         self,

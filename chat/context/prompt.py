@@ -290,7 +290,7 @@ def _sections(assembly: Assembly, total: int) -> dict[str, int]:
         "past_chats": count(assembly.quotations.get(assembly.message.seq, "")),
         "message": assembly.own_tokens(),
     }
-    # The rest are earlier messages and the chat template.
+    # What is left of the total are earlier messages and the tokens of the chat template.
     rest = max(0, total - sum(parts.values()))
     if not (kept := assembly.kept_messages()):
         return {**parts, "persona": parts["persona"] + rest, "history": 0}

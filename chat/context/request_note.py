@@ -23,7 +23,7 @@ _DONE = {
 }
 _NOT_DONE = "Memory is off in this chat: nothing is saved or deleted. Say so in a few words."
 _FIXED_ANSWER = "If that is all, answer only: “{}”"
-# For other languages. Told to use the user's language, the default model answered in English.
+# For languages without a fixed answer. An English one with "in the user's language" was answered in English.
 _OWN_ANSWER = "Confirm it in a few words, without repeating it."
 # "I'll remember that." by the code of the language.
 _ACKNOWLEDGEMENTS = {
@@ -44,12 +44,12 @@ _ACKNOWLEDGEMENTS = {
 
 
 def list_request_kinds(text: str) -> list[RequestKind]:
-    """Return the kinds of requests in a user's message about which the model is told, each once."""
+    """Return the kinds of requests in a user's message for which `_DONE` has a sentence, each once."""
     return list(dict.fromkeys(request.kind for request in find_requests(text) if request.kind in _DONE))
 
 
 def describe_requests(kinds: Collection[RequestKind], text: str, memory_mode: str) -> str:
-    """Return the sentences about the requests of these kinds in a user's message, "" without any."""
+    """Return what the prompt says about a message with requests of these kinds, "" without kinds."""
     if not kinds:
         return ""
     if memory_mode != MemoryMode.ON:

@@ -74,7 +74,7 @@ def render_history_quotations(conversation: Conversation, history: Iterable[Mess
 
 @dataclass(frozen=True, slots=True)
 class ShownQuotation:
-    """A quotation as the page shows it; `id` is that of its row."""
+    """What the page shows of a `Quotation`; `id` is its key."""
 
     id: Any
     source: Message

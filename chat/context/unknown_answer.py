@@ -10,13 +10,13 @@ from chat.llm.registry import registry
 from chat.models import Message
 from chat.past_chats.need_classifier import estimate_need, load_weights
 
-from .answer_rules import NOT_TOLD, find_language
+from .answer_rules import NOT_TOLD, detect_first_language
 from .fact_snapshot import RelevantFacts
 from .turn_note import read_note_facts
 
 _QUESTION_MARKS = ("?", "？", "؟")
-# The least log-odds that a question needs something that was said before, and that it stands there. Of 62
-# messages of `tuning_replies.jsonl` and similar files, these hold for the ones that ask about the user.
+# The least values of `Estimate.needs` and `Estimate.asks` of a question about the user. They were chosen on
+# 62 messages: those of `tuning_replies.jsonl` and of a similar file.
 _LEAST_NEED, _LEAST_ASKS = 0.0, 2.0
 
 
@@ -41,4 +41,4 @@ def describe_unknown(message: Message, relevant: RelevantFacts, note: str) -> st
         return ""
     if estimate.needs < _LEAST_NEED or estimate.asks < _LEAST_ASKS:
         return ""
-    return NOT_TOLD.get(find_language([message.content]), NOT_TOLD["en"])
+    return NOT_TOLD.get(detect_first_language([message.content]), NOT_TOLD["en"])

@@ -7,7 +7,15 @@ from typing import Any
 
 from django.utils import timezone
 
-from chat.actions import conversation_jobs, conversations, erasure, jobs, summaries, topic_archive
+from chat.actions import (
+    conversation_jobs,
+    conversation_titles,
+    conversations,
+    erasure,
+    jobs,
+    summaries,
+    topic_archive,
+)
 from chat.actions.usage import account_calls
 from chat.context import title
 from chat.errors import PromptTooLong, UnusableOutput
@@ -29,8 +37,8 @@ def generate_title(payload: dict[str, Any]) -> None:
 
     When it fails, the title stays the first words until the next reply requests the job again.
     """
-    conversation = conversations.find_untitled().filter(pk=payload["conversation"]).first()
-    if conversation is None or not (messages := conversations.list_opening_messages(conversation)):
+    conversation = conversation_titles.find_untitled().filter(pk=payload["conversation"]).first()
+    if conversation is None or not (messages := conversation_titles.list_opening_messages(conversation)):
         return
     if generation.count_running() or jobs.is_due_or_running("extract"):
         # The job would compete with the reply, or with an extraction, which is more important.
@@ -42,7 +50,7 @@ def generate_title(payload: dict[str, Any]) -> None:
     except (UnusableOutput, PromptTooLong):
         logger.info("no title was found")
         return
-    conversations.set_model_title(conversation.pk, found)
+    conversation_titles.set_model_title(conversation.pk, found)
 
 
 @handles("pack_topic", slow=True)

@@ -1,4 +1,7 @@
-"""Finds the names in a message that only past conversations can explain. Pure functions."""
+"""Finds names in a message that are not generally known: of friends, pets, places. Pure functions.
+
+Only past conversations can tell who or what they are.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from chat.memory.sentences import ABBREVIATIONS
 from .stems import find_language
 
 _WORD = re.compile(r"[^\W\d_]+")
-# A capital letter after these says nothing, because it begins a sentence.
+# After these a sentence begins, so a capital letter does not show that a word is a name.
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?:;\n“\"«¿¡(*-]|(?<!\w)')[\s“\"'«¿¡(*-]*$")
 # In German all nouns have a capital letter.
 _CAPITAL_NOUNS = frozenset({"de"})
@@ -20,7 +23,7 @@ _LOOK_BACK = 8
 
 
 def find_names(text: str, knows_word: Callable[[str], bool]) -> set[str]:
-    """Return the names of a message that `knows_word` does not know, in lower case.
+    """Return the capitalised words of a message for which `knows_word` returns false, in lower case.
 
     `knows_word` tells whether a vocabulary of common words and famous names has a word. There are no names in
     languages without capital letters, and none in German.
@@ -38,5 +41,5 @@ def find_names(text: str, knows_word: Callable[[str], bool]) -> set[str]:
 
 
 def mentions_any(text: str, names: Collection[str]) -> bool:
-    """Return whether a text contains one of these names as a word."""
+    """Return whether a text contains one of these names as a whole word, in any case."""
     return any(word.casefold() in names for word in _WORD.findall(text))

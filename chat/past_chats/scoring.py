@@ -25,11 +25,11 @@ _USUAL_LENGTH = 80
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for a sentence.
+    """What the score of a sentence is computed from.
 
-    `seq` is the place of its message in `conversation`. `is_second_hand` is true in a reply that past chats
-    were quoted for. `coverage` is the share of the asking message's words
-    in it, by weight; `message_words` the weight of those in its whole message; `cosine` that of its window.
+    `seq` is the place of its message in `conversation`, `coverage` the share of the asking message's words
+    that it contains, by weight. `message_words` is the weight of those words in its whole message, and
+    `cosine` that of its window. `is_second_hand` is true in a reply whose prompt quoted past conversations.
     """
 
     conversation: Hashable

@@ -142,7 +142,7 @@ def quoted_sentences(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 def set_quotation_relevance(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
-    """Mark a quoted sentence as irrelevant to its message, or take that back; shows its line anew."""
+    """Mark a quotation as irrelevant, or as relevant again, and return its list item."""
     found = own_quotation(request, pk)
     set_relevance(found, relevant=request.POST.get("relevant") == "yes")
     if not request.htmx:

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from chat.actions.api_tokens import create_token
-from chat.actions.conversations import make_opening_title
+from chat.actions.conversation_titles import make_opening_title
 from chat.actions.messages import finish_reply, send_message
 from chat.models import Conversation
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from chat.actions import conversations, events
+from chat.actions import conversation_titles, conversations, events
 from chat.actions.messages import finish_reply
 from chat.jobs.runner import run_due
 from chat.models import Conversation, Job, UsageRecord
@@ -20,7 +20,7 @@ TENT = "Can you help me pick a tent for two?"
 def immediate_titles(request, monkeypatch):
     """Make title jobs due immediately, except in tests that use the clock."""
     if "clock" not in request.fixturenames:
-        monkeypatch.setattr(conversations, "TITLE_DELAY", timedelta())
+        monkeypatch.setattr(conversation_titles, "TITLE_DELAY", timedelta())
 
 
 def read_title(chat: Conversation) -> tuple[str, str]:
@@ -103,7 +103,7 @@ def test_a_title_by_the_user_is_kept(add_exchange, scripted):
     scripted.titles.append("A tent for two")
     assert run_due({"title"}) == 1
     assert read_title(chat) == ("Norway", "user")
-    assert not conversations.set_model_title(chat.pk, "Something else")
+    assert not conversation_titles.set_model_title(chat.pk, "Something else")
 
 
 def test_a_rename_during_the_model_call_is_kept(add_exchange, scripted):

@@ -1,4 +1,4 @@
-"""GET /api/recall: what was said in past conversations, by the rules of quotations in a prompt."""
+"""GET /api/recall returns sentences of past conversations, without those that a prompt may not quote."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATH = "recall?question=Which+name+did+we+choose+for+the+bread+course"
 
 @pytest.fixture
 def recall(owner):
-    """Return a function that asks as a program and returns the texts."""
+    """Return a function that calls the endpoint with a token of a user and returns the sentences' texts."""
 
     def ask(path: str = PATH, user=owner) -> list[str]:
         answer = with_token(user, path[-9:])("GET", path)

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from chat.actions import conversations, deletions, erasure, indexing
+from chat.actions import conversation_titles, conversations, deletions, erasure, indexing
 from chat.actions.messages import add_message, finish_reply, save_checkpoint, send_message, stop_stale_replies
 from chat.jobs.runner import run_due
 from chat.models import Conversation, Job, Message, MessageState, SearchEntry
@@ -87,7 +87,7 @@ class TestTitles:
     def test_the_latest_of_first_words_model_title_and_user_title_is_found(self, owner, add_exchange):
         chat = add_exchange("My boat")
         assert find_texts(owner, "boat", "conversation") == ["My [boat]"]
-        conversations.set_model_title(chat.pk, "A ship for Norway")
+        conversation_titles.set_model_title(chat.pk, "A ship for Norway")
         assert find_texts(owner, "boat", "conversation") == []
         assert find_texts(owner, "norway", "conversation") == ["A ship for [Norway]"]
         conversations.rename_conversation(chat, "Rafts")

@@ -103,7 +103,7 @@ class ChatRows:
     ) -> None:
         """Write these messages of each conversation, and the topics that are not here yet.
 
-        `aside` is the hidden conversation that holds them for now. In the caller's transaction.
+        `hidden` is the key of the hidden conversation that holds them for now. In the caller's transaction.
         """
         wanted = [(chat, topic) for chat, _rows in chats for topic in chat.given.topics]
         ids = [topic.id for _chat, topic in wanted]

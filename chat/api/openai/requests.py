@@ -22,7 +22,8 @@ from pydantic import (
 )
 
 from chat.access import HtmxHttpRequest, conversations_of, find_app_by_slug
-from chat.actions import client_history, conversations, messages
+from chat.actions import client_history, messages
+from chat.actions.conversation_titles import make_opening_title
 from chat.actions.owners import SWITCH_VALUES, default_app
 from chat.api.problems import RETRY_HEADERS, Problem, invalid, not_found
 from chat.error_messages import describe
@@ -243,7 +244,7 @@ def _resolve_conversation(
         return _check_choices(_find_conversation(owner, wanted), chosen)
     app = _find_app(owner, chosen["app"])
     if wanted == NEW:
-        title = conversations.make_opening_title(history[0][1] if history else text)
+        title = make_opening_title(history[0][1] if history else text)
         mode = memory or MemoryMode.ON
     elif memory == MemoryMode.ON:
         sentence = _("Memory learns only in a permanent conversation: send “conversation: new”.")

@@ -37,7 +37,7 @@ class CaseOutcome:
     prompt: str = ""
     # Several samples of the reply.
     replies: list[str] = field(default_factory=list)
-    # For each message that the model read.
+    # How long the extraction of each message took, of those that the model read.
     seconds: list[float] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
