@@ -13,7 +13,7 @@ from websockets.exceptions import InvalidState
 
 from chat.generation import run as generation
 from chat.jobs.runner import JobRunner
-from tests.page_client import free_port
+from tests.waiting import wait_until
 
 
 class PromptServer(uvicorn.Server):
@@ -52,23 +52,22 @@ def run_server() -> Iterator[str]:
     """Run the server with the test's database and model until the block ends; yields its base URL."""
     from memoryapp.asgi import application
 
-    port = free_port()
+    # The server gets a bound socket: a free port could be taken before the server binds it.
+    listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         application,
-        port=port,
         log_level="warning",
         lifespan="off",
         ws="websockets-sansio",
         proxy_headers=False,
     )
     server = PromptServer(config)
-    thread = threading.Thread(target=server.run, daemon=True)
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     runner = JobRunner()
     runner.start()
-    while not server.started:
-        thread.join(0.002)
-    yield f"http://127.0.0.1:{port}"
+    wait_until(lambda: server.started, 60)
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     generation.stop_all()
     runner.stop()
     server.end()

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from websockets.sync.client import connect
 from websockets.typing import Origin
 
 ROOT = Path(__file__).resolve().parents[1]
+_PATIENCE = 300.0  # seconds to wait for an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class PageClient:
 
     def get(self, path: str) -> str:
         """Return the HTML of a page."""
-        with self._open(self.base + path) as answer:
+        with self._open(self.base + path, timeout=_PATIENCE) as answer:
             return str(answer.read().decode())
 
     def post(self, path: str, *, htmx: bool = False, **fields: str) -> tuple[str, str]:
@@ -55,7 +55,7 @@ class PageClient:
         data = urllib.parse.urlencode({**fields, "csrfmiddlewaretoken": self._token}).encode()
         headers = {"Origin": self.base} | ({"HX-Request": "true"} if htmx else {})
         request = urllib.request.Request(self.base + path, data, headers)
-        with self._open(request) as answer:
+        with self._open(request, timeout=_PATIENCE) as answer:
             return str(answer.geturl()), str(answer.read().decode())
 
     def socket(self, conversation: str) -> Any:
@@ -74,7 +74,7 @@ class PageClient:
             reply = re.findall(r'data-id="([^"]+)"', html)[-1]
             first = last = None
             while True:
-                frame = json.loads(ws.recv(timeout=300))
+                frame = json.loads(ws.recv(timeout=_PATIENCE))
                 now = time.perf_counter() - began
                 if frame["type"] in ("blocks", "snapshot") and _has_text(frame):
                     first, last = first or now, now
@@ -93,7 +93,7 @@ class PageClient:
         reply = re.findall(r'data-id="([^"]+)"', html)[-1]
         with self.socket(conversation) as ws:
             ws.send(json.dumps({"type": "hello", "reply": reply, "seq": 0}))
-            while json.loads(ws.recv(timeout=300)).get("type") != "done":
+            while json.loads(ws.recv(timeout=_PATIENCE)).get("type") != "done":
                 pass
         return conversation
 
@@ -114,7 +114,8 @@ def start_server_process(
 ) -> tuple[subprocess.Popen[bytes], str]:
     """Start a server process: Python with the given arguments and a port, by default a free one.
 
-    Returns the process and its URL once it responds. Raises RuntimeError after 60 s.
+    Returns the process and its URL once it responds. Raises RuntimeError after 60 s, or when the process ends
+    before it responds, as it does where another process took the free port.
     """
     port = port or free_port()
     command = [sys.executable, *arguments, str(port)]
@@ -123,8 +124,11 @@ def start_server_process(
     for _ in range(240):
         try:
             urllib.request.urlopen(base, timeout=1).close()
-        except (urllib.error.URLError, OSError):
+        except OSError:
+            if process.poll() is not None:
+                break
             time.sleep(0.25)
         else:
             return process, base
+    process.kill()
     raise RuntimeError("the server did not answer")
