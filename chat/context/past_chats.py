@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date, tzinfo
 from itertools import dropwhile
-from typing import Any
 
 from django.utils import timezone
 from numpy import float32
@@ -17,6 +16,7 @@ from chat.llm.registry import registry
 from chat.memory.date_language import load_date_language
 from chat.memory.query_intent import is_greeting
 from chat.models import Conversation, MemoryMode, Message, Quotation, Role
+from chat.models.conversation import ConversationQuerySet
 from chat.past_chats.names import find_names, mentions_any
 from chat.past_chats.need_classifier import (
     Need,
@@ -189,9 +189,9 @@ def _leave_out_irrelevant(
     ]
 
 
-def list_other_conversations(conversation: Conversation) -> set[Any]:
-    """Return the keys of the conversations that prompts of this one may quote."""
-    return list_usable_conversations(conversation.owner, conversation.app) - {conversation.pk}
+def list_other_conversations(conversation: Conversation) -> ConversationQuerySet:
+    """Return the conversations that prompts of this one may quote."""
+    return list_usable_conversations(conversation.owner, conversation.app).exclude(pk=conversation.pk)
 
 
 def build_quotation(zone: tzinfo, message: Message, span: Span) -> QuotedSentence:

@@ -47,18 +47,16 @@ def _load_rows(
         Quotation.objects.filter(
             message__in=[m.pk for m in messages],
             source__replaced_by=None,
+            source__conversation__in=list_other_conversations(conversation).values("pk"),
             source__seq__gt=F("source__conversation__cleared_through"),
         ).order_by("message", "place")
     )
     if not rows:
         return
-    usable = list_other_conversations(conversation)
     sources = load_readable_messages({row.source_id for row in rows})
     for row in rows:
         source, span = sources.get(row.source_id), Span(row.start, row.end)
-        if source is None or source.conversation_id not in usable:
-            continue
-        if not any(span.overlaps(start, end) for start, end, *_ in source.kept_out):
+        if source is not None and not any(span.overlaps(start, end) for start, end, *_ in source.kept_out):
             yield row, source
 
 

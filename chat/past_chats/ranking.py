@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from django.db.models import F
 from numpy.typing import NDArray
 
 from chat.llm.embedder import Embedder
 from chat.models import App, Conversation, MemoryMode, Message, MessageWindow, PromptReport, Role, User
+from chat.models.conversation import ConversationQuerySet
 from chat.topics.contents import is_content_lost, load_contents
 
 from .scoring import Evidence, add_own_cosines, score_sentences
@@ -70,15 +70,15 @@ class RankedSentence:
         return message.conversation_id, message.seq if message.role == Role.USER else message.seq - 1
 
 
-def list_usable_conversations(owner: User, app: App) -> set[Any]:
-    """Return the keys of the conversations of an app that may be quoted: memory may use them."""
+def list_usable_conversations(owner: User, app: App) -> ConversationQuerySet:
+    """Return the conversations of an app that may be quoted: memory may use them."""
     usable = Conversation.objects.for_owner(owner).listed().filter(app=app)
-    return set(usable.exclude(memory_mode=MemoryMode.OFF).values_list("pk", flat=True))
+    return usable.exclude(memory_mode=MemoryMode.OFF)
 
 
 def rank_sentences(
     owner: User,
-    conversations: set[Any],
+    conversations: ConversationQuerySet,
     text: str,
     embedder: Embedder,
     vector: Vector,
@@ -90,11 +90,11 @@ def rank_sentences(
     `vector` is that of the text. Messages that `/clear` hid count only `with_cleared`. Embeds sentences, so
     call it outside a transaction. Raises OSError where the embedder is not installed any more.
     """
-    if not conversations:
-        return []
-    matches = find_matching_messages(owner, text, _MOST_MESSAGES)
-    near = bit_cache.find_nearest(owner, embedder.name, vector, conversations)
-    windows = _load_windows(owner, near, matches.scores, conversations, with_cleared=with_cleared)
+    others = Conversation.objects.for_owner(owner).exclude(pk__in=conversations.values("pk"))
+    unusable = set(others.values_list("pk", flat=True))
+    matches = find_matching_messages(owner, text, _MOST_MESSAGES, unusable)
+    near = bit_cache.find_nearest(owner, embedder.name, vector, unusable)
+    windows = _load_windows(owner, near, matches.scores, unusable, with_cleared=with_cleared)
     cosines = _compute_cosines(windows, vector)
     by_cosine = sorted(windows, key=lambda w: -cosines.get(w.pk, 0.0))
     nearest = {w.pk for w in by_cosine[:_MOST_WINDOWS]}
@@ -131,19 +131,26 @@ def _load_windows(
     owner: User,
     near: Collection[int],
     matching: Collection[Any],
-    conversations: Collection[Any],
+    unusable: Collection[Any],
     *,
     with_cleared: bool,
 ) -> list[MessageWindow]:
-    """Return these windows and those of the matching messages, without replaced messages."""
-    visible = MessageWindow.objects.for_owner(owner).filter(
-        message__replaced_by=None, message__conversation__in=conversations
+    """Return these windows and those of the matching messages, both of the owner, without replaced messages.
+
+    The rows are chosen here and not by conditions of the queries: SQLite, which knows no sizes of tables,
+    then begins with the conversations or with all windows of the owner and takes a hundred times as long.
+    """
+    by_key = {w.pk: w for w in MessageWindow.objects.for_owner(owner).filter(pk__in=near)}
+    by_key |= {w.pk: w for w in MessageWindow.objects.filter(message__in=matching)}
+    rows = Message.objects.filter(pk__in={w.message_id for w in by_key.values()}).values_list(
+        "pk", "conversation", "replaced_by", "seq", "conversation__cleared_through"
     )
-    if not with_cleared:
-        visible = visible.filter(message__seq__gt=F("message__conversation__cleared_through"))
-    by_key = {w.pk: w for w in visible.filter(pk__in=near)}
-    by_key |= {w.pk: w for w in visible.filter(message__in=matching)}
-    return list(by_key.values())
+    visible = {
+        message
+        for message, conversation, replaced_by, seq, cleared in rows
+        if conversation not in unusable and replaced_by is None and (with_cleared or seq > cleared)
+    }
+    return [w for w in by_key.values() if w.message_id in visible]
 
 
 def _compute_cosines(windows: Sequence[MessageWindow], vector: Vector) -> dict[int, float]:

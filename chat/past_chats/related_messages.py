@@ -8,6 +8,7 @@ from typing import Any
 from chat.actions.owners import settings_of
 from chat.llm.registry import registry
 from chat.models import App, Conversation, User
+from chat.models.conversation import ConversationQuerySet
 from chat.search.matches import mark_matches
 from chat.search.query import parse_query
 from chat.search.search import LONGEST, Hit, HitKind
@@ -34,7 +35,7 @@ def find_related_messages(
     query = parse_query(text)
     if not query:
         return []
-    listed = set(Conversation.objects.for_owner(owner).listed().values_list("pk", flat=True))
+    listed = Conversation.objects.for_owner(owner).listed()
     best: dict[Any, RankedSentence] = {}
     for one in _rank(owner, listed, text, with_cleared=True):
         if one.message.pk not in without and one.cosine >= _LEAST_COSINE:
@@ -67,7 +68,9 @@ def recall_sentences(owner: User, app: App, question: str, most: int) -> list[Ra
     return _rank(owner, list_usable_conversations(owner, app), question)[:most]
 
 
-def _rank(owner: User, conversations: set[Any], text: str, **options: bool) -> list[RankedSentence]:
+def _rank(
+    owner: User, conversations: ConversationQuerySet, text: str, **options: bool
+) -> list[RankedSentence]:
     embedder = registry.embedder()
     if embedder is None or not text.strip():
         return []

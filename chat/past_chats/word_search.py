@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from chat.models import SearchEntry, User
-from chat.search.index import find_newest_entries
+from chat.search.index import find_newest_rows
 from chat.search.query import QueryPart, SearchQuery
 from chat.search.words import split_words
 
@@ -21,6 +22,8 @@ from .stems import extract_stems, find_language
 # A word with more messages than this says little; only its newest are read.
 _MOST_MESSAGES = 1000
 _MOST_WORDS = 16
+# So many times the wanted messages are looked at, because some belong to conversations that are not searched.
+_SPARE = 4
 # A shorter beginning is searched as a word, in singular and plural: "cat" begins many words.
 _PREFIX_FROM = 5
 
@@ -40,10 +43,11 @@ class WordMatches:
     scores: dict[Any, float]
 
 
-def find_matching_messages(owner: User, text: str, most: int) -> WordMatches:
+def find_matching_messages(owner: User, text: str, most: int, without: Collection[Any]) -> WordMatches:
     """Look up the words of `text` in the owner's messages; return the `most` messages that score highest.
 
-    Two queries for each word, at most 32, and one for the messages.
+    Messages of the conversations `without` (keys) are left out. A query for each word, at most `_MOST_WORDS`,
+    and one for the messages.
     """
     language = find_language(text)
     stems = extract_stems(text, language)
@@ -55,10 +59,12 @@ def find_matching_messages(owner: User, text: str, most: int) -> WordMatches:
     for stem, keys in found.items():
         for key in keys:
             sums[key] += weights[stem]
-    best = sorted(sums, key=lambda key: (-sums[key], -key))[:most]
-    rows = SearchEntry.objects.for_owner(owner).filter(pk__in=best).values_list("pk", "message")
-    beginnings = {stem: stems[stem] for stem in chosen}
-    return WordMatches(language, beginnings, weights, {message: sums[key] for key, message in rows})
+    best = sorted(sums, key=lambda key: (-sums[key], -key))[: most * _SPARE]
+    entries = SearchEntry.objects.for_owner(owner).filter(pk__in=best)
+    rows = entries.filter(message__replaced_by=None).values_list("pk", "message", "conversation")
+    messages = {key: message for key, message, conversation in rows if conversation not in without}
+    scores = {messages[key]: sums[key] for key in [key for key in best if key in messages][:most]}
+    return WordMatches(language, {stem: stems[stem] for stem in chosen}, weights, scores)
 
 
 def weigh_word(count: int) -> float:
@@ -74,4 +80,4 @@ def _find_entries(owner: User, beginning: str) -> list[int]:
         part = QueryPart((words,), prefix=len(beginning) >= _PREFIX_FROM)
     else:
         part = QueryPart((words, (f"{words[0]}s",)))
-    return find_newest_entries(owner, SearchQuery((part,)), _MOST_MESSAGES)
+    return find_newest_rows(owner, SearchQuery((part,)), _MOST_MESSAGES)
