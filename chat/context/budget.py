@@ -16,7 +16,8 @@ PREPARE_AT = 0.7  # from here on a background job precomputes the next compactio
 SUMMARISE_AT = 0.6  # a summary takes the model about a minute and must exist before the prompt that uses it
 KEEP_LAST = 6  # messages that every strategy but `simple` keeps
 KEEP_LAST_SUMMARISED = 20  # messages that the strategy `summarization` keeps; it summarises all earlier ones
-NOTE_TOKENS = 60  # for the turn note
+# For the facts of the turn note: what the model reads in NOTE_SECONDS, within these limits.
+NOTE_SECONDS, NOTE_TOKENS, NOTE_MAX = 1.2, 60, 120
 MEMORY_MIN, MEMORY_MAX = 150, 500  # for facts, in the memory block and the turn note
 # For the memory block. The rest of MEMORY_MAX is left to the note, with the facts and quotations that a
 # message needs. Design 004 says 350, without quotations from past conversations.
@@ -45,6 +46,11 @@ def memory_budget(window: int, used: int) -> int:
     """
     share = (window - reply_reserve(window) - used) // 4
     return max(MEMORY_MIN, min(MEMORY_MAX, share))
+
+
+def note_budget(speed: float) -> int:
+    """Return the budget for the facts of a turn note, for a model that reads `speed` tokens a second."""
+    return max(NOTE_TOKENS, min(NOTE_MAX, round(NOTE_SECONDS * speed)))
 
 
 def must_compact(prompt: int, window: int) -> bool:

@@ -75,9 +75,12 @@ def rank_live_facts(owner: User, message: str, embedder: Embedder | None) -> Rel
     if ask.greeting:
         return RelevantFacts(list_live_facts(owner), ask, {})
     if embedder is None:
-        return RelevantFacts(facts := list_live_facts(owner), ask, compute_relevance(facts, ask, {}))
-    facts, vectors = list_live_facts_with_vectors(owner, embedder)
-    return RelevantFacts(facts, ask, compute_relevance(facts, ask, _find_near(embedder, message, vectors)))
+        facts, relevant = list_live_facts(owner), {}
+    else:
+        facts, vectors = list_live_facts_with_vectors(owner, embedder)
+        relevant = _compare_vectors(embedder, message, vectors, {fact.id: fact.kind for fact in facts})
+    texts = {fact.id: fact.text for fact in facts}
+    return RelevantFacts(facts, ask, relevance.compute_relevance(ask.terms, texts, relevant))
 
 
 def list_live_facts_with_vectors(
@@ -93,20 +96,15 @@ def list_live_facts_with_vectors(
     return facts, vectors
 
 
-def compute_relevance(
-    facts: list[FactSnapshot], ask: QueryIntent, cosines: dict[UUID, float]
+def _compare_vectors(
+    embedder: Embedder, message: str, vectors: dict[UUID, bytes], kinds: dict[UUID, str]
 ) -> dict[UUID, float]:
-    """Return the relevance of each fact to a message; `cosines` are those of near facts, by fact id."""
-    return {f.id: relevance.compute_relevance(ask, f, cosines.get(f.id, 0.0)) for f in facts}
-
-
-def _find_near(embedder: Embedder, message: str, vectors: dict[UUID, bytes]) -> dict[UUID, float]:
     try:
         vector = embedder.embed([message])[0]
     except OSError:
         # The embedder was removed since it was found: go on without vectors.
         return {}
-    return relevance.compute_relevant_cosines(vector, vectors, embedder.name)
+    return relevance.compare_vectors(vector, vectors, kinds, embedder.name)
 
 
 def list_pending_deletion_lines(owner: User) -> set[str]:

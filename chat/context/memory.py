@@ -32,8 +32,10 @@ from .budget import (
     MEMORY_MAX,
     NOTE_TOKENS,
     build_line_counter,
+    note_budget,
 )
 from .fact_snapshot import FactSnapshot, RelevantFacts, list_pending_deletion_lines, rank_live_facts
+from .reading_speed import measure_reading_speed
 from .request_note import list_request_kinds
 
 
@@ -41,7 +43,8 @@ from .request_note import list_request_kinds
 class TurnMemory:
     """The owner's facts for one message, and the lines that a pending deletion forbids.
 
-    `count_line` counts a short line and may answer from a cache. The budget for facts depends on the rest of
+    `count_line` counts a short line and may answer from a cache, `note_tokens` is the budget for the facts of
+    an ordinary note. The budget for facts depends on the rest of
     the prompt and is measured only where it is needed, because that counts the whole prompt: some methods
     take a function that returns it in tokens.
     """
@@ -53,6 +56,7 @@ class TurnMemory:
     requests: Sequence[RequestKind]
     count_tokens: Callable[[str], int]
     count_line: Callable[[str], int]
+    note_tokens: int = NOTE_TOKENS
     now: datetime = field(default_factory=timezone.now)
 
     @classmethod
@@ -71,6 +75,7 @@ class TurnMemory:
             list_request_kinds(message.content),
             provider.count_text,
             build_line_counter(provider),
+            note_budget(measure_reading_speed(conversation.owner)),
         )
 
     def current_block(self, measure_budget: Callable[[], int]) -> tuple[str, dict[str, int]]:
@@ -187,7 +192,7 @@ class TurnMemory:
             self.relevant,
             stated,
             own_lines,
-            self._measure_note_budget(block, kept, measure_budget, rules),
+            self._measure_note_budget(block, kept, measure_budget, rules, crowded=crowded),
             self.count_tokens,
             self.count_line,
             self.now,
@@ -204,18 +209,20 @@ class TurnMemory:
         kept: Sequence[Message],
         measure_budget: Callable[[], int],
         rules: Sequence[FactSnapshot],
+        *,
+        crowded: bool,
     ) -> int:
         """Return the tokens for the facts of this turn's note that are no rules.
 
-        These are NOTE_TOKENS without the constraints. When users ask about themselves the note takes what the
-        block, the rules and the earlier notes leave of the budget for facts, if that is more.
+        These are `note_tokens` without the constraints, in a `crowded` prompt NOTE_TOKENS. When users ask
+        about themselves the note takes what the block, the rules and the earlier notes leave of the budget
+        for facts, if that is more.
         """
         if not self.relevant.ask.about_user:
             constraints = [f for f in rules if f.kind not in rank.ANSWER_KINDS]
-            return max(
-                0,
-                NOTE_TOKENS - self.count_tokens(self._render_rules(constraints, kept)),
-            )
+            left = MEMORY_MAX - self.count_tokens(read_block_facts(block))
+            most = NOTE_TOKENS if crowded else max(NOTE_TOKENS, min(self.note_tokens, left))
+            return max(0, most - self.count_tokens(self._render_rules(constraints, kept)))
         told = [read_block_facts(block), self._render_rules(rules, kept)]
         told += [turn_note.read_note_facts(m.note) for m in kept]
         return max(NOTE_TOKENS, measure_budget() - sum(map(self.count_tokens, told)))

@@ -25,7 +25,6 @@ from chat.memory.date_language import load_date_language
 from chat.memory.fact_dates import mentions_time
 from chat.memory.formatting import format_correction, to_one_line
 from chat.memory.kinds import KINDS
-from chat.memory.relevance import needs_identity_facts
 from chat.memory.wordings import list_wordings_of
 from chat.models import Conversation, Fact, FactEventKind, Message, PromptReport
 
@@ -103,10 +102,7 @@ def _list_wanted_facts(relevant: RelevantFacts, stated: Collection[UUID]) -> lis
     unstated = [f for f in relevant.facts if f.id not in stated]
     if relevant.ask.about_user:
         return unstated
-    relevance = relevant.relevance
-    identity = {f.id: relevance.get(f.id, 0.0) for f in relevant.facts if f.category == "identity"}
-    person = needs_identity_facts(relevant.ask, identity)
-    return [f for f in unstated if relevance.get(f.id, 0.0) > 0 or (person and f.id in identity)]
+    return [f for f in unstated if relevant.relevance.get(f.id, 0.0) > 0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Analyses what a message asks for, by its words: its domains, whether it is personal, a greeting.
+"""Analyses what a message asks for, by its words: everything about the user, a greeting.
 
 Pure. `clear_text_caches` empties the text caches of all modules that it imports.
 """
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .change_markers import clear_change_caches
-from .domains import clear_domain_caches, detect_asked_domains
 from .formatting import to_one_line
 from .stopwords import FUNCTION_WORDS
 from .text_similarity import FACT_PHRASING_STEMS, clear_similarity_caches, stem_word, tokenize
@@ -23,21 +22,6 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# The "me" of a request ("tell me …", "sag mir …") does not make a message personal; it is removed first.
-_REQUEST = re.compile(
-    r"\b(?:tell|give|show|help|explain(?: \w+)? to|explain|teach|let|make|write|send|bring|find|get|excuse|"
-    r"recommend|suggest|remind|walk|convince) me\b|\b(?:sag|gib|zeig|hilf|erklär|schreib|nenn)e? mir\b|"
-    r"\b(?:dis|donne|explique|montre|aide|écris)-moi\b|\bdi mi piacere\b",
-    re.IGNORECASE,
-)
-# Words that make a message personal: "my", "where I", "mein", "mon", "我的". Not "I", which is in nearly
-# every message.
-_PERSONAL = re.compile(
-    r"\b(?:my|mine|me|myself|our|ours|us|where i|where we|who i|when i|"
-    r"mein\w*|mir|mich|unser\w*|mon|ma|mes|moi|notre|nos|mi|mis|mío|mía|nuestr\w*|mio|mia|miei|mie|"
-    r"meu|minha|meus|minhas)\b|我的|我家|给我|为我|对我",
-    re.IGNORECASE,
-)
 # A request for everything that is known about the user: "What do you know about me?", "Wer bin ich?".
 _ABOUT_USER = re.compile(
     r"\b(?:(?:know|learned|learnt|remember(?:ed)?|noted|saved|stored|memor(?:y|ies)) (?:\w+ )?"
@@ -96,14 +80,12 @@ _COMMON_CHARACTER = re.compile(r"[用户的了在是有和也我你他她它什�
 class QueryIntent:
     """What a message asks for.
 
-    `terms` are the terms to compare it with facts by, `domains` its domains of life. `about_user` asks for
-    everything that is known about the user, `personal` mentions something of the user ("my dog").
+    `terms` are the terms to compare it with facts by. `about_user` asks for everything that is known about
+    the user.
     """
 
     terms: frozenset[str]
-    domains: frozenset[str]
     about_user: bool
-    personal: bool
     greeting: bool
 
 
@@ -113,9 +95,7 @@ def analyse_message(message: str) -> QueryIntent:
     about_user = bool(_ABOUT_USER.search(message))
     return QueryIntent(
         terms=extract_terms(message),
-        domains=detect_asked_domains(message),
         about_user=about_user,
-        personal=about_user or bool(_PERSONAL.search(_REQUEST.sub(" ", message))),
         greeting=not about_user and is_greeting(message),
     )
 
@@ -139,7 +119,6 @@ def extract_terms(text: str) -> frozenset[str]:
 
 def clear_text_caches() -> None:
     """Empty all caches of texts, so that no text of a deleted fact stays in this process."""
-    clear_domain_caches()
     clear_similarity_caches()
     clear_change_caches()
     for function in (analyse_message, extract_terms, _extract_term, to_one_line):

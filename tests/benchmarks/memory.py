@@ -29,7 +29,6 @@ from numpy.typing import NDArray  # noqa: E402
 from chat.actions.extraction import record_extraction  # noqa: E402
 from chat.actions.owners import default_app, local_owner  # noqa: E402
 from chat.context.budget import MEMORY_MAX  # noqa: E402
-from chat.context.fact_snapshot import compute_relevance  # noqa: E402
 from chat.context.memory import TurnMemory  # noqa: E402
 from chat.context.prompt import build_prompt  # noqa: E402
 from chat.llm.llama import LlamaProvider  # noqa: E402
@@ -39,7 +38,7 @@ from chat.memory.candidates import Extraction, FactCandidate  # noqa: E402
 from chat.memory.consolidate import decide_action  # noqa: E402
 from chat.memory.judge import judge_candidate  # noqa: E402
 from chat.memory.query_intent import clear_text_caches  # noqa: E402
-from chat.memory.relevance import compute_relevant_cosines  # noqa: E402
+from chat.memory.relevance import compare_vectors, compute_relevance  # noqa: E402
 from chat.models import Conversation, Fact, Message  # noqa: E402
 from tests.benchmarks import sample_talk  # noqa: E402
 from tests.benchmarks.default_tokenizer import load_tokenizer  # noqa: E402
@@ -114,10 +113,12 @@ def measure_one_owner(provider: LlamaProvider) -> Iterator[Row]:
     memory = TurnMemory.load(conversation, message, provider)
     known = memory.relevant
     vectors = {f.id: make_unit_vector(i).tobytes() for i, f in enumerate(known.facts)}
+    texts = {f.id: f.text for f in known.facts}
+    kinds = {f.id: f.kind for f in known.facts}
 
     def choose() -> None:
-        cosines = compute_relevant_cosines(make_unit_vector(0), vectors, FixedEmbedder.name)
-        known.relevance.update(compute_relevance(known.facts, known.ask, cosines))
+        relevant = compare_vectors(make_unit_vector(0), vectors, kinds, FixedEmbedder.name)
+        known.relevance.update(compute_relevance(known.ask.terms, texts, relevant))
         memory.build_note(memory.build_block(MEMORY_MAX)[0], earlier, lambda: MEMORY_MAX)
 
     def whole() -> None:

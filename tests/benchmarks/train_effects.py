@@ -24,25 +24,22 @@ from chat.llm import weights
 from chat.llm.embedder import Embedder, load_embedder
 from chat.management.evaluation.scores import contains_word
 from chat.memory.effect_classifier import (
-    EFFECTS,
     ENDED,
     FOLDER,
     HOLDS,
     OTHER,
     REPEATED,
     REPLACED,
-    Weights,
-    build_inputs,
-    compute_effects,
 )
+from chat.memory.pair_classifier import PairWeights, build_inputs
 from chat.memory.sentences import split_sentences
+
+from .pair_training import fit_pairs
 
 COLUMNS = {"replaced": REPLACED, "ended": ENDED, "holds": HOLDS, "repeats": REPEATED}
 # Each is the best of three to four on the update cases. Without the bilinear scores the area under the curve
 # there is 0.903 instead of 0.918.
 PENALTY, BILINEAR_PENALTY = 0.0002, 0.003
-PROJECTED = 160
-STEPS, RATES = 150, {"matrix": 0.05, "bias": 0.05, "bilinear": 0.02}
 # Each sentence is paired with so many other facts, each the most similar of so many drawn. Without them the
 # classifier finds that a sentence changes something, and not what.
 OTHERS, DRAWN = 2, 4
@@ -128,7 +125,7 @@ def add_ordinary_talk(pairs: Pairs, embedder: Embedder, random: np.random.Genera
     )
 
 
-def add_mistakes(pairs: Pairs, weights: Weights, random: np.random.Generator) -> Pairs:
+def add_mistakes(pairs: Pairs, weights: PairWeights, random: np.random.Generator) -> Pairs:
     """Return the pairs, and new pairs on which the classifier with these weights is wrong.
 
     Each sentence that changes nothing is compared with some facts drawn at random. The facts that the
@@ -157,50 +154,23 @@ def add_mistakes(pairs: Pairs, weights: Weights, random: np.random.Generator) ->
     )
 
 
-def fit(pairs: Pairs) -> Weights:
-    """Return the weights of a softmax regression on the pairs, trained with the optimiser Adam."""
-    every = np.vstack([pairs.sentences, pairs.facts])
-    _, axes = np.linalg.eigh(np.cov(every, rowvar=False))
-    shape = (len(EFFECTS), PROJECTED, PROJECTED)
-    weights = Weights(
-        np.zeros((3 * every.shape[1] + 1, len(EFFECTS)), dtype=np.float32),
-        np.zeros(len(EFFECTS), dtype=np.float32),
-        every.mean(axis=0),
-        axes[:, ::-1][:, :PROJECTED].astype(np.float32),
-        np.zeros(shape, dtype=np.float32),
+def fit(pairs: Pairs) -> PairWeights:
+    """Return the weights that fit the pairs."""
+    return fit_pairs(
+        pairs.sentences, pairs.facts, pairs.effects, penalty=PENALTY, bilinear_penalty=BILINEAR_PENALTY
     )
-    inputs = build_inputs(pairs.sentences, pairs.facts)
-    sentences, facts = weights.project(pairs.sentences), weights.project(pairs.facts)
-    wanted = np.eye(len(EFFECTS), dtype=np.float32)[pairs.effects]
-    trained = {"matrix": weights.matrix, "bias": weights.bias, "bilinear": weights.bilinear}
-    mean = {name: np.zeros_like(values) for name, values in trained.items()}
-    square = {name: np.zeros_like(values) for name, values in trained.items()}
-    for step in range(1, STEPS + 1):
-        wrong = (compute_effects(weights, inputs, sentences, facts) - wanted) / len(wanted)
-        slopes = {
-            "matrix": inputs.T @ wrong + PENALTY * weights.matrix,
-            "bias": wrong.sum(axis=0),
-            "bilinear": np.stack([(sentences * wrong[:, [effect]]).T @ facts for effect in EFFECTS])
-            + BILINEAR_PENALTY * weights.bilinear,
-        }
-        for name, slope in slopes.items():
-            mean[name] = 0.9 * mean[name] + 0.1 * slope
-            square[name] = 0.999 * square[name] + 0.001 * slope**2
-            change = (mean[name] / (1 - 0.9**step)) / (np.sqrt(square[name] / (1 - 0.999**step)) + 1e-8)
-            trained[name] -= RATES[name] * change
-    return weights
 
 
-def fit_twice(pairs: Pairs, embedder: Embedder, random: np.random.Generator) -> Weights:
+def fit_twice(pairs: Pairs, embedder: Embedder, random: np.random.Generator) -> PairWeights:
     """Fit once, add the pairs on which this fit is wrong, fit again, and return the weights."""
     pairs = add_ordinary_talk(add_others(pairs, random), embedder, random)
     return fit(add_mistakes(pairs, fit(pairs), random))
 
 
-def score(weights: Weights, sentences: Matrix, facts: Matrix) -> Matrix:
+def score(weights: PairWeights, sentences: Matrix, facts: Matrix) -> Matrix:
     """Return the probability that each sentence changes its fact."""
     inputs = build_inputs(sentences, facts)
-    effects = compute_effects(weights, inputs, weights.project(sentences), weights.project(facts))
+    effects = weights.classify(inputs, weights.project(sentences), weights.project(facts))
     return np.asarray(effects[:, [REPLACED, ENDED]].sum(axis=1))
 
 
@@ -217,7 +187,7 @@ def print_measures(name: str, scores: NDArray[Any], changed: NDArray[Any]) -> No
     print(f"{name}: AUC {area:.3f}; {'; '.join(shares)}")
 
 
-def measure_update_cases(embedder: Embedder, weights: Weights) -> None:
+def measure_update_cases(embedder: Embedder, weights: PairWeights) -> None:
     """Print how well the facts are found that the update cases must lose."""
     scores, lost = [], []
     for path in sorted([*DATA.glob("*updates*.jsonl"), DATA / "consolidation.jsonl"]):
@@ -229,7 +199,7 @@ def measure_update_cases(embedder: Embedder, weights: Weights) -> None:
     print_measures("facts of update cases", np.array(scores), np.array(lost))
 
 
-def measure_ordinary_messages(embedder: Embedder, weights: Weights) -> None:
+def measure_ordinary_messages(embedder: Embedder, weights: PairWeights) -> None:
     """Print how many messages of the extraction cases change a fact of a memory of FACTS_KNOWN facts."""
     random = np.random.default_rng(1)
     known = {
@@ -274,7 +244,7 @@ def main() -> None:
     measure_ordinary_messages(embedder, fitted)
     if "--write" in sys.argv:
         FOLDER.mkdir(exist_ok=True)
-        stored = {field.name: getattr(fitted, field.name).astype(np.float16) for field in fields(Weights)}
+        stored = {field.name: getattr(fitted, field.name).astype(np.float16) for field in fields(PairWeights)}
         np.savez_compressed(FOLDER / f"{embedder.name}.npz", **stored)
 
 

@@ -29,7 +29,7 @@ messages = st.sampled_from(
     [
         "Hi",
         "Suggest a dinner.",
-        "How is my city?",
+        "Is it cold in Oslo and Copenhagen?",
         "What do you know about me?",
         "And part 7?",
         "我的狗不吃东西",

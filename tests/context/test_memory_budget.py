@@ -29,7 +29,14 @@ pytestmark = pytest.mark.django_db
 
 ABOUT_ME = "What do you know about me?"
 OBEYED = {*ANSWER_KINDS, "diet", "health", "dislikes"}
-QUESTIONS = ["Hi", "How is my city?", "Which chess opening is good?", ABOUT_ME, "Who am I?", "x" * 4000]
+QUESTIONS = [
+    "Hi",
+    "Is it cold in Oslo and Copenhagen?",
+    "Which chess opening is good?",
+    ABOUT_ME,
+    "Who am I?",
+    "x" * 4000,
+]
 
 fact_texts = st.sampled_from(["User lives in Oslo", "User likes chess", "User is vegetarian"]) | st.text(
     st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=150
@@ -238,7 +245,7 @@ def crowded(make_conversation, make_fact, provider):
     return make_conversation(["x" * 900] * 8)
 
 
-@pytest.mark.parametrize("text", ["How is my city?", ABOUT_ME])
+@pytest.mark.parametrize("text", ["Is it cold in Oslo? Which parks has the city?", ABOUT_ME])
 def test_a_crowded_prompt_has_no_identity_facts_but_pinned_ones(crowded, turn, text):
     prompt = turn(crowded, text)
     assert prompt.stage >= 2
@@ -253,14 +260,14 @@ def test_a_precomputed_crowded_prompt_has_no_identity_facts_either(crowded, add_
     assert made is not None
     assert made[0].stage >= 2
     assert prompts.record_prepared(crowded, made[0])
-    prompt = turn(crowded, "How is my city?")
+    prompt = turn(crowded, "Is it cold in Oslo and Copenhagen?")
     assert prompt.stage == made[0].stage
     assert "Oslo" not in prompt.note
 
 
 def test_identity_facts_are_noted_again_in_the_next_prompt_that_fits(crowded, turn):
     assert turn(crowded, "Go on").stage >= 2
-    after = turn(crowded, "How is my city?")
+    after = turn(crowded, "Is it cold in Oslo and Copenhagen?")
     assert after.stage == 0
     assert "Oslo" in after.note
 

@@ -24,7 +24,7 @@ def _on_sunday(time_machine):
 @pytest.fixture
 def son(make_fact):
     """An age that was said in November 2024."""
-    return make_fact("User's son is 3", category="identity", kind="family", said_on=date(2024, 11, 20))
+    return make_fact("User's grandson is 3", category="identity", kind="family", said_on=date(2024, 11, 20))
 
 
 def test_a_message_about_time_says_when_it_was_written(make_conversation, turn):
@@ -34,7 +34,7 @@ def test_a_message_about_time_says_when_it_was_written(make_conversation, turn):
 
 
 def test_a_message_that_needs_a_dated_fact_says_when_it_was_written(son, make_conversation, turn):
-    assert SAID in turn(make_conversation(), "Which present would my son like?").note
+    assert SAID in turn(make_conversation(), "Which present would my grandson like?").note
 
 
 def test_other_messages_do_not_say_when_they_were_written(son, make_conversation, turn):
@@ -81,7 +81,7 @@ def test_the_day_is_that_of_the_owners_zone(owner, make_conversation, turn, zone
 
 def test_without_memory_the_date_is_told_and_replayed_too(son, make_conversation, turn):
     conversation = make_conversation(memory_mode=MemoryMode.OFF)
-    first = turn(conversation, "How old is my son today?")
+    first = turn(conversation, "How old is my grandson today?")
     assert first.note == SAID
     second = turn(conversation, "Thanks.")
     assert second.turns[: len(first.turns)] == first.turns
@@ -89,12 +89,12 @@ def test_without_memory_the_date_is_told_and_replayed_too(son, make_conversation
 
 def test_memory_that_is_turned_off_takes_facts_out_of_notes_and_leaves_the_date(son, make_conversation, turn):
     conversation = make_conversation(memory_block="")
-    assert "son is 3" in turn(conversation, "How old is my son?").note
+    assert "grandson is 3" in turn(conversation, "How old is my grandson?").note
     Conversation.objects.update(memory_mode=MemoryMode.OFF)
     conversation.refresh_from_db()
     replayed = turn(conversation, "Thanks.").turns[1].content
     assert SAID in replayed
-    assert "son is 3" not in replayed
+    assert "grandson is 3" not in replayed
 
 
 def test_an_imported_message_of_unknown_date_does_not_say_when_it_was_written(

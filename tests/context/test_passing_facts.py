@@ -31,7 +31,7 @@ def son(make_fact, time_machine):
     """An age that is said on Sunday, 29 November 2026."""
     time_machine.move_to("2026-11-29 12:00+00:00", tick=False)
     return make_fact(
-        "User's son is 3", category="identity", kind="family", pinned=True, said_on=date(2026, 11, 29)
+        "User's grandson is 3", category="identity", kind="family", pinned=True, said_on=date(2026, 11, 29)
     )
 
 
@@ -98,12 +98,12 @@ def test_a_past_fact_that_is_brought_back_stays(owner, marathon, time_machine):
 def test_my_son_is_3_is_told_two_years_later_as_3_in_november_2026(
     son, make_conversation, turn, time_machine
 ):
-    told = "- User's son is 3 in November 2026"
+    told = "- User's grandson is 3 in November 2026"
     assert told in turn(make_conversation(), "Hi").block.text
     time_machine.move_to("2028-11-29 12:00+00:00", tick=False)
     assert told in turn(make_conversation(), "Hi").block.text
     noting = make_conversation(memory_block="", memory_block_facts={})
-    assert told in turn(noting, "How old is my son?").note
+    assert told in turn(noting, "How old is my grandson?").note
 
 
 def test_a_block_with_an_age_is_not_corrected_as_time_goes_by(son, make_conversation, turn, time_machine):
@@ -121,21 +121,24 @@ def test_an_age_that_is_edited_is_corrected_with_the_day_of_the_edit(
     conversation = make_conversation()
     turn(conversation, "Hi")
     time_machine.move_to("2028-02-01 12:00+00:00", tick=False)
-    edit_fact(son, "User's son is 4")
+    edit_fact(son, "User's grandson is 4")
     note = turn(conversation, "And?").note
-    assert "- no longer: User's son is 3 in November 2026; now: User's son is 4 in February 2028" in note
+    assert (
+        "- no longer: User's grandson is 3 in November 2026; now: User's grandson is 4 in February 2028"
+        in note
+    )
 
 
 def test_a_forgotten_age_leaves_the_notes_and_blocks_that_told_it(owner, son, make_conversation, turn, clock):
     conversation = make_conversation()
     turn(conversation, "Hi")
     noting = make_conversation(memory_block="", memory_block_facts={})
-    turn(noting, "How old is my son?")
+    turn(noting, "How old is my grandson?")
     deletion = deletions.forget_facts(owner, [son.pk])
-    assert "User's son" not in str(turn(conversation, "And?").turns[0])
+    assert "User's grandson" not in str(turn(conversation, "And?").turns[0])
     deletions.finish_deletion(deletion.pk, deletion.expires_at + deletions.UNDO_GRACE * 2)
     stored = [
         *Message.objects.values_list("note", flat=True),
         *Conversation.objects.values_list("memory_block", flat=True),
     ]
-    assert "User's son" not in str(stored)
+    assert "User's grandson" not in str(stored)

@@ -1,8 +1,7 @@
-"""How relevant a fact is to a message: by shared words, by domains of life, and by vectors."""
+"""How relevant a fact is to a message: by vectors, and by shared words where there are none."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from uuid import uuid4
 
 import numpy as np
@@ -10,38 +9,60 @@ import pytest
 
 from chat.memory.cosines import DEFAULT_THRESHOLDS, THRESHOLDS_BY_EMBEDDER, get_thresholds
 from chat.memory.query_intent import analyse_message
-from chat.memory.relevance import compute_relevance, compute_relevant_cosines
+from chat.memory.relevance import compare_vectors, compute_relevance
 from chat.memory.typical_vectors import _load_means, subtract_typical_fact
+from tests.small_model import load_real_embedder
 
 
-def make_fact(text: str, kind: str = "likes"):
-    return SimpleNamespace(text=text, kind=kind)
+def compute(message: str, fact: str) -> float:
+    """Return the relevance of a fact without a vector to a message."""
+    key = uuid4()
+    return compute_relevance(analyse_message(message).terms, {key: fact}, {})[key]
 
 
-def test_a_fact_with_no_shared_word_domain_or_near_vector_is_not_relevant():
-    assert compute_relevance(analyse_message("Explain recursion."), make_fact("User likes olives")) == 0
+def test_a_fact_without_a_vector_is_relevant_by_shared_words():
+    assert compute("Which jazz album is the best?", "User likes jazz") > 0
+    assert compute("Explain recursion.", "User likes olives") == 0
 
 
-def test_shared_words_and_nearness_add_up():
-    asked, fact = analyse_message("Which jazz album is the best?"), make_fact("User likes jazz")
-    by_words = compute_relevance(asked, fact)
-    assert by_words > 0
-    assert compute_relevance(asked, fact, 0.5) == pytest.approx(by_words + 0.5)
+def test_a_fact_with_a_vector_is_relevant_by_its_vector_only():
+    key = uuid4()
+    assert compute_relevance(frozenset({"jazz"}), {key: "User likes jazz"}, {key: 0.0}) == {key: 0.0}
 
 
-def test_a_fact_of_the_asked_domain_is_relevant_without_an_embedder():
-    asked = analyse_message("Suggest a dinner recipe.")
-    assert compute_relevance(asked, make_fact("User is vegetarian", "diet")) > 0
-    assert compute_relevance(asked, make_fact("User likes jazz")) == 0
-
-
-def test_only_near_vectors_of_the_same_size_count():
+def test_without_a_classifier_only_near_vectors_count():
     near, far, other = uuid4(), uuid4(), uuid4()
     vectors = {near: [0.8, 0.6], far: [0.3, 0.954], other: [1, 0, 0]}
     stored = {key: np.array(row, np.float32).tobytes() for key, row in vectors.items()}
     message = np.array([1, 0], np.float32)
-    assert compute_relevant_cosines(message, stored, "another") == {near: pytest.approx(0.8)}
-    assert compute_relevant_cosines(message, {}, "another") == {}
+    kinds = dict.fromkeys(vectors, "likes")
+    assert compare_vectors(message, stored, kinds, "another") == {near: pytest.approx(0.8), far: 0.0}
+    assert compare_vectors(message, {}, kinds, "another") == {}
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "needed", "needless"),
+    [
+        ("Any idea for a birthday dinner on Saturday?", "diet", "User is vegan", "User plays the cello"),
+        (
+            "Schlag mir eine Beilage zum Abendessen vor.",
+            "health",
+            "User has coeliac disease",
+            "User likes opera",
+        ),
+        ("Plan a weekend in Rome for me.", "health", "User uses a wheelchair", "User grows tomatoes"),
+        ("Will it rain tomorrow?", "home", "User lives in Tromsø", "User's sister is a nurse"),
+    ],
+)
+def test_a_fact_that_an_answer_needs_is_found_by_meaning(message, kind, needed, needless):
+    embedder = load_real_embedder()
+    keys = [uuid4(), uuid4()]
+    rows = embedder.embed([needed, needless])
+    stored = {key: row.tobytes() for key, row in zip(keys, rows, strict=True)}
+    kinds = {keys[0]: kind, keys[1]: "likes"}
+    relevant = compare_vectors(embedder.embed([message])[0], stored, kinds, embedder.name)
+    assert relevant[keys[0]] > 0
+    assert relevant[keys[1]] == 0
 
 
 def test_what_all_facts_have_in_common_does_not_count():

@@ -44,8 +44,10 @@ def test_other_messages_have_no_such_sentence(send, text):
     assert not send(text).endswith(tuple(NOT_TOLD.values()))
 
 
-def test_a_known_fact_makes_it_needless(send, make_fact):
-    make_fact("User's sister is called Klara", kind="family", category="identity")
+def test_a_known_fact_makes_it_needless(send, make_fact, embedder):
+    text = "User's sister is called Klara"
+    vector = embedder.embed([text])[0].tobytes()
+    make_fact(text, kind="family", category="identity", embedding=vector, embedder=embedder.name)
     assert not send("What's my sister's name?").endswith(tuple(NOT_TOLD.values()))
 
 

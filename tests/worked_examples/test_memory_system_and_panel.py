@@ -170,12 +170,7 @@ class TestContextInjection:
         [
             ("How do I boil rice?", set()),
             ("Is minimal abstraction a good rule?", {"Uses TypeScript, minimal abstraction"}),
-            ("What can I see near where I live?", {"Solo developer based in Copenhagen"}),
-            # A fact about the person is also used when it is relevant by its subject: designs.md, 4.25.
-            (
-                "How much abstraction does TypeScript need?",
-                {"Uses TypeScript, minimal abstraction", "Solo developer based in Copenhagen"},
-            ),
+            ("Where can a developer swim in Copenhagen?", {"Solo developer based in Copenhagen"}),
         ],
     )
     def test_projects_are_always_there_and_others_when_the_message_needs_them(

@@ -1,0 +1,67 @@
+"""Fits the weights of `chat.memory.pair_classifier`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chat.memory.pair_classifier import Matrix, PairWeights, build_inputs
+
+Project = Callable[[PairWeights, Matrix], Matrix]
+_RATES = {"matrix": 0.05, "bias": 0.05, "bilinear": 0.02}
+
+
+def fit_pairs(
+    firsts: Matrix,
+    seconds: Matrix,
+    classes: NDArray[Any],
+    *,
+    penalty: float,
+    bilinear_penalty: float,
+    projected: int = 160,
+    steps: int = 150,
+    project_first: Project = PairWeights.project,
+    project_second: Project = PairWeights.project,
+) -> PairWeights:
+    """Return the weights of a softmax regression on pairs of unit vectors, trained with the optimiser Adam.
+
+    `classes` holds the number of the class of each pair. The two penalties are on the squares of the linear
+    and of the bilinear weights; `projected` is the number of dimensions of the bilinear part, whose columns
+    the last two functions make of the weights and the vectors.
+    """
+    every = np.vstack([firsts, seconds])
+    _, axes = np.linalg.eigh(np.cov(every, rowvar=False))
+    count = int(classes.max()) + 1
+    start = PairWeights(
+        np.zeros((3 * every.shape[1] + 1, count), dtype=np.float32),
+        np.zeros(count, dtype=np.float32),
+        every.mean(axis=0),
+        axes[:, ::-1][:, :projected].astype(np.float32),
+        np.zeros(0, dtype=np.float32),
+    )
+    first, second = project_first(start, firsts), project_second(start, seconds)
+    bilinear = np.zeros((count, first.shape[1], second.shape[1]), dtype=np.float32)
+    weights = replace(start, bilinear=bilinear)
+    inputs = build_inputs(firsts, seconds)
+    wanted = np.eye(count, dtype=np.float32)[classes]
+    trained = {"matrix": weights.matrix, "bias": weights.bias, "bilinear": weights.bilinear}
+    mean = {name: np.zeros_like(values) for name, values in trained.items()}
+    square = {name: np.zeros_like(values) for name, values in trained.items()}
+    for step in range(1, steps + 1):
+        wrong = (weights.classify(inputs, first, second) - wanted) / len(wanted)
+        slopes = {
+            "matrix": inputs.T @ wrong + penalty * weights.matrix,
+            "bias": wrong.sum(axis=0),
+            "bilinear": np.stack([(first * wrong[:, [place]]).T @ second for place in range(count)])
+            + bilinear_penalty * weights.bilinear,
+        }
+        for name, slope in slopes.items():
+            mean[name] = 0.9 * mean[name] + 0.1 * slope
+            square[name] = 0.999 * square[name] + 0.001 * slope**2
+            change = (mean[name] / (1 - 0.9**step)) / (np.sqrt(square[name] / (1 - 0.999**step)) + 1e-8)
+            trained[name] -= _RATES[name] * change
+    return weights
