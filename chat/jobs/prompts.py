@@ -23,6 +23,7 @@ from chat.llm.types import Provider, Turn
 from chat.memory import app_memories, consolidation_prompt, extraction_prompt, extractor, judge
 from chat.memory.query_intent import clear_text_caches
 from chat.models import Conversation
+from chat.past_chats.vector_search import bit_cache
 
 from . import schedule
 from .registry import handles, wait_for_energy
@@ -46,6 +47,7 @@ def warm_fixed_prompts() -> None:
     It is part of the start and uses no energy.
     """
     _warm_embedder()
+    _load_past_chats()
     if not registry.wait_ready(_PATIENCE_SECONDS):
         return
     provider = registry.provider()
@@ -105,6 +107,15 @@ def _warm_embedder() -> None:
         # (gh-106905). numpy calls it when it reads the embedder's files. Its next call tries again.
         with suppress(OSError, SystemError):
             embedder.embed(["warm"])
+
+
+def _load_past_chats() -> None:
+    """Load the search by meaning for the owner who wrote last; 160,000 windows take over a second."""
+    embedder = registry.embedder()
+    last = Conversation.objects.select_related("owner").order_by("-updated_at").first()
+    if embedder is not None and last is not None:
+        bit_cache.load(last.owner, embedder.name)
+    close_old_connections()
 
 
 def background_prompts() -> dict[str, list[Turn]]:

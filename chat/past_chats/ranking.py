@@ -27,7 +27,7 @@ _MOST_MESSAGES, _MOST_WINDOWS = 30, 40
 # How many windows are split into sentences.
 _MOST_SPLIT = 48
 # How many of the best sentences are embedded one by one; each takes about a millisecond.
-_MOST_COMPARED = 16
+_MOST_COMPARED = 10
 # The next three constants were chosen on the tuning data of one person and on cases with a few chats, at 150
 # and 250 tokens of quotations, and on BEAM chats 1 to 10 at 450.
 # A prompt quotes no sentence that scores less than this share of the best.

@@ -75,6 +75,11 @@ class BitCache:
                 nearest = np.argpartition(distances, NEAREST)[:NEAREST]
             return [int(key) for key in known.keys[nearest[distances[nearest] < _FAR]]]
 
+    def load(self, owner: User, embedder_name: str) -> None:
+        """Load the bits of an owner before the first search."""
+        with self._lock:
+            self._update(owner, embedder_name)
+
     def _update(self, owner: User, embedder_name: str) -> _Bits:
         rows = MessageWindow.objects.for_owner(owner).filter(embedder=embedder_name)
         name = (owner.pk, embedder_name)

@@ -6,6 +6,7 @@ from chat.jobs import prompts
 from chat.llm.registry import registry
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize("error", [OSError("its weights have gone"), SystemError("recursion depth mismatch")])
 def test_an_embedder_that_cannot_be_loaded_does_not_end_the_warming(monkeypatch, error):
     class Failing:

@@ -8,10 +8,12 @@ from django.utils import timezone
 from chat.actions import message_windows
 from chat.actions.messages import finish_reply
 from chat.generation import run as generation
+from chat.jobs import prompts
 from chat.jobs.embeddings import index_windows
 from chat.jobs.registry import Postpone
+from chat.llm.registry import registry
 from chat.models import Conversation, Job, Message, MessageState, MessageWindow, Role
-from chat.past_chats.vector_search import unpack_vectors
+from chat.past_chats.vector_search import bit_cache, unpack_vectors
 
 TALK = ("I need a name for my sourdough course.", "How about Rise Together, Crumb School or Slow Dough?")
 
@@ -127,3 +129,11 @@ def test_tools_and_instructions_are_not_indexed(store_chat, index_all, embedder)
         )
     index_all(embedder)
     assert list_windows() == list(TALK)
+
+
+def test_the_index_of_the_last_writer_is_loaded_at_the_start(remember, owner, embedder, monkeypatch):
+    monkeypatch.setattr(registry, "wait_ready", lambda seconds: False)
+    remember("The workshop costs 64 euros.", "Noted.")
+    bit_cache.clear()
+    prompts.warm_fixed_prompts()
+    assert (owner.pk, embedder.name) in bit_cache._known
