@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Error as PlaywrightError
 
 from chat.actions.messages import finish_reply
 from chat.llm.scripted import ScriptedProvider
@@ -58,6 +59,15 @@ def live(static_files: None, transactional_db: None, scripted: ScriptedProvider)
         yield address
 
 
+def _leave(page: Page) -> None:
+    """Empty a page before it is closed: Chromium sometimes never closes one that begins to load another."""
+    try:
+        page.goto("about:blank")
+    except PlaywrightError:
+        # A navigation that had begun went first.
+        page.wait_for_load_state()
+
+
 @pytest.fixture
 def open_page(browser: Browser, live: str) -> Iterator[Callable[..., Page]]:
     """Return a function that opens a page in a browser context of its own.
@@ -84,6 +94,8 @@ def open_page(browser: Browser, live: str) -> Iterator[Callable[..., Page]]:
 
     yield open_at
     for context in contexts:
+        for page in context.pages:
+            _leave(page)
         context.close()
     # PROVOKED errors come from refused requests and cut connections, whose effect the tests check.
     assert [e for e in errors if not any(known in e for known in PROVOKED)] == []
