@@ -47,16 +47,19 @@ def _load_rows(
         Quotation.objects.filter(
             message__in=[m.pk for m in messages],
             source__replaced_by=None,
-            source__conversation__in=list_other_conversations(conversation).values("pk"),
             source__seq__gt=F("source__conversation__cleared_through"),
         ).order_by("message", "place")
     )
     if not rows:
         return
     sources = load_readable_messages({row.source_id for row in rows})
+    chats = {source.conversation_id for source in sources.values()}
+    usable = set(list_other_conversations(conversation).filter(pk__in=chats).values_list("pk", flat=True))
     for row in rows:
         source, span = sources.get(row.source_id), Span(row.start, row.end)
-        if source is not None and not any(span.overlaps(start, end) for start, end, *_ in source.kept_out):
+        if source is None or source.conversation_id not in usable:
+            continue
+        if not any(span.overlaps(start, end) for start, end, *_ in source.kept_out):
             yield row, source
 
 

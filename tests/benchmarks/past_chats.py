@@ -1,5 +1,6 @@
 """Time of quoting past chats among 100,000 messages: `python -m tests.benchmarks.past_chats [messages]`.
 
+`DATABASE_URL` chooses an empty PostgreSQL database instead of SQLite.
 The messages are those of `tests.benchmarks.search`. Their vectors are random, because embedding all of them
 takes a quarter of an hour; what the time depends on is their number. Printed are the milliseconds of deciding
 and fetching for messages that ask for something said before and for ordinary ones, of the first search of a
@@ -73,9 +74,12 @@ def create_windows(owner_id: int, dimensions: int) -> int:
 
 
 def measure_size() -> int:
-    """Return the bytes of the database's file."""
+    """Return the bytes of the database."""
+    sql = "SELECT pg_database_size(current_database())"
+    if connection.vendor == "sqlite":
+        sql = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
     with connection.cursor() as cursor:
-        cursor.execute("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
+        cursor.execute(sql)
         return int(cursor.fetchone()[0])
 
 
