@@ -17,7 +17,7 @@ from .turn_note import read_note_facts
 _QUESTION_MARKS = ("?", "？", "؟")
 # The least values of `Estimate.needs` and `Estimate.asks` of a question about the user. They were chosen on
 # 62 messages: those of `tuning_replies.jsonl` and of a similar file.
-_LEAST_NEED, _LEAST_ASKS = 0.0, 2.0
+_LEAST_NEED, _LEAST_ASKS = 0.0, 1.5
 
 
 def describe_unknown(message: Message, relevant: RelevantFacts, note: str) -> str:

@@ -1,0 +1,96 @@
+"""Whether questions about past chats are answered by quotations: `python -m tests.benchmarks.answers [FILE]`.
+
+FILE is `answers.jsonl`, the default, or a file of its form: persons with twelve chats each and sixteen
+questions, each with the sentences that answer it. Printed is what the questions are taken for, how often an
+answer is among the first sentences of the ranking, and among those that 150 tokens of quotations hold.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="memoryapp-benchmark-")
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
+
+import django
+
+django.setup()
+
+from django.core.management import call_command  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from chat.actions import indexing, message_windows  # noqa: E402
+from chat.actions.owners import default_app, ensure_owner  # noqa: E402
+from chat.context.past_chats import find_needed_sentences, find_quotations  # noqa: E402
+from chat.llm import weights  # noqa: E402
+from chat.llm.embedder import Embedder, load_embedder  # noqa: E402
+from chat.llm.registry import registry  # noqa: E402
+from chat.models import Conversation, Message, Role, User  # noqa: E402
+from tests.benchmarks.default_tokenizer import load_tokenizer  # noqa: E402
+
+DATA = Path(__file__).resolve().parents[1] / "past_chats" / "data" / "answers.jsonl"
+FIRST = (1, 3, 5, 10, 16, 60)
+ROOM = 150
+
+
+def store_chats(owner: User, chats: list[list[list[str]]], embedder: Embedder) -> None:
+    """Store and index the chats of a person, a chat a day."""
+    for number, said in enumerate(chats):
+        day = timezone.now() - timedelta(days=len(chats) - number)
+        chat = Conversation.objects.create(owner=owner, app=default_app(owner), created_at=day)
+        rows = [
+            Message(conversation=chat, seq=seq, role=role, content=text, created_at=day)
+            for seq, (role, text) in enumerate(said, 1)
+        ]
+        Message.objects.bulk_create(rows)
+        indexing.index_messages(rows)
+    for key in message_windows.find_conversations_without_windows():
+        while message_windows.index_portion(key, embedder):
+            pass
+
+
+def is_answer(text: str, answers: list[str]) -> bool:
+    """Return whether a sentence of the ranking is one of the answers, or the larger part of one."""
+    return any(answer in text or (len(text) > len(answer) / 2 and text in answer) for answer in answers)
+
+
+def main() -> None:
+    """Ask all questions and print the shares."""
+    embedder = load_embedder(weights.embedder())
+    if embedder is None:
+        sys.exit("The embedder is not installed.")
+    provider = load_tokenizer()
+    registry.use(provider, embedder=embedder)
+    call_command("migrate", verbosity=0)
+    needs: Counter[str] = Counter()
+    found: Counter[Any] = Counter()
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+        person = json.loads(line)
+        owner = ensure_owner(f"person {number}")
+        store_chats(owner, person["chats"], embedder)
+        for question in person["questions"]:
+            chat = Conversation.objects.create(owner=owner, app=default_app(owner))
+            asked = Message.objects.create(conversation=chat, seq=1, role=Role.USER, content=question["text"])
+            need, ranked = find_needed_sentences(chat, asked.content, embedder)
+            needs[need.name.lower()] += 1
+            right = [is_answer(one.text, question["answers"]) for one in ranked]
+            found.update(most for most in FIRST if any(right[:most]))
+            quoted = find_quotations(chat, asked, ROOM, provider.count_text)
+            found["quoted"] += any(is_answer(one.text, question["answers"]) for one in quoted)
+    total = needs.total()
+    print(f"{total} questions:", ", ".join(f"{name} {count / total:.0%}" for name, count in needs.items()))
+    for most in FIRST:
+        print(f"an answer is among the first {most}: {found[most] / total:.0%}")
+    print(f"quoted within {ROOM} tokens: {found['quoted'] / total:.0%}")
+
+
+if __name__ == "__main__":
+    main()
