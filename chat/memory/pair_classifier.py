@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from .trained_weights import compute_softmax
 
-# The products and the cosine are small beside the vectors, so they are multiplied by these.
+# The products and the cosine are much smaller numbers than those of the vectors. They are multiplied by these
+# factors, so that the penalty on large weights in the training weighs on all inputs alike.
 _PRODUCT_SCALE, _COSINE_SCALE, _BILINEAR_SCALE = 20.0, 6.0, 20.0
 Matrix = NDArray[np.float32]
 

@@ -22,7 +22,7 @@ from .stems import extract_stems, find_language
 # A word with more messages than this says little; only its newest are read.
 _MOST_MESSAGES = 1000
 _MOST_WORDS = 16
-# So many times the wanted messages are looked at, because some belong to conversations that are not searched.
+# Four times as many messages are read as are wanted, because some belong to conversations that are left out.
 _SPARE = 4
 # A shorter beginning is searched as a word, in singular and plural: "cat" begins many words.
 _PREFIX_FROM = 5

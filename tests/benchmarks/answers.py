@@ -1,8 +1,9 @@
-"""Whether questions about past chats are answered by quotations: `python -m tests.benchmarks.answers [FILE]`.
+"""Measures which questions quotations answer: `python -m tests.benchmarks.answers [FILE]`.
 
 FILE is `answers.jsonl`, the default, or a file of its form: persons with twelve chats each and sixteen
-questions, each with the sentences that answer it. Printed is what the questions are taken for, how often an
-answer is among the first sentences of the ranking, and among those that 150 tokens of quotations hold.
+questions, each with the sentences that answer it. Printed is which need the need classifier sees in the
+questions, how often an answer is among the first sentences of the ranking, and how often it is quoted within
+150 tokens.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def is_answer(text: str, answers: list[str]) -> bool:
 
 
 def main() -> None:
-    """Ask all questions and print the shares."""
+    """Find sentences for all questions, and print how often an answer is among them."""
     embedder = load_embedder(weights.embedder())
     if embedder is None:
         sys.exit("The embedder is not installed.")

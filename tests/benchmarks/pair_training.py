@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,3 +66,10 @@ def fit_pairs(
             change = (mean[name] / (1 - 0.9**step)) / (np.sqrt(square[name] / (1 - 0.999**step)) + 1e-8)
             trained[name] -= _RATES[name] * change
     return weights
+
+
+def store_weights(weights: PairWeights, folder: Path, embedder_name: str) -> None:
+    """Write the weights as float16 to the file of the embedder in `folder`."""
+    folder.mkdir(exist_ok=True)
+    stored = {field.name: getattr(weights, field.name).astype(np.float16) for field in fields(PairWeights)}
+    np.savez_compressed(folder / f"{embedder_name}.npz", **stored)

@@ -1,4 +1,4 @@
-"""Preferences among many, on PrefEval: `python -m tests.benchmarks.prefeval FOLDER [COUNT]`.
+"""Measures on PrefEval which preferences are found: `python -m tests.benchmarks.prefeval FOLDER [COUNT]`.
 
 FOLDER is `benchmark_dataset/explicit_preference` of a checkout of `amazon-science/PrefEval`. For each of
 COUNT questions a memory has 134 preferences: the one that matters for it, and seven of each other topic.
@@ -57,7 +57,7 @@ def count_until(order: list[int], tokens: list[int]) -> int:
 
 
 def main() -> None:
-    """Ask the questions and print the shares."""
+    """Find the preference of each question, and print how often it was found."""
     cases = read_questions(Path(sys.argv[1]))
     count = int(sys.argv[2]) if len(sys.argv) > 2 else len(cases)
     embedder = load_embedder(weights.embedder())

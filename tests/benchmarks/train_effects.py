@@ -12,7 +12,7 @@ how often an ordinary message changes one of many facts.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from chat.memory.effect_classifier import (
 from chat.memory.pair_classifier import PairWeights, build_inputs
 from chat.memory.sentences import split_sentences
 
-from .pair_training import fit_pairs
+from .pair_training import fit_pairs, store_weights
 
 COLUMNS = {"replaced": REPLACED, "ended": ENDED, "holds": HOLDS, "repeats": REPEATED}
 # Each is the best of three to four on the update cases. Without the bilinear scores the area under the curve
@@ -155,7 +155,7 @@ def add_mistakes(pairs: Pairs, weights: PairWeights, random: np.random.Generator
 
 
 def fit(pairs: Pairs) -> PairWeights:
-    """Return the weights that fit the pairs."""
+    """Train the classifier on the pairs and return its weights."""
     return fit_pairs(
         pairs.sentences, pairs.facts, pairs.effects, penalty=PENALTY, bilinear_penalty=BILINEAR_PENALTY
     )
@@ -243,9 +243,7 @@ def main() -> None:
     measure_update_cases(embedder, fitted)
     measure_ordinary_messages(embedder, fitted)
     if "--write" in sys.argv:
-        FOLDER.mkdir(exist_ok=True)
-        stored = {field.name: getattr(fitted, field.name).astype(np.float16) for field in fields(PairWeights)}
-        np.savez_compressed(FOLDER / f"{embedder.name}.npz", **stored)
+        store_weights(fitted, FOLDER, embedder.name)
 
 
 if __name__ == "__main__":

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 # The import of this module sets Django up.
-from .train_durability import load  # isort: skip
+from .train_durability import compute_auc, load  # isort: skip
 from chat.llm import weights
 from chat.llm.embedder import Embedder, load_embedder
 from chat.memory.pair_classifier import Matrix, PairWeights, build_inputs
 from chat.memory.rank import ANSWER_KINDS
 from chat.memory.relevance_classifier import FOLDER, NEEDED, project_facts, project_messages
 
-from .pair_training import fit_pairs
+from .pair_training import fit_pairs, store_weights
 
 # The best of three to five each on persons left out; with half of the persons the area under the curve there
 # is 0.01 smaller, with a quarter 0.02.
@@ -91,7 +91,7 @@ def add_others(pairs: Pairs) -> Pairs:
 
 
 def fit(pairs: Pairs) -> PairWeights:
-    """Return the weights that fit the pairs."""
+    """Train the classifier on the pairs and return its weights."""
     return fit_pairs(
         pairs.messages,
         pairs.facts,
@@ -114,10 +114,7 @@ def score(fitted: PairWeights, pairs: Pairs) -> NDArray[Any]:
 
 def print_measures(pairs: Pairs, scores: NDArray[Any]) -> None:
     """Print the area under the ROC curve, and for each limit what is found and what too much."""
-    order = np.argsort(np.argsort(scores))
-    positive = int(pairs.needed.sum())
-    ranks = order[pairs.needed].sum() - positive * (positive - 1) / 2
-    print(f"area under the curve {ranks / (positive * (~pairs.needed).sum()):.3f}")
+    print(f"area under the curve {compute_auc(scores, pairs.needed.astype(float)):.3f}")
     messages = len(np.unique(pairs.numbers))
     needless = np.setdiff1d(pairs.numbers, pairs.numbers[pairs.needed])
     for limit in LIMITS:
@@ -155,9 +152,7 @@ def main() -> None:
     print_measures(held_out, score(fitted, held_out))
     print_first(held_out, fitted)
     if "--write" in sys.argv:
-        FOLDER.mkdir(exist_ok=True)
-        stored = {field.name: getattr(fitted, field.name).astype(np.float16) for field in fields(PairWeights)}
-        np.savez_compressed(FOLDER / f"{embedder.name}.npz", **stored)
+        store_weights(fitted, FOLDER, embedder.name)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def live(static_files: None, transactional_db: None, scripted: ScriptedProvider)
 
 
 def _leave(page: Page) -> None:
-    """Empty a page before it is closed: Chromium sometimes never closes one that begins to load another."""
+    """Show an empty page instead of this one: Chromium sometimes never closes a page that loads another."""
     try:
         page.goto("about:blank")
     except PlaywrightError:
