@@ -32,6 +32,7 @@ from chat.past_chats.ranking import (
     keep_promising,
     list_usable_conversations,
     rank_sentences,
+    rerank_sentences,
 )
 from chat.past_chats.windows import Span
 from chat.topics.contents import load_contents
@@ -131,8 +132,8 @@ def find_needed_sentences(
 ) -> tuple[Need, list[RankedSentence]]:
     """Return what a message needs of past conversations, and their sentences, the best first.
 
-    A follow-up such as "And the second one?" is read with its topic, see `find_quoted_topic`. Without an
-    embedder, or weights for it, nothing is needed.
+    A message that needs nothing gets no sentences. A follow-up such as "And the second one?" is read with its
+    topic, see `find_quoted_topic`. Without an embedder, or weights for it, nothing is needed.
     """
     weights = load_weights(embedder.name) if embedder else None
     if embedder is None or weights is None:
@@ -148,19 +149,18 @@ def find_needed_sentences(
         elif not names and not may_need(estimate, weights):
             return Need.NOTHING, []
         usable = list_other_conversations(conversation)
-        ranked = rank_sentences(conversation.owner, usable, text, embedder, vector)
+        ranked = rank_sentences(conversation.owner, usable, text, embedder.name, vector)
         ranked = _leave_out_irrelevant(ranked, embedder, own_vector)
+        if not ranked:
+            return Need.NOTHING, []
+        best = ranked[:_BEST]
+        coverage, cosine = max(one.coverage for one in best), max(one.cosine for one in best)
+        named = any(mentions_any(one.text, names) for one in best)
+        need = Need.ASKS if follows else decide_need(estimate, coverage, cosine, weights, named=named)
+        return need, [] if need == Need.NOTHING else rerank_sentences(ranked, embedder, vector)
     except OSError:
         # The embedder was removed since it was found.
         return Need.NOTHING, []
-    if not ranked:
-        return Need.NOTHING, []
-    if follows:
-        return Need.ASKS, ranked
-    best = ranked[:_BEST]
-    coverage, cosine = max(one.coverage for one in best), max(one.cosine for one in best)
-    named = any(mentions_any(one.text, names) for one in best)
-    return decide_need(estimate, coverage, cosine, weights, named=named), ranked
 
 
 def _leave_out_irrelevant(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from chat.models import App, Conversation, MemoryMode, Message, MessageWindow, P
 from chat.models.conversation import ConversationQuerySet
 from chat.topics.contents import is_content_lost, load_contents
 
-from .scoring import Evidence, add_own_cosines, score_sentences
+from .reranker import load_weights, score_again
+from .scoring import Evidence, build_inputs, score_sentences
 from .stems import is_unspaced, stem_in_language
 from .vector_search import bit_cache, unpack_vectors
 from .windows import Span, split_window
@@ -27,14 +28,13 @@ _MOST_MESSAGES, _MOST_WINDOWS = 30, 40
 # How many windows are split into sentences.
 _MOST_SPLIT = 48
 # How many of the best sentences are embedded one by one; each takes about a millisecond.
-_MOST_COMPARED = 10
-# The next three constants were chosen on the tuning data of one person and on cases with a few chats, at 150
-# and 250 tokens of quotations, and on BEAM chats 1 to 10 at 450.
-# A prompt quotes no sentence that scores less than this share of the best.
-_LEAST_SHARE = 0.3
-# With each sentence of an exchange that is chosen, the score of its other ones falls by this share of the
-# best. BEAM prefers a larger share, separate chats a smaller one.
-_REPEATED = 0.2
+MOST_EMBEDDED = 12
+# The next three constants were chosen at 150, 250 and 450 tokens of quotations, on the questions that the
+# weights were trained on, those of each person with the weights of the others.
+# A prompt quotes no sentence that scores more than tokens of room / 45 below the best, in log-odds.
+_TOKENS_BELOW = 45
+# With each sentence of an exchange that is chosen, the scores of its other ones fall by so much.
+_REPEATED = 3.0
 # At most (tokens of room / 67)² sentences are tried, at least 3. In a small room more would fill it without
 # answering more questions.
 _ROOM_UNIT = 67
@@ -49,7 +49,8 @@ class RankedSentence:
 
     `coverage` is the share of the asking message's words that the sentence contains, 0 to 1; rare words count
     more. `cosine` compares the vector of its window with that of the asking message, 0 if the window has no
-    vector. `score` orders the sentences of one ranking and compares with no other ranking.
+    vector. `score` orders the sentences of one ranking and compares with no other ranking. It was computed
+    from `inputs`, float32 of shape (len(scoring.WEIGHTS),).
     """
 
     message: Message
@@ -57,6 +58,7 @@ class RankedSentence:
     score: float
     coverage: float
     cosine: float
+    inputs: Vector = field(default_factory=lambda: np.zeros(0, np.float32), compare=False)
 
     @property
     def text(self) -> str:
@@ -80,28 +82,46 @@ def rank_sentences(
     owner: User,
     conversations: ConversationQuerySet,
     text: str,
-    embedder: Embedder,
+    embedder_name: str,
     vector: Vector,
     *,
     with_cleared: bool = False,
 ) -> list[RankedSentence]:
     """Return the sentences of these conversations of an owner that fit a text, the best first.
 
-    `vector` is that of the text. Messages that `/clear` hid count only `with_cleared`. Embeds sentences, so
-    call it outside a transaction. Raises OSError where the embedder is not installed any more.
+    `vector` is that of the text. Messages that `/clear` hid count only `with_cleared`.
     """
     others = Conversation.objects.for_owner(owner).exclude(pk__in=conversations.values("pk"))
     unusable = set(others.values_list("pk", flat=True))
     matches = find_matching_messages(owner, text, _MOST_MESSAGES, unusable)
-    near = bit_cache.find_nearest(owner, embedder.name, vector, unusable)
+    near = bit_cache.find_nearest(owner, embedder_name, vector, unusable)
     windows = _load_windows(owner, near, matches.scores, unusable, with_cleared=with_cleared)
     cosines = _compute_cosines(windows, vector)
     by_cosine = sorted(windows, key=lambda w: -cosines.get(w.pk, 0.0))
     nearest = {w.pk for w in by_cosine[:_MOST_WINDOWS]}
     windows = [w for w in windows if w.pk in nearest or w.message_id in matches.scores]
     messages = load_readable_messages({window.message_id for window in windows})
-    ranked = _score(windows, cosines, messages, matches)
-    return _compare_sentences(ranked, embedder, vector)
+    return _score(windows, cosines, messages, matches)
+
+
+def rerank_sentences(
+    ranked: Sequence[RankedSentence], embedder: Embedder, vector: Vector
+) -> list[RankedSentence]:
+    """Return a ranking with its best sentences ordered anew, by their own vectors; the rest follow as before.
+
+    `vector` is that of the text that was ranked for. Embeds the best sentences, so call it outside a
+    transaction. Raises OSError where the embedder is not installed any more.
+    """
+    weights = load_weights(embedder.name)
+    best, rest = ranked[:MOST_EMBEDDED], ranked[MOST_EMBEDDED:]
+    if weights is None or not best:
+        return list(ranked)
+    vectors = embedder.embed([one.text for one in best])
+    scores = score_again(np.stack([one.inputs for one in best]), vectors, vector, weights)
+    again = [replace(one, score=float(score)) for one, score in zip(best, scores, strict=True)]
+    again.sort(key=_order)
+    lower = again[-1].score - best[-1].score
+    return [*again, *(replace(one, score=one.score + lower) for one in rest)]
 
 
 def keep_promising(
@@ -117,11 +137,11 @@ def keep_promising(
     best = ranked[0].score
     most = max(3, round((room / _ROOM_UNIT) ** 2))
     new = [one for one in ranked if one.text not in quoted_before]
-    left = [one for one in new[:most] if one.score >= _LEAST_SHARE * best]
+    left = [one for one in new[:most] if one.score >= best - room / _TOKENS_BELOW]
     chosen: list[RankedSentence] = []
     seen: Counter[tuple[Any, int]] = Counter()
     while left:
-        place = max(range(len(left)), key=lambda n: left[n].score - _REPEATED * best * seen[left[n].exchange])
+        place = max(range(len(left)), key=lambda n: left[n].score - _REPEATED * seen[left[n].exchange])
         chosen.append(left.pop(place))
         seen[chosen[-1].exchange] += 1
     return chosen
@@ -191,29 +211,22 @@ def _score(
     for message, window in there[:_MOST_SPLIT]:
         cosine = cosines.get(window.pk, 0.0)
         for sentence in split_window(message.content, window.start, window.end, message.kept_out):
-            evidence = _build_evidence(message, sentence, cover(message, sentence), matches, cosine)
+            evidence = _build_evidence(message, sentence, cover(message, sentence), cosine)
             evidence = replace(evidence, is_second_hand=message.pk in repeating)
             found.append((message, sentence, evidence))
-    scores = score_sentences([evidence for *_, evidence in found])
-    ranked = [
-        RankedSentence(message, sentence, score, evidence.coverage, evidence.cosine)
-        for (message, sentence, evidence), score in zip(found, scores, strict=True)
-    ]
-    return sorted(ranked, key=lambda one: (-one.score, one.message.created_at, one.span))
-
-
-def _compare_sentences(
-    ranked: Sequence[RankedSentence], embedder: Embedder, vector: Vector
-) -> list[RankedSentence]:
-    """Order the best sentences anew, by their score and their own cosine; the rest follow as before."""
-    best = ranked[:_MOST_COMPARED]
-    if not best:
+    if not found:
         return []
-    cosines = embedder.embed([one.text for one in best]) @ vector
-    scores = add_own_cosines([one.score for one in best], cosines.tolist())
-    again = [replace(one, score=score) for one, score in zip(best, scores, strict=True)]
-    again.sort(key=lambda one: (-one.score, one.message.created_at, one.span))
-    return [*again, *ranked[_MOST_COMPARED:]]
+    inputs = build_inputs([evidence for *_, evidence in found])
+    scores = score_sentences(inputs)
+    ranked = [
+        RankedSentence(message, sentence, float(score), evidence.coverage, evidence.cosine, of_sentence)
+        for (message, sentence, evidence), score, of_sentence in zip(found, scores, inputs, strict=True)
+    ]
+    return sorted(ranked, key=_order)
+
+
+def _order(one: RankedSentence) -> tuple[Any, ...]:
+    return -one.score, one.message.created_at, one.span
 
 
 def _find_repeating_replies(messages: Iterable[Message]) -> set[Any]:
@@ -223,17 +236,16 @@ def _find_repeating_replies(messages: Iterable[Message]) -> set[Any]:
     return {reply for reply, sections in reports if sections.get("past_chats")}
 
 
-def _build_evidence(
-    message: Message, sentence: Span, coverage: float, matches: WordMatches, cosine: float
-) -> Evidence:
+def _build_evidence(message: Message, sentence: Span, coverage: float, cosine: float) -> Evidence:
+    text = message.content[sentence.start : sentence.end]
     return Evidence(
         conversation=message.conversation_id,
         seq=message.seq,
-        length=sentence.end - sentence.start,
+        length=len(text),
         is_user=message.role == Role.USER,
-        is_question=message.content[sentence.start : sentence.end].endswith(_QUESTION_MARKS),
+        is_question=text.endswith(_QUESTION_MARKS),
+        has_digit=any(map(str.isdigit, text)),
         coverage=coverage,
-        message_words=matches.scores.get(message.pk, 0.0),
         cosine=cosine,
     )
 

@@ -13,12 +13,12 @@ from chat.search.matches import mark_matches
 from chat.search.query import parse_query
 from chat.search.search import LONGEST, Hit, HitKind
 
-from .ranking import RankedSentence, list_usable_conversations, rank_sentences
+from .ranking import RankedSentence, list_usable_conversations, rank_sentences, rerank_sentences
 
 # Messages that a search shows beside those with its words.
 MOST_RELATED = 10
 # The least cosine of a related message. Of 60 searches in two languages that words do not find
-# (`tests/benchmarks/related_search.py`), 43 find a message that was meant, among eight on average.
+# (`tests/benchmarks/related_search.py`), 46 find a message that was meant, among eight on average.
 _LEAST_COSINE = 0.1
 
 
@@ -75,7 +75,9 @@ def _rank(
     if embedder is None or not text.strip():
         return []
     try:
-        return rank_sentences(owner, conversations, text, embedder, embedder.embed([text])[0], **options)
+        vector = embedder.embed([text])[0]
+        ranked = rank_sentences(owner, conversations, text, embedder.name, vector, **options)
+        return rerank_sentences(ranked, embedder, vector)
     except OSError:
         # The embedder was removed since it was found.
         return []

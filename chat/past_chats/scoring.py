@@ -1,35 +1,48 @@
-"""Scores the sentences of past conversations for one message. Pure arithmetic.
+"""Scores the sentences of past conversations by how likely they answer a message. Pure arithmetic.
 
-The parts of a score were tuned on the first ten chats of BEAM-100K, on 85 questions about 40 invented chats
-(`tuning_messages.jsonl`) and on 31 cases with a few chats each, at 150 and 250 tokens of quotations.
+The scores are log-odds within one ranking. `tests/benchmarks/train_ranking.py` fits the weights.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-# The parts of a score: the sentence's own words, the words of its whole message, the cosine of its window,
-# the messages beside it, and the best sentence of its conversation. Each is divided by the largest of all.
-_WORDS, _MESSAGE_WORDS, _COSINE, _BESIDE, _CONVERSATION = 0.85, 0.4, 0.35, 0.4, 0.5
-_OWN_COSINE = 0.6
-# Added to what the user said; taken from questions, which seldom hold an answer, and from replies that
-# repeat past chats, maybe wrongly.
-_USER, _QUESTION, _SECOND_HAND = 0.3, 0.4, 0.4
-# How much the messages beside it count, by their distance: what follows a matching message answers it.
-_DISTANCES = {-2: 0.7, -1: 1.0, 1: 0.6}
-# The length at which BM25 neither raises nor lowers the weight of a sentence, in characters.
-_USUAL_LENGTH = 80
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float32]
+
+# The inputs of a score, and their weights. The words of the message that the sentence contains and the cosine
+# of its window count by themselves and as shares of the largest. `before` and `two_before` are the best
+# cosines of the messages before: an answer follows what it answers. `chat_words` and `chat_cosine` are the
+# best of the conversation. The training data have no second-hand sentences, which may repeat something
+# wrongly; the weight of these was chosen by hand.
+WEIGHTS = {
+    "words": 2.4,
+    "words_share": 0.38,
+    "cosine": 3.41,
+    "cosine_share": 0.6,
+    "before": 0.64,
+    "two_before": 1.14,
+    "chat_words": 1.53,
+    "chat_cosine": 3.42,
+    "is_user": 2.08,
+    "is_question": -1.44,
+    "length": 1.16,
+    "is_first": -2.21,
+    "has_digit": 0.78,
+    "is_second_hand": -2.5,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What the score of a sentence is computed from.
 
-    `seq` is the place of its message in `conversation`, `coverage` the share of the asking message's words
-    that it contains, by weight. `message_words` is the weight of those words in its whole message, and
-    `cosine` that of its window. `is_second_hand` is true in a reply whose prompt quoted past conversations.
+    `seq` is the place of its message in `conversation`, `length` in characters, `coverage` the share of the
+    asking message's words that it contains, by weight, and `cosine` that of its window. `is_second_hand` is
+    true in a reply whose prompt quoted past conversations.
     """
 
     conversation: Hashable
@@ -37,59 +50,53 @@ class Evidence:
     length: int
     is_user: bool
     is_question: bool
+    has_digit: bool
     coverage: float
-    message_words: float
     cosine: float
     is_second_hand: bool = False
 
 
-def score_sentences(sentences: Sequence[Evidence]) -> list[float]:
-    """Return the scores of all sentences found for a message; they compare within this list only."""
-    words = _divide([_saturate(s.coverage, s.length) for s in sentences])
-    in_message = _divide([s.message_words for s in sentences])
-    cosines = _divide([max(0.0, s.cosine) for s in sentences])
-    of_message = [
-        _MESSAGE_WORDS * said + _COSINE * near for said, near in zip(in_message, cosines, strict=True)
-    ]
-    beside = _divide(_look_beside(sentences, of_message))
-    scores = [
-        _WORDS * own + rest + _BESIDE * near + _judge_speaker(s)
-        for s, own, rest, near in zip(sentences, words, of_message, beside, strict=True)
-    ]
-    best: dict[Hashable, float] = defaultdict(float)
-    for s, score in zip(sentences, scores, strict=True):
-        best[s.conversation] = max(best[s.conversation], score)
-    of_conversation = _divide([best[s.conversation] for s in sentences])
-    return [score + _CONVERSATION * share for score, share in zip(scores, of_conversation, strict=True)]
+def build_inputs(sentences: Sequence[Evidence]) -> Matrix:
+    """Return the inputs of the scores of all sentences found for a message: (sentences, len(WEIGHTS))."""
+    words = np.array([s.coverage for s in sentences])
+    cosines = np.array([max(0.0, s.cosine) for s in sentences])
+    words_share, cosine_share = _divide(words), _divide(cosines)
+    chats = [s.conversation for s in sentences]
+    places = [(s.conversation, s.seq) for s in sentences]
+    best = _find_best(places, cosine_share)
+    columns = {
+        "words": words,
+        "words_share": words_share,
+        "cosine": cosines,
+        "cosine_share": cosine_share,
+        "before": [best.get((chat, seq - 1), 0.0) for chat, seq in places],
+        "two_before": [best.get((chat, seq - 2), 0.0) for chat, seq in places],
+        "chat_words": list(map(_find_best(chats, words_share).__getitem__, chats)),
+        "chat_cosine": list(map(_find_best(chats, cosine_share).__getitem__, chats)),
+        "is_user": [s.is_user for s in sentences],
+        "is_question": [s.is_question for s in sentences],
+        "length": np.log([s.length for s in sentences]),
+        "is_first": [s.seq <= 1 for s in sentences],
+        "has_digit": [s.has_digit for s in sentences],
+        "is_second_hand": [s.is_second_hand for s in sentences],
+    }
+    return np.array([columns[name] for name in WEIGHTS], dtype=np.float32).T
 
 
-def _judge_speaker(s: Evidence) -> float:
-    return _USER * s.is_user - _QUESTION * s.is_question - _SECOND_HAND * s.is_second_hand
+def score_sentences(inputs: Matrix) -> Matrix:
+    """Return the scores of the sentences with these inputs; they compare within one ranking only."""
+    return np.asarray(inputs @ np.array(list(WEIGHTS.values()), dtype=np.float32))
 
 
-def add_own_cosines(scores: Sequence[float], cosines: Sequence[float]) -> list[float]:
-    """Return the scores of sentences with their own cosines added, which tell more than those of windows."""
-    own = _divide([max(0.0, cosine) for cosine in cosines])
-    return [score + _OWN_COSINE * share for score, share in zip(scores, own, strict=True)]
-
-
-def _divide(values: Sequence[float]) -> list[float]:
+def _divide(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values divided by the largest, zeros where none is above 0."""
-    largest = max(values, default=0.0)
-    return [value / largest for value in values] if largest > 0 else [0.0] * len(values)
+    largest = values.max(initial=0.0)
+    return values / largest if largest > 0 else np.zeros_like(values)
 
 
-def _saturate(coverage: float, length: int) -> float:
-    """Return the coverage as BM25 weighs it by the length of the sentence: short ones count more."""
-    return coverage * 2.2 / (1 + 1.2 * (0.25 + 0.75 * length / _USUAL_LENGTH))
-
-
-def _look_beside(sentences: Sequence[Evidence], of_message: Sequence[float]) -> list[float]:
-    best: dict[tuple[Hashable, int], float] = defaultdict(float)
-    for s, value in zip(sentences, of_message, strict=True):
-        place = (s.conversation, s.seq)
-        best[place] = max(best[place], value)
-    return [
-        max(best.get((s.conversation, s.seq + step), 0.0) * share for step, share in _DISTANCES.items())
-        for s in sentences
-    ]
+def _find_best(groups: Sequence[Hashable], values: NDArray[np.float64]) -> dict[Hashable, float]:
+    """Return the largest value of each group."""
+    best: dict[Hashable, float] = {}
+    for group, value in zip(groups, values.tolist(), strict=True):
+        best[group] = max(best.get(group, 0.0), value)
+    return best

@@ -34,6 +34,7 @@ from chat.llm import weights  # noqa: E402
 from chat.llm.embedder import Embedder, load_embedder  # noqa: E402
 from chat.llm.registry import registry  # noqa: E402
 from chat.models import Conversation, Message, Role, User  # noqa: E402
+from chat.past_chats.related_messages import recall_sentences  # noqa: E402
 from tests.benchmarks.default_tokenizer import load_tokenizer  # noqa: E402
 
 DATA = Path(__file__).resolve().parents[1] / "past_chats" / "data" / "answers.jsonl"
@@ -80,8 +81,9 @@ def main() -> None:
         for question in person["questions"]:
             chat = Conversation.objects.create(owner=owner, app=default_app(owner))
             asked = Message.objects.create(conversation=chat, seq=1, role=Role.USER, content=question["text"])
-            need, ranked = find_needed_sentences(chat, asked.content, embedder)
+            need, _ = find_needed_sentences(chat, asked.content, embedder)
             needs[need.name.lower()] += 1
+            ranked = recall_sentences(owner, chat.app, asked.content, FIRST[-1])
             right = [is_answer(one.text, question["answers"]) for one in ranked]
             found.update(most for most in FIRST if any(right[:most]))
             quoted = find_quotations(chat, asked, ROOM, provider.count_text)

@@ -168,7 +168,7 @@ def ask_questions(chat: ImportedChat, questions: dict[str, list[dict[str, Any]]]
             for part, text in parts.items():
                 counts[kind][part] += registry.provider().count_text(text)
             # Memory reads only the user's messages, so evidence in a reply counts for the message before.
-            numbers = _find_numbers(question.get("source_chat_ids", []))
+            numbers = find_numbers(question.get("source_chat_ids", []))
             evidence = {number if number in chat.users else number - 1 for number in numbers} & chat.users
             if not evidence:
                 continue
@@ -184,13 +184,13 @@ def ask_questions(chat: ImportedChat, questions: dict[str, list[dict[str, Any]]]
 Counts = defaultdict[str, Counter[str]]
 
 
-def _find_numbers(value: Any) -> Iterator[int]:
+def find_numbers(value: Any) -> Iterator[int]:
     """Return all message numbers in the set's nested lists, objects and strings."""
     if isinstance(value, int) or (isinstance(value, str) and value.isdigit()):
         yield int(value)
     elif isinstance(value, list | dict):
         for inner in value.values() if isinstance(value, dict) else value:
-            yield from _find_numbers(inner)
+            yield from find_numbers(inner)
 
 
 def print_counts(counts: Counts) -> None:
@@ -215,7 +215,7 @@ def print_counts(counts: Counts) -> None:
 _LONG_KINDS = ("event_ordering", "summarization")
 
 
-def _index(chat: ImportedChat) -> None:
+def index_chat(chat: ImportedChat) -> None:
     """Index the chat for quotations, by words and by meaning, as far as it is not indexed."""
     mine = Conversation.objects.for_owner(chat.owner).values_list("pk", flat=True)
     indexing.fill_index(list(mine))
@@ -243,7 +243,7 @@ def main() -> None:
     reading_speed.USUAL_SPEED = options.speed
     for number in range(options.first, options.last + 1):
         chat = load_chat(options.folder, str(number), extracts=not options.without_facts)
-        _index(chat)
+        index_chat(chat)
         _print_facts(chat)
         if options.facts:
             _write_facts(options.facts, chat)

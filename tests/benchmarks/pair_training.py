@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from chat.memory.pair_classifier import Matrix, PairWeights, build_inputs
 
+from .adam import Adam
+
 Project = Callable[[PairWeights, Matrix], Matrix]
 _RATES = {"matrix": 0.05, "bias": 0.05, "bilinear": 0.02}
 
@@ -50,9 +52,8 @@ def fit_pairs(
     inputs = build_inputs(firsts, seconds)
     wanted = np.eye(count, dtype=np.float32)[classes]
     trained = {"matrix": weights.matrix, "bias": weights.bias, "bilinear": weights.bilinear}
-    mean = {name: np.zeros_like(values) for name, values in trained.items()}
-    square = {name: np.zeros_like(values) for name, values in trained.items()}
-    for step in range(1, steps + 1):
+    optimiser = Adam(trained, _RATES)
+    for _ in range(steps):
         wrong = (weights.classify(inputs, first, second) - wanted) / len(wanted)
         slopes = {
             "matrix": inputs.T @ wrong + penalty * weights.matrix,
@@ -60,16 +61,12 @@ def fit_pairs(
             "bilinear": np.stack([(first * wrong[:, [place]]).T @ second for place in range(count)])
             + bilinear_penalty * weights.bilinear,
         }
-        for name, slope in slopes.items():
-            mean[name] = 0.9 * mean[name] + 0.1 * slope
-            square[name] = 0.999 * square[name] + 0.001 * slope**2
-            change = (mean[name] / (1 - 0.9**step)) / (np.sqrt(square[name] / (1 - 0.999**step)) + 1e-8)
-            trained[name] -= _RATES[name] * change
+        optimiser.change(slopes)
     return weights
 
 
-def store_weights(weights: PairWeights, folder: Path, embedder_name: str) -> None:
-    """Write the weights as float16 to the file of the embedder in `folder`."""
+def store_weights(weights: Any, folder: Path, embedder_name: str) -> None:
+    """Write the arrays of a dataclass as float16 to the file of the embedder in `folder`."""
     folder.mkdir(exist_ok=True)
-    stored = {field.name: getattr(weights, field.name).astype(np.float16) for field in fields(PairWeights)}
+    stored = {field.name: getattr(weights, field.name).astype(np.float16) for field in fields(weights)}
     np.savez_compressed(folder / f"{embedder_name}.npz", **stored)

@@ -93,12 +93,14 @@ def scores(rows, room=150):
 
 def test_a_further_sentence_of_an_exchange_comes_after_one_that_is_nearly_as_good():
     one, other = uuid4(), uuid4()
-    assert scores([(one, 1.0), (one, 0.9), (other, 0.8)]) == [1.0, 0.8, 0.9]
-    assert scores([(one, 1.0), (one, 0.9), (other, 0.6)]) == [1.0, 0.9, 0.6]
+    assert scores([(one, 3.0), (one, 2.9), (other, 1.0)]) == [3.0, 1.0, 2.9]
+    assert scores([(one, 3.0), (one, 2.9), (other, -0.2)]) == [3.0, 2.9, -0.2]
 
 
-def test_what_scores_far_below_the_best_is_not_quoted():
-    assert scores([(None, 1.0), (None, 0.31), (None, 0.29)]) == [1.0, 0.31]
+def test_what_scores_far_below_the_best_is_not_quoted_in_a_small_room():
+    rows = [(None, 3.0), (None, 0.0), (None, -1.0)]
+    assert scores(rows) == [3.0, 0.0]
+    assert scores(rows, 250) == [3.0, 0.0, -1.0]
     assert keep_promising([], 150) == []
 
 
