@@ -24,6 +24,7 @@ from chat.models import (
 )
 
 from . import app_memories, events, indexing
+from .clock import AHEAD
 from .conversation_jobs import IDLE_END, flush_extraction, schedule_discard, schedule_idle_end
 from .conversation_titles import make_opening_title
 from .erasure import discard_temporary
@@ -193,7 +194,8 @@ def end_if_idle(conversation_id: Any, now: datetime) -> datetime | None:
     )
     if conversation is None or conversation.ended_at is not None:
         return None
-    if (idle_since := conversation.updated_at + IDLE_END) > now:
+    # A date ahead was written by a wrong clock, and nobody writes now: the job waited IDLE_END already.
+    if now < (idle_since := conversation.updated_at + IDLE_END) <= now + IDLE_END + AHEAD:
         return idle_since
     end_conversation(conversation)
     return None

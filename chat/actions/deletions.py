@@ -24,6 +24,7 @@ from chat.models import (
 )
 
 from . import app_memories, conversations, erasure, events, kept_out, purge, retraction, tombstones
+from .clock import order_by_clock
 from .deletion_batch import UNDO_GRACE as UNDO_GRACE
 from .deletion_batch import UndoResult, create_deletion, notify_fact_changes, restore_facts
 from .owners import lock_memory
@@ -151,7 +152,8 @@ def _with_ancestors(owner: User, ids: Collection[Any]) -> list[Fact]:
 
 def find_clear_after(owner: User, said_at: datetime) -> Deletion | None:
     """Return the clear-all requested after `said_at`; a finished one takes precedence over a pending one."""
-    later = Deletion.objects.filter(owner=owner, everything=True, pressed_at__gte=said_at)
+    said = order_by_clock(said_at, timezone.now())
+    later = Deletion.objects.filter(owner=owner, everything=True, pressed_at__gte=said)
     finished_first = Case(When(state=DeletionState.DONE, then=0), default=1)
     return later.exclude(state=DeletionState.UNDONE).order_by(finished_first, "-pressed_at").first()
 

@@ -1,5 +1,5 @@
-"""Threads that repeat small work until a block ends: renewing the leases of running jobs, and noticing a
-clock that was set back.
+"""Threads that repeat small work until a block ends: renewing the leases of running jobs, and noticing that
+the clock was set.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
-from chat.actions import clock_repair, jobs
+from chat.actions import clock, jobs
 from chat.models import Job
 
 logger = logging.getLogger(__name__)
@@ -95,8 +95,14 @@ def renew_leases_until_exit() -> AbstractContextManager[None]:
 _CHECK_SECONDS = 30.0
 
 
+# A step ahead of this size is no correction. Smaller ones make deletion by age an hour early at most.
+_LEAP = timedelta(hours=1)
+# This clock goes on while the machine sleeps; on macOS CLOCK_MONOTONIC does.
+_UPTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
 class _Clock:
-    """How far the wall clock was ahead of the monotonic clock at the last check, in seconds."""
+    """How far the wall clock was ahead of the machine's uptime at the last check, in seconds."""
 
     def __init__(self) -> None:
         self._before = _ahead()
@@ -111,21 +117,23 @@ def watch_clock_until_exit() -> AbstractContextManager[None]:
 
 
 def check_clock(before: float) -> float:
-    """Repair stored times when the wall clock has gone back by more than AHEAD since the last check.
+    """Read the clock, and pull in deadlines when it has gone back by more than AHEAD since the last check.
 
-    `before` is the difference of wall and monotonic clock at the last check, in seconds. Returns the
-    difference now, or `before` where the database failed, so that the next check tries again.
+    `before` is the difference of wall clock and uptime at the last check, in seconds. Returns the difference
+    now, or `before` where the database failed, so that the next check tries again.
     """
-    now = _ahead()
-    if before - now < clock_repair.AHEAD.total_seconds():
-        return now
+    ahead = _ahead()
+    went_back = before - ahead >= clock.AHEAD.total_seconds()
+    leapt = went_back or ahead - before >= _LEAP.total_seconds()
     try:
-        clock_repair.repair_after_clock_change(timezone.now())
+        clock.read_clock(timezone.now(), leapt=leapt)
+        if went_back:
+            clock.pull_in_all(timezone.now())
     except DatabaseError:
-        logger.warning("what a wrong clock has written could not be put right yet", exc_info=True)
+        logger.warning("the clock's reading could not be stored yet", exc_info=True)
         return before
-    return now
+    return ahead
 
 
 def _ahead() -> float:
-    return time.time() - time.monotonic()
+    return time.time() - time.clock_gettime(_UPTIME)

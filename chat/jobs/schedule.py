@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from chat.actions import (
     archive,
-    clock_repair,
+    clock,
     decay,
     deletions,
     erasure,
@@ -82,9 +82,13 @@ def enqueue_missing(now: datetime) -> None:
 def run_nightly(now: datetime) -> None:
     """Run the nightly work of each owner. Work that was done for the owner's local day is not repeated.
 
+    It deletes and fades by age, so it is left out on a day on which the clock was set.
     The failure of one owner's work does not stop the others; it is raised at the end, so that the job is
     tried again.
     """
+    if not clock.is_clock_steady(now):
+        logger.warning("nothing is deleted by age, because the clock was set less than a day ago")
+        return
     idempotency.delete_expired(now)
     failure: Exception | None = None
     for owner in find_owners():
@@ -133,6 +137,7 @@ def recover(now: datetime) -> None:
     """
     messages.stop_stale_replies()
     jobs.release_leases(now)
-    clock_repair.repair_timestamps(now)
+    clock.read_clock(now)
+    clock.pull_in_deadlines(now)
     deletions.finish_overdue_deletions(now)
     importing.remove_abandoned_imports()

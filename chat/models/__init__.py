@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 
 from .app import App, Strategy
 from .app_memory import COMPACTIONS, MAX_CONTENT, AppMemory, AppMemoryEvent, AppMemoryEventKind
+from .clock import ClockReading
 from .conversation import Conversation, MemoryMode, TitledBy
 from .deletion import Deletion, DeletionState, Tombstone
 from .fact import Category, Durability, ExtractionRun, Fact, FactEvent, FactEventKind, Origin
@@ -28,6 +29,7 @@ __all__ = [
     "AppMemoryEvent",
     "AppMemoryEventKind",
     "Category",
+    "ClockReading",
     "Conversation",
     "Deletion",
     "DeletionState",

@@ -1,4 +1,4 @@
-"""Rows with future timestamps, written while the clock ran ahead, are repaired once it is set back."""
+"""After the clock was set nothing waits for a date ahead, no date is changed unasked, and old chats stay."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import time
 from datetime import timedelta
 
 import pytest
-from django.apps import apps
-from django.db import models
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from chat.actions import archive, conversations, deletions, jobs
-from chat.actions import clock_repair as clocks
+from chat.actions import clock as clocks
+from chat.actions import clock_repair, conversations, deletions, jobs
 from chat.actions import decay as decay_module
 from chat.actions.facts import add_fact
 from chat.actions.owners import settings_of
@@ -19,11 +18,19 @@ from chat.jobs import periodic as watching
 from chat.jobs import schedule
 from chat.jobs.runner import run_due
 from chat.jobs.schedule import recover
-from chat.models import Conversation, Deletion, Fact, FactEvent, Job, Message, Tombstone, Topic
-from chat.topics import decay
+from chat.models import (
+    Conversation,
+    Deletion,
+    Fact,
+    Job,
+    Message,
+    OwnerSettings,
+    Tombstone,
+)
 
 pytestmark = pytest.mark.django_db
 AHEAD = 400 * 86400
+YEARS = 6 * 365 * 86400
 
 
 @pytest.fixture(params=["at the next start", "while the process runs"])
@@ -41,6 +48,155 @@ def set_clock_back(request, clock):
     return go_back
 
 
+def read_dates():
+    """Return all dates of what happened, by model and column."""
+    return {
+        (model, field): list(model.objects.order_by("pk").values_list("pk", field))
+        for model, field in clock_repair._iterate_dates()
+    }
+
+
+def test_no_date_of_what_happened_is_changed_unasked(owner, add_exchange, set_clock_back, make_fact):
+    add_exchange("I like chess.")
+    deletions.forget_facts(owner, [make_fact("User likes tea").pk])
+    before = read_dates()
+    set_clock_back()
+    assert read_dates() == before
+
+
+def test_a_start_in_the_past_changes_no_date_and_deletes_nothing(owner, add_exchange, clock, make_fact):
+    recover(clock(0))
+    add_exchange("I like chess.")
+    OwnerSettings.objects.filter(owner=owner).update(prune_after=30)
+    make_fact("User likes tea", archived_at=clock(0))
+    before = read_dates()
+    for step in (-YEARS, YEARS):
+        recover(clock(step))
+        schedule.run_nightly(timezone.now())
+    assert read_dates() == before
+
+
+def test_what_is_old_is_deleted_a_day_after_the_clock_was_set(owner, add_exchange, clock):
+    recover(clock(0))
+    add_exchange("I like chess.")
+    settings_of(owner.pk)
+    OwnerSettings.objects.update_or_create(owner=owner, defaults={"prune_after": 30})
+    recover(clock(40 * 86400))
+    schedule.run_nightly(timezone.now())
+    assert Conversation.objects.exists()
+    schedule.run_nightly(clock(86400))
+    assert not Conversation.objects.exists()
+
+
+def test_a_leap_ahead_in_a_running_process_stops_deletion_for_a_day(owner, clock):
+    recover(clock(0))
+    assert clocks.is_clock_steady(timezone.now())
+    ahead = watching._ahead()
+    clock(20 * 86400)
+    watching.check_clock(ahead)
+    assert not clocks.is_clock_steady(timezone.now())
+    assert clocks.is_clock_steady(clock(86400))
+
+
+def test_one_message_dated_years_ahead_stops_deletion_for_a_day_only(add_exchange, clock):
+    add_exchange("I like chess.")
+    Message.objects.update(created_at=clock(0) + timedelta(days=2000))
+    assert not clocks.is_clock_steady(timezone.now())
+    assert clocks.is_clock_steady(clock(86400))
+
+
+def test_a_week_without_the_program_keeps_the_clock_steady(clock):
+    recover(clock(0))
+    recover(clock(7 * 86400))
+    assert clocks.is_clock_steady(timezone.now())
+
+
+def test_pruning_by_hand_is_refused_after_the_clock_was_set(add_exchange, clock, capsys):
+    recover(clock(0))
+    add_exchange("I like chess.")
+    recover(clock(YEARS))
+    with pytest.raises(CommandError, match="less than a day ago"):
+        call_command("prune", "--days", "30")
+    assert Conversation.objects.exists()
+
+
+def test_what_was_forgotten_after_a_message_dated_ahead_is_not_learned_from_it(
+    owner, add_exchange, set_clock_back, clock, scripted
+):
+    add_exchange("I like chess.")
+    set_clock_back()
+    gone = deletions.forget_facts(owner, [add_fact(owner, "I like chess").pk])
+    assert deletions.finish_deletion(gone.pk, clock(20))
+    scripted.default_completion = "likes: User likes chess"
+    run_due(["extract"])
+    assert not Fact.objects.exists()
+
+
+class TestMovingDatesBack:
+    """`doctor --clock` shows dates ahead, and moves them back on request."""
+
+    def test_the_dates_keep_their_order_and_none_lies_ahead(
+        self, owner, add_exchange, set_clock_back, clock, make_fact
+    ):
+        chat = add_exchange("I like chess.")
+        clock(60)
+        conversations.end_conversation(chat)
+        add_exchange("I like go.")
+        set_clock_back()
+        order = list(Message.objects.order_by("created_at", "pk").values_list("pk", flat=True))
+        assert clock_repair.move_dates_back(timezone.now()) > 0
+        assert list(Message.objects.order_by("created_at", "pk").values_list("pk", flat=True)) == order
+        first, last = (Message.objects.order_by(f"{way}created_at").first() for way in ("", "-"))
+        assert last.created_at - first.created_at == timedelta(seconds=60)
+        assert clock_repair.find_dates_ahead(timezone.now()) == {}
+
+    def test_the_command_tells_what_lies_ahead_and_changes_nothing(
+        self, add_exchange, set_clock_back, capsys
+    ):
+        add_exchange("I like chess.")
+        set_clock_back()
+        before = read_dates()
+        call_command("doctor", "--clock")
+        assert "messages: 2 ahead, the latest 2027-04-05" in capsys.readouterr().out
+        assert read_dates() == before
+
+    def test_the_command_writes_a_backup_first(self, add_exchange, set_clock_back, monkeypatch, capsys):
+        written = []
+        monkeypatch.setattr(
+            "chat.management.commands.doctor.back_up",
+            lambda target: written.append((target, clock_repair.find_dates_ahead(timezone.now()))),
+        )
+        add_exchange("I like chess.")
+        set_clock_back()
+        call_command("doctor", "--clock", "--move-back")
+        [(target, ahead)] = written
+        assert ahead
+        assert str(target) in capsys.readouterr().out
+        assert not clock_repair.find_dates_ahead(timezone.now())
+
+    def test_without_dates_ahead_it_says_so(self, clock, add_exchange, capsys):
+        add_exchange("I like chess.")
+        call_command("doctor", "--clock", "--move-back")
+        assert "No date lies ahead" in capsys.readouterr().out
+
+    def test_messages_after_it_teach_again_what_was_forgotten(
+        self, owner, add_exchange, set_clock_back, clock, scripted
+    ):
+        add_exchange("I like chess.")
+        clock(2)
+        gone = deletions.forget_facts(owner, [add_fact(owner, "I like chess").pk])
+        assert deletions.finish_deletion(gone.pk, clock(20))
+        earlier = Message.objects.filter(role="user").latest("seq")
+        set_clock_back()
+        clock_repair.move_dates_back(timezone.now())
+        clock(120)
+        add_exchange("I like chess again.")
+        later = Message.objects.filter(role="user").latest("created_at")
+        earlier.refresh_from_db()
+        stone = Tombstone.objects.first()
+        assert earlier.created_at < stone.pressed_at < later.created_at
+
+
 def test_a_pending_deletion_is_finished(owner, set_clock_back, clock):
     fact = add_fact(owner, "I love hiking")
     deletions.forget_facts(owner, [fact.pk])
@@ -49,38 +205,6 @@ def test_a_pending_deletion_is_finished(owner, set_clock_back, clock):
     run_due(["finish_deletion"])
     assert not Fact.objects.exists()
     assert not Job.objects.filter(kind="finish_deletion").exists()
-
-
-def test_only_messages_after_a_clear_all_are_extracted(
-    owner, add_exchange, set_clock_back, scripted, clock, make_fact
-):
-    make_fact("User likes go")
-    chat = add_exchange("I like chess.")
-    clock(2)
-    gone = deletions.clear_memory(owner)
-    set_clock_back()
-    clock(20)
-    assert deletions.finish_deletion(gone.pk, timezone.now())
-    scripted.default_completion = "likes: User likes tea"
-    add_exchange("I like tea.", chat)
-    clock(5)
-    run_due(["extract"])
-    assert [fact.text for fact in Fact.objects.all()] == ["User likes tea"]
-
-
-def test_tombstones_stay_between_earlier_and_later_messages(owner, add_exchange, set_clock_back, clock):
-    add_exchange("I like chess.")
-    clock(2)
-    gone = deletions.forget_facts(owner, [add_fact(owner, "I like chess").pk])
-    assert deletions.finish_deletion(gone.pk, clock(20))
-    earlier = Message.objects.filter(role="user").latest("seq")
-    set_clock_back()
-    clock(120)
-    add_exchange("I like chess again.")
-    later = Message.objects.filter(role="user").latest("created_at")
-    earlier.refresh_from_db()
-    stone = Tombstone.objects.first()
-    assert earlier.created_at < stone.pressed_at < later.created_at
 
 
 def test_an_idle_conversation_ends(add_exchange, set_clock_back, clock, scripted):
@@ -103,29 +227,6 @@ def test_decay_continues_from_the_current_day(owner, set_clock_back, clock, make
     assert settings_of(owner.pk).faded_through == today
 
 
-def test_fact_timestamps_are_not_in_the_future(owner, set_clock_back, clock, make_fact):
-    fact = make_fact("User likes tea")
-    set_clock_back()
-    fact.refresh_from_db()
-    now = timezone.now()
-    assert max(fact.first_seen, fact.last_seen, fact.last_used) <= now
-
-
-def test_an_archived_fact_is_deleted_after_thirty_days(owner, set_clock_back, clock, make_fact):
-    make_fact("User likes tea", archived_at=timezone.now())
-    set_clock_back()
-    assert archive.purge_archive(owner, clock(29 * 86400)) == 0
-    assert archive.purge_archive(owner, clock(2 * 86400)) == 1
-
-
-def test_topic_priority_decays_from_the_repaired_time(add_exchange, set_clock_back, clock):
-    topic = Topic.objects.create(conversation=add_exchange("Hello"), title="Boats")
-    set_clock_back()
-    topic.refresh_from_db()
-    age = clock(86400) - topic.last_active_at
-    assert decay.compute_priority(1.0, 0, age) == pytest.approx(0.5, abs=0.01)
-
-
 def test_a_job_delayed_by_hours_runs(add_exchange, set_clock_back, clock, scripted):
     hours = 3 * 3600
     clock(hours - AHEAD)
@@ -137,27 +238,12 @@ def test_a_job_delayed_by_hours_runs(add_exchange, set_clock_back, clock, script
     assert Fact.objects.get().text == "User likes chess"
 
 
-def test_no_timestamp_except_of_jobs_and_events_is_in_the_future(
-    owner, add_exchange, set_clock_back, clock, make_fact
-):
-    chat = add_exchange("I like chess.")
-    make_fact("User likes tea")
-    conversations.end_conversation(chat)
-    add_fact(owner, "I like go")
-    set_clock_back()
-    late = timezone.now() + clocks.AHEAD
-    for model in apps.get_app_config("chat").get_models():
-        for field in model._meta.concrete_fields:
-            if isinstance(field, models.DateTimeField) and model not in (Job, FactEvent):
-                assert not model.objects.filter(**{f"{field.name}__gt": late}).exists(), field
-
-
 def test_a_correct_clock_changes_nothing(clock, owner, add_exchange, make_fact):
     add_exchange("I like chess.")
     schedule.enqueue_all(clock(0))
     deletions.forget_facts(owner, [make_fact("User likes tea").pk])
     before = [list(model.objects.order_by("pk").values()) for model in (Job, Message, Deletion, Fact)]
-    assert clocks.repair_timestamps(timezone.now()) == 0
+    assert clocks.pull_in_deadlines(timezone.now()) == 0
     assert [list(model.objects.order_by("pk").values()) for model in (Job, Message, Deletion, Fact)] == before
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from chat.actions.clock import is_clock_steady
 from chat.actions.owners import settings_of
 from chat.jobs import schedule
 from chat.management.arguments import find_owner
@@ -35,5 +36,10 @@ class Command(BaseCommand):
             raise CommandError("The settings keep all chats. Say after how many days they go with --days.")
         if not 1 <= days <= _LONGEST_AGO:
             raise CommandError(f"--days is between 1 and {_LONGEST_AGO}, not {days}.")
+        if not is_clock_steady(timezone.now()):
+            raise CommandError(
+                "The clock of this machine was set less than a day ago, so what is old is not certain. "
+                "Nothing was deleted; try again tomorrow."
+            )
         deleted = schedule.prune_conversations(owner, timezone.now(), days)
         self.stdout.write(f"Chats deleted: {deleted} (nobody wrote in them for {days} days).")

@@ -1,0 +1,92 @@
+"""Whether the machine's clock can be trusted, and what must not wait for a date that a wrong clock wrote.
+
+A machine without a battery starts in the past until the network tells it the time, and a clock set wrongly
+writes dates that lie ahead. No date of something that happened is changed here: `manage.py doctor --clock`
+shows such dates and changes them on request.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from chat.models import ClockReading, Deletion, Message
+
+from . import jobs
+
+logger = logging.getLogger(__name__)
+
+# Clocks are corrected by seconds all the time.
+AHEAD = timedelta(minutes=1)
+# A longer time without a reading means a clock that leapt ahead, or a machine that was off.
+LONGEST_GAP = timedelta(days=31)
+# What is deleted by age waits so long after the clock went back or leapt ahead.
+STEADY = timedelta(days=1)
+# A process that runs stores its reading so often.
+_STORED_EVERY = timedelta(minutes=10)
+
+
+def read_clock(now: datetime, *, leapt: bool = False) -> None:
+    """Store that the clock reads `now`. `leapt` says that it was just set; else the last reading decides.
+
+    The first reading of a database is compared with its newest message. One short transaction, and none
+    where nothing is to be stored.
+    """
+    last = ClockReading.objects.first()
+    if last is not None and not leapt and timedelta() <= now - last.read_at < _STORED_EVERY:
+        return
+    with transaction.atomic():
+        last = ClockReading.objects.select_for_update().first()
+        if last is None:
+            newest = Message.objects.order_by("-created_at").values_list("created_at", flat=True).first()
+            steady = not leapt and (newest is None or -AHEAD <= now - newest <= LONGEST_GAP)
+            since = now - STEADY if steady else now
+            ClockReading.objects.get_or_create(pk=1, defaults={"read_at": now, "steady_since": since})
+            return
+        if leapt or not -AHEAD <= now - last.read_at <= LONGEST_GAP:
+            logger.warning("the clock was set", extra={"from": last.read_at, "to": now})
+            last.steady_since = now
+        last.read_at = now
+        last.save()
+
+
+def is_clock_steady(now: datetime) -> bool:
+    """Return whether the clock has neither gone back nor leapt ahead for a day; reads it first.
+
+    Deletion by age asks this, because by a wrong clock everything may be old.
+    """
+    read_clock(now)
+    last = ClockReading.objects.get()
+    return now - last.steady_since >= STEADY
+
+
+def order_by_clock(said_at: datetime, now: datetime) -> datetime:
+    """Return when a message counts as said, compared with what the owner has forgotten.
+
+    That is `said_at`. One that lies ahead was written by a wrong clock and counts as older than everything,
+    so that nothing comes back that was forgotten after it.
+    """
+    return said_at if said_at <= now + AHEAD else datetime.min.replace(tzinfo=said_at.tzinfo)
+
+
+def pull_in_deadlines(now: datetime) -> int:
+    """Make jobs due that wait for a date ahead, and let the undo of deletions begin now; returns how many.
+
+    Called at the start, and after the clock went back. One transaction.
+    """
+    with transaction.atomic():
+        ahead = list(Deletion.objects.pending().filter(pressed_at__gt=now + AHEAD))
+        for deletion in ahead:
+            deletion.expires_at = now + (deletion.expires_at - deletion.pressed_at)
+        count = Deletion.objects.bulk_update(ahead, ["expires_at"])
+        return count + jobs.repair_run_times(now)
+
+
+def pull_in_all(now: datetime) -> int:
+    """Do that in a running process, and make every waiting job due; returns how many rows changed.
+
+    A job that runs too early postpones itself.
+    """
+    return pull_in_deadlines(now) + jobs.make_all_due(now)
