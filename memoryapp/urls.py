@@ -67,6 +67,7 @@ urlpatterns = [
     path("memory/archive/", deletions.archive_list, name="memory_archive"),
     path("memory/heard-once/", deletions.heard_once_list, name="memory_heard_once"),
     path("memory/undo/<uuid:pk>/", deletions.undo_deletion, name="deletion_undo"),
+    path("old-chats/keep/", deletions.keep_old_chats, name="old_chats_keep"),
     path("memory/which/<uuid:pk>/", deletions.answer_which, name="request_answer"),
     path("memory/app/<uuid:pk>/", apps.app_memory, name="app_memory"),
     path("memory/app/<uuid:pk>/edit/", apps.edit_app_memory, name="app_memory_edit"),

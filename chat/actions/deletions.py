@@ -37,6 +37,10 @@ REQUEST_UNDO_WINDOW = timedelta(minutes=2)
 # The request came from a program, so that nobody may have seen what was forgotten.
 PROGRAM_UNDO_WINDOW = timedelta(hours=24)
 CONVERSATION_UNDO_WINDOW = timedelta(seconds=8)
+# Conversations that are deleted by age leave at night, when nobody sees it.
+BY_AGE_UNDO_WINDOW = timedelta(days=7)
+# How many of them one transaction hides, and deletes for good at the end.
+_BY_AGE_PORTION = 20
 
 
 class Undecided(Exception):
@@ -87,6 +91,39 @@ def delete_conversation(conversation: Conversation, *, with_memories: bool = Fal
             memory_ids = [memory.pk for memory in app_memories.list_for_conversation(conversation)]
             app_memories.hide_app_memories(AppMemory.objects.filter(pk__in=memory_ids), deletion)
     return deletion
+
+
+def delete_old_conversations(owner: User, before: datetime, now: datetime) -> int:
+    """Hide the conversations that `erasure.find_old_conversations` finds, for BY_AGE_UNDO_WINDOW; returns how
+    many. A transaction for each portion.
+    """
+    old = erasure.find_old_conversations(owner, before)
+    keys = list(old.values_list("pk", flat=True))
+    count = 0
+    for start in range(0, len(keys), _BY_AGE_PORTION):
+        with transaction.atomic():
+            lock_memory(owner.pk)
+            # They may have been written in, or flagged, since the list was read.
+            chosen = list(old.filter(pk__in=keys[start : start + _BY_AGE_PORTION]))
+            if not chosen:
+                continue
+            deletion = create_deletion(owner, [], now, now + BY_AGE_UNDO_WINDOW)
+            Deletion.objects.filter(pk=deletion.pk).update(by_age=True)
+            count += sum(erasure.hide_conversation(conversation, deletion) for conversation in chosen)
+    return count
+
+
+def keep_old_conversations(owner: User) -> int:
+    """Show the conversations again that `delete_old_conversations` hid; returns how many."""
+    count = 0
+    for deletion in Deletion.objects.for_owner(owner).pending().filter(by_age=True):
+        keys = list(deletion.conversations.values_list("pk", flat=True))
+        try:
+            undo_deletion(deletion)
+        except TooLateToUndo:
+            continue
+        count += Conversation.objects.filter(pk__in=keys).update(kept_at=timezone.now())
+    return count
 
 
 def clear_memory(owner: User) -> Deletion:
@@ -189,10 +226,9 @@ def undo_deletion(deletion: Deletion) -> UndoResult:
         kept_out.unmark(deletion)
         undone = restore_facts(deletion)
         facts = [*undone.returned, *undone.merged, *undone.superseded]
-        if deletion.whole:
-            erasure.restore_account(deletion)
-        else:
-            undone.conversation = erasure.restore_conversation(deletion)
+        restored = erasure.restore_conversations(deletion)
+        if not deletion.whole and not deletion.by_age:
+            undone.conversation = next(iter(restored), None)
         undone.app_memories = app_memories.restore_app_memories(deletion)
         notify_fact_changes(deletion.owner_id, facts, deletion.message)
     return undone

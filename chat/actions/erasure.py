@@ -21,7 +21,6 @@ from chat.models import (
     Fact,
     IdempotentRequest,
     Job,
-    MemoryMode,
     Message,
     MessageState,
     OwnerSettings,
@@ -30,6 +29,7 @@ from chat.models import (
     User,
 )
 from chat.models.app import FIRST_APP
+from chat.models.conversation import ConversationQuerySet
 
 from . import app_memories, events, graph, indexing, jobs, purge
 from .conversation_jobs import queue_extraction, schedule_idle_end
@@ -61,15 +61,23 @@ def purge_conversation(conversation: Conversation) -> None:
         purge_conversation_rows(conversation)
 
 
-def prune_conversations(owner: User, before: datetime) -> int:
-    """Delete the owner's conversations that were last updated before a moment; returns how many.
+def find_old_conversations(owner: User, before: datetime) -> ConversationQuerySet:
+    """Return the owner's conversations that were last updated, and last kept, before a moment.
 
-    Skips pinned and temporary ones, and those with flagged messages or a running reply. One transaction
-    each, so that other writers do not wait long.
+    Skips pinned and temporary ones, and those with flagged messages or a running reply.
     """
     kept = Message.objects.filter(Q(flagged=True) | Q(state=MessageState.STREAMING))
     old = Conversation.objects.for_owner(owner).listed().filter(updated_at__lt=before, pinned=False)
-    old = old.exclude(messages__in=kept)
+    old = old.exclude(kept_at__gte=before)
+    return old.exclude(messages__in=kept)
+
+
+def prune_conversations(owner: User, before: datetime) -> int:
+    """Delete the owner's conversations that `find_old_conversations` finds for good; returns how many.
+
+    One transaction each, so that other writers do not wait long.
+    """
+    old = find_old_conversations(owner, before)
     count = 0
     for key in list(old.values_list("pk", flat=True)):
         with transaction.atomic():
@@ -90,7 +98,7 @@ def purge_hidden_conversations(deletion: Deletion) -> None:
 def hide_conversation(conversation: Conversation, deletion: Deletion) -> bool:
     """Attach a conversation to a deletion; returns False when it is gone already. In a transaction.
 
-    Its queued jobs do nothing meanwhile; `restore_conversation` queues them again.
+    Its queued jobs do nothing meanwhile; `restore_conversations` queues them again.
     """
     hidden = Conversation.objects.not_deleted().filter(pk=conversation.pk).update(deletion=deletion)
     if hidden:
@@ -98,19 +106,22 @@ def hide_conversation(conversation: Conversation, deletion: Deletion) -> bool:
     return bool(hidden)
 
 
-def restore_conversation(deletion: Deletion) -> Conversation | None:
-    """Show a deletion's conversation again, queue its jobs and return it. In a transaction."""
-    found = Conversation.objects.select_related("owner").filter(deletion=deletion).first()
-    if found is None:
-        return None
-    Conversation.objects.filter(pk=found.pk).update(deletion=None)
-    if found.ended_at is None:
-        schedule_idle_end(found.pk)
-    if found.ended_at is not None:
-        app_memories.queue_app_memory(found)
-    if found.memory_mode == MemoryMode.ON and Message.objects.not_extracted(found).exists():
-        queue_extraction(found)
-    events.send_on_commit(found.owner_id, "conversations")
+def restore_conversations(deletion: Deletion) -> list[Conversation]:
+    """Show a deletion's conversations again, queue their idle end, app memory and extraction, and return
+    them. In a transaction.
+    """
+    found = list(Conversation.objects.filter(deletion=deletion).select_related("owner"))
+    Conversation.objects.filter(deletion=deletion).update(deletion=None)
+    waiting = set(Message.objects.backlog(deletion.owner).order_by().values_list("conversation", flat=True))
+    for conversation in found:
+        if conversation.ended_at is None:
+            schedule_idle_end(conversation.pk)
+        else:
+            app_memories.queue_app_memory(conversation)
+        if conversation.pk in waiting:
+            queue_extraction(conversation)
+    if found or deletion.whole:
+        events.send_on_commit(deletion.owner_id, "conversations")
     return found
 
 
@@ -133,21 +144,6 @@ def hide_account(owner: User, deletion: Deletion) -> None:
     Conversation.objects.for_owner(owner).not_deleted().update(deletion=deletion)
     app_memories.hide_app_memories(AppMemory.objects.for_owner(owner), deletion)
     events.send_on_commit(owner.pk, "conversations")
-
-
-def restore_account(deletion: Deletion) -> None:
-    """Show the deletion's conversations again and queue their idle end, app memory and extraction."""
-    found = list(Conversation.objects.filter(deletion=deletion).select_related("owner"))
-    Conversation.objects.filter(deletion=deletion).update(deletion=None)
-    waiting = set(Message.objects.backlog(deletion.owner).order_by().values_list("conversation", flat=True))
-    for conversation in found:
-        if conversation.ended_at is None:
-            schedule_idle_end(conversation.pk)
-        else:
-            app_memories.queue_app_memory(conversation)
-        if conversation.pk in waiting:
-            queue_extraction(conversation)
-    events.send_on_commit(deletion.owner_id, "conversations")
 
 
 def wipe_account(deletion: Deletion) -> None:

@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from chat.actions import jobs
-from chat.models import Energy, Job, UsageRecord
+from chat.models import ClockReading, Energy, Job, UsageRecord
 
 from .base import ReadOnly
 
@@ -127,6 +127,14 @@ class UsageRecordAdmin(ReadOnly):
     list_filter = ("purpose", "lane", "outcome", "owner")
     list_select_related = ("owner",)
     date_hierarchy = "created_at"
+
+
+@admin.register(ClockReading)
+class ClockReadingAdmin(ReadOnly):
+    """What the program has seen of the machine's clock; one row."""
+
+    list_display = ("read_at", "steady_since")
+    date_hierarchy = "read_at"
 
 
 @admin.register(Energy)

@@ -95,7 +95,8 @@ def run_nightly(now: datetime) -> None:
         chosen = settings_of(owner.pk)
         try:
             decay_and_purge(owner, now, time_zone_from(chosen))
-            prune_conversations(owner, now, chosen.prune_after)
+            if chosen.prune_after:
+                deletions.delete_old_conversations(owner, now - timedelta(days=chosen.prune_after), now)
         except Exception as error:
             logger.exception("the nightly work failed", extra={"owner": owner.pk})
             failure = error
@@ -114,8 +115,8 @@ def decay_and_purge(owner: User, now: datetime, zone: ZoneInfo) -> tuple[decay.D
 
 
 def prune_conversations(owner: User, now: datetime, days: int) -> int:
-    """Delete conversations without a message of the owner for so many days; return their number. 0 days keeps
-    all.
+    """Delete conversations without a message of the owner for so many days at once and for good; return
+    their number. 0 days keeps all.
 
     Pinned conversations and those with a flagged message are kept.
     """

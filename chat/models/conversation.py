@@ -65,6 +65,8 @@ class Conversation(OwnedModel):
     memory_mode = models.CharField(max_length=10, choices=MemoryMode, default=MemoryMode.ON)
     # Whether prompts of this conversation may quote past ones, if memory and the owner's settings allow it.
     use_past_chats = models.BooleanField(default=True)
+    # When the owner kept it, after it was to be deleted by age.
+    kept_at = models.DateTimeField(null=True, blank=True)
     # Memory is off, and the conversation is deleted when its page is closed.
     temporary = models.BooleanField(default=False)
     # Set while the deletion is pending: the conversation is hidden at once and deleted after the deadline.

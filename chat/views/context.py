@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Count, Min
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
@@ -56,6 +58,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
         "model": describe_model(),
         # Shown only to people who have access to the machine.
         "data_dir": str(settings.DATA_DIR) if settings.MODE == "local" or user.is_staff else "",
+        "old_chats": SimpleLazyObject(lambda: describe_old_chats(user)),
         "pending_deletions": SimpleLazyObject(lambda: list_pending_deletions(user)),
         "mode": settings.MODE,
         "theme": describe_theme(request.preferences.theme),  # type: ignore[attr-defined]
@@ -96,6 +99,21 @@ def describe_model() -> ModelSummary:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class OldChats:
+    """Chats that are deleted by age, and when; they can be shown again until then."""
+
+    count: int
+    until: datetime
+
+
+def describe_old_chats(user: User) -> OldChats | None:
+    """Return how many chats wait to be deleted by age, and the first moment; None without any. One query."""
+    waiting = Deletion.objects.for_owner(user).pending().filter(by_age=True, expires_at__gt=timezone.now())
+    found = waiting.order_by().aggregate(count=Count("conversations"), until=Min("expires_at"))
+    return OldChats(found["count"], found["until"]) if found["count"] else None
+
+
 def list_pending_deletions(user: User) -> list[dict[str, Any]]:
     """Return the toasts of all deletions that can still be undone, for a page that was just opened."""
     now = timezone.now()
@@ -103,8 +121,8 @@ def list_pending_deletions(user: User) -> list[dict[str, Any]]:
         Deletion.objects.for_owner(user)
         .pending()
         .filter(expires_at__gt=now - UNDO_GRACE)
-        # What a message asked to forget is told below its reply.
-        .filter(message=None)
+        # What a message asked to forget is told below its reply, and old chats below the list of chats.
+        .filter(message=None, by_age=False)
         .prefetch_related("facts", "conversations", "app_memories")
     )
     batches = [(row, list(row.facts.all()), next(iter(row.conversations.all()), None)) for row in rows]

@@ -147,6 +147,17 @@ def undo_deletion(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
+def keep_old_chats(request: HtmxHttpRequest) -> HttpResponse:
+    """Show the chats again that are deleted by age."""
+    count = deletions.keep_old_conversations(request.user)
+    sentence = ngettext("Kept %d chat", "Kept %d chats", count) % count
+    if not request.htmx:
+        notices.success(request, sentence)
+        return redirect("home")
+    return add_toast(trigger_client_event(HttpResponse(status=204), "conversations-changed"), sentence)
+
+
+@require_POST
 def answer_which(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Forget what a message meant, of the facts that the page offers: one, all of them, or none."""
     found = own_outcome(request, pk)

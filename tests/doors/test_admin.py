@@ -6,6 +6,7 @@ import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.urls import reverse
+from django.utils import timezone
 
 from chat.actions import deletions
 from chat.actions.api_tokens import create_token
@@ -19,6 +20,7 @@ from chat.llm.types import Lane, Usage
 from chat.models import (
     AppMemory,
     AppMemoryEvent,
+    ClockReading,
     Energy,
     ExtractionRun,
     MessageWindow,
@@ -54,6 +56,7 @@ def filled(owner, scripted):
     AppMemory.objects.create(owner=owner, app=asked.conversation.app, content="The user loves hiking.")
     AppMemoryEvent.objects.create(owner=owner, app=asked.conversation.app, kind="add")
     Energy.objects.create()
+    ClockReading.objects.create(read_at=timezone.now(), steady_since=timezone.now())
     MessageWindow.objects.create(owner=owner, message=asked, start=0, end=14, vector=b"")
     Quotation.objects.create(message=asked, source=reply, start=0, end=5, place=0)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from chat.actions import clock as clocks
 from chat.actions import deletions, jobs, prompts
 from chat.jobs import schedule
 from chat.jobs.registry import HANDLERS, PERIODIC, Postpone
@@ -95,14 +96,15 @@ class TestPruning:
     def run_night(self, owner, clock):
         """Return a function that runs the nightly job some days later with a pruning age in days.
 
-        It returns the number of remaining conversations.
+        It returns the number of conversations that are not deleted by age.
         """
+        clocks.read_clock(clock(0))
 
         def work(days_on: int, keep: int):
             OwnerSettings.objects.filter(owner=owner).update(prune_after=keep)
-            clock(days_on * DAY)
-            schedule.run_nightly(timezone.now())
-            return Conversation.objects.count()
+            clocks.read_clock(clock((days_on - 1) * DAY))
+            schedule.run_nightly(clock(DAY))
+            return Conversation.objects.exclude(deletion__by_age=True).count()
 
         return work
 
@@ -111,14 +113,39 @@ class TestPruning:
         add_exchange("Hello")
         assert run_night(400, 0) == 1
 
-    def test_old_conversations_are_deleted_with_their_messages_and_jobs(self, add_exchange, run_night):
+    def test_old_conversations_are_deleted_with_their_messages_and_jobs(self, add_exchange, run_night, clock):
         conversation = add_exchange("Hello")
         assert run_night(29, 30) == 1
         assert run_night(2, 30) == 0
+        assert Message.objects.exists()
+        clock(7 * DAY + 2)
+        run_due(["finish_deletion"])
         assert not Message.objects.exists()
         assert not Job.objects.filter(dedupe_key__contains=str(conversation.pk)).exists()
         [freed] = Job.objects.filter(kind="free_caches")
         assert freed.payload == {"conversations": [str(conversation.pk)]}
+
+    def test_they_can_be_kept_for_a_week(self, owner, other, add_exchange, run_night, clock):
+        kept = {add_exchange(f"Chat {n}").pk for n in range(45)}
+        assert run_night(31, 30) == 0
+        assert Deletion.objects.filter(by_age=True).count() == 3
+        clock(6 * DAY)
+        assert deletions.keep_old_conversations(other) == 0
+        assert deletions.keep_old_conversations(owner) == 45
+        assert set(Conversation.objects.listed().values_list("pk", flat=True)) == kept
+        clock(2 * DAY)
+        run_due(["finish_deletion"])
+        assert Conversation.objects.count() == 45
+        assert deletions.keep_old_conversations(owner) == 0
+
+    def test_a_kept_conversation_is_not_old_again_the_next_night(self, owner, add_exchange, run_night, clock):
+        add_exchange("Hello")
+        run_night(31, 30)
+        deletions.keep_old_conversations(owner)
+        schedule.run_nightly(clock(DAY))
+        assert Conversation.objects.listed().count() == 1
+        schedule.run_nightly(clock(30 * DAY))
+        assert Conversation.objects.listed().count() == 0
 
     def test_pinned_conversations_and_flagged_messages_are_not_pruned(self, add_exchange, run_night):
         Conversation.objects.filter(pk=add_exchange("One").pk).update(pinned=True)
@@ -126,9 +153,11 @@ class TestPruning:
         add_exchange("Three")
         assert run_night(31, 30) == 2
 
-    def test_facts_of_pruned_conversations_stay(self, add_exchange, run_night, make_fact):
+    def test_facts_of_pruned_conversations_stay(self, add_exchange, run_night, make_fact, clock):
         fact = make_fact("User likes tea", source_conversation=add_exchange("I like tea"))
         assert run_night(31, 30) == 0
+        clock(7 * DAY + 2)
+        run_due(["finish_deletion"])
         fact.refresh_from_db()
         assert fact.source_conversation is None
 

@@ -38,7 +38,15 @@ NOT_EXPORTED = {
     OwnerSettings: {"owner"},
     App: {"owner"},
     AppMemory: {"owner", "app", "deletion"},
-    Conversation: {"owner", "temporary", "deletion", "memory_block", "memory_block_facts", "branch"}
+    Conversation: {
+        "owner",
+        "temporary",
+        "deletion",
+        "kept_at",
+        "memory_block",
+        "memory_block_facts",
+        "branch",
+    }
     | {"prepared", "flushed_through", "imported_through", "windows_through", "unquoted_through"},
     Topic: {"conversation", "embedding", "embedder", "restored_through"},
     Message: {"conversation", "archive", "imported", "by_program"},
