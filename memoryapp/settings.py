@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 from typing import Any
 
 from memoryapp.base import env, logs
+from memoryapp.base.secret_key import load_secret_key
 
 # NumPy needs one thread for the comparisons of vectors (a fraction of a millisecond). More threads would
 # compete with the language model for the cores and take ten times as long while it runs. NumPy reads these
@@ -23,18 +23,7 @@ MODE = env.envchoice("MODE", ("local", "server"))
 DEBUG = env.envbool("DEBUG", False)
 
 
-def _secret_key() -> str:
-    """Return SECRET_KEY, or the key in the data folder, which is created at the first start."""
-    if given := env.envstr("SECRET_KEY", ""):
-        return given
-    path = DATA_DIR / "secret_key"
-    if not path.exists():
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(64))
-    return path.read_text()
-
-
-SECRET_KEY = _secret_key()
+SECRET_KEY = env.envstr("SECRET_KEY") or load_secret_key(DATA_DIR, env.database_path())
 
 LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 ALLOWED_HOSTS = env.envlist("ALLOWED_HOSTS", [] if MODE == "server" else LOOPBACK_HOSTS)

@@ -1,0 +1,56 @@
+"""The key of sessions, tokens and stored hashes: one file in the data folder. Standard library only."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+from .env import BadValue
+from .locking import hold_lock
+
+FILE = "secret_key"
+
+
+def load_secret_key(folder: Path, database: Path) -> str:
+    """Return the key in a data folder; the first call makes it.
+
+    The file is never seen half written, also when the process is killed or the power fails. Raises BadValue
+    where it is empty and there is a database, whose hashes were made with the key that is lost.
+    """
+    path = folder / FILE
+    if key := _read(path):
+        return key
+    # Two first starts at once must not make two keys.
+    with hold_lock(folder / f"{FILE}.lock"):
+        if key := _read(path):
+            return key
+        if path.exists() and database.exists() and database.stat().st_size:
+            raise BadValue(
+                f"The key in {path} is empty, and the database was made with another one. Restore both from "
+                "a backup. To go on without it, delete the file: then all are logged out, tokens end, and "
+                "what was forgotten may be learned again."
+            )
+        return _make(path)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        return ""
+
+
+def _make(path: Path) -> str:
+    key = secrets.token_urlsafe(64)
+    fresh = path.with_name(f"{path.name}.new")
+    with contextlib.suppress(FileNotFoundError):
+        fresh.unlink()
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(key)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+    return key
