@@ -125,7 +125,7 @@ _UNIT = (
 _FIGURE = re.compile(
     r"[€$£¥]\s?\d[\d.,]{0,14}"
     rf"|\d[\d.,]{{0,14}}\s?{_UNIT}(?![^\W\d_])"
-    r"|[一二两三四五六七八九十百千万]+(?:元|块|天|个月|年|号|岁|米|公斤)"
+    r"|(?<![一二两三四五六七八九十百千万])[一二两三四五六七八九十百千万]+(?:元|块|天|个月|年|号|岁|米|公斤)"
     r"|\b\d{1,2}[:h]\d{2}\b|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th|\.|º)?\s(?:of |de |d')?{_MONTH}\b|\b{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?\b"
     # With a rate or a limit.
@@ -171,7 +171,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
 _QUESTION = re.compile(r"[?？][\s»”\"')]*$")
 # What a sentence that wants something written or explained begins with.
 _REQUEST = re.compile(
-    r"(?:(?:please|bitte|now|then|ok|and|can you|could you|por favor|per favore|请)[, ]*)*"
+    r"\A(?:(?:please|bitte|now|then|ok|and|can you|could you|por favor|per favore|请)[, ]*)*"
     r"(?:(?:translate|write|explain|tell|give|suggest|make|list|show|describe|summari[sz]e|continue|find|compare|"
     r"rewrite|schreib|erklär|gib|zeig|übersetz|mach|écris|explique|donne|traduis|montre|escribe|explica|dame|"
     r"traduce|scrivi|spiega|dammi|traduci|escreve|traduz)\w{0,3}\b|写|解释|翻译|给我)",

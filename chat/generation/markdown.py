@@ -19,7 +19,7 @@ _FORMATTER = HtmlFormatter(nowrap=True)
 _MAX_HIGHLIGHTED = 20_000  # characters; highlighting longer code takes too long
 _MAX_CACHED = 8_000  # characters of a message whose HTML is cached
 # A line as CommonMark defines it. str.splitlines() also splits at form feeds and U+2028.
-_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)")
+_LINE = re.compile(r"(?<![^\r\n])[^\r\n]*(?:\r\n?|\n)")
 _TAGS = {
     *(
         "p",

@@ -38,14 +38,16 @@ _REASONS = {
 _OVERRULED = frozenset({speech_acts.QUESTION, speech_acts.REQUEST, speech_acts.WORLD, speech_acts.OTHERS})
 
 # Where a sentence begins a second first-person statement: "I'm building a kiln | and I prefer short answers".
+# A run of blanks is looked at from its beginning only.
 _SECOND_STATEMENT = re.compile(
-    r",?\s+(?:and|but|so)\s+(?=(?:i|i'm|i've|my|we|we're|our|please)\b)|,\s+(?=(?:i|i'm|i've|my|we|"
-    r"please)\b)|"
-    r",?\s+(?:und|aber)\s+(?=(?:ich|mein\w*|wir|bitte)\b)|,?\s+(?:et|mais)\s+(?=(?:je|on|mon|ma|mes|"
-    r"nous)\b|j')|"
-    r",?\s+(?:y|pero)\s+(?=(?:yo|me|mi|mis|estoy|soy|tengo)\b)|,?\s+(?:e|ma)\s+(?=(?:io|mi|mio|mia|sto|"
-    r"sono|ho)\b)|"
-    r",?\s+(?:e|mas)\s+(?=(?:eu|meu|minha|estou|sou|tenho)\b)",
+    r"(?:,|(?<!\s))\s+(?:"
+    r"(?:and|but|so)\s+(?=(?:i|i'm|i've|my|we|we're|our|please)\b)|"
+    r"(?:und|aber)\s+(?=(?:ich|mein\w*|wir|bitte)\b)|"
+    r"(?:et|mais)\s+(?=(?:je|on|mon|ma|mes|nous)\b|j')|"
+    r"(?:y|pero)\s+(?=(?:yo|me|mi|mis|estoy|soy|tengo)\b)|"
+    r"(?:e|ma)\s+(?=(?:io|mi|mio|mia|sto|sono|ho)\b)|"
+    r"(?:e|mas)\s+(?=(?:eu|meu|minha|estou|sou|tenho)\b))|"
+    r",\s+(?=(?:i|i'm|i've|my|we|please)\b)",
     re.I,
 )
 

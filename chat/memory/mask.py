@@ -24,7 +24,7 @@ _MAIL_HEADER = re.compile(
 # What shows that header lines are of a mail: an address, a value of several words, or one of these headers.
 # "From: Oslo" and "To: Rome" alone are a journey.
 _OF_A_MAIL = re.compile(
-    r"@|[:：][ \t]*\S+[ \t]+\S|"
+    r"@|[:：][ \t]*\S{1,200}[ \t]+\S|"
     r"^[ \t]*(?:cc|bcc|subject|sent|date|betreff|objet|asunto|assunto|oggetto|主题)[ \t]*[:：]",
     re.I,
 )
@@ -44,7 +44,7 @@ _SALUTATION = re.compile(
 # Text in double quotes of any style, or at least 14 characters in single quotes. A sign after a digit means
 # inches (27").
 _QUOTES = re.compile(
-    r"(?<!\d)\"[^\"]+\"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|「[^」]+」|『[^』]+』|(?<![\w])['‘](?=\S).{12,}?(?<=\S)['’](?!\w)",
+    r"(?<!\d)\"[^\"]+\"|“[^“”]+”|„[^„“”]+[“”]|«[^«»]+»|「[^「」]+」|『[^『』]+』|(?<![\w])['‘](?=\S).{12,600}?(?<=\S)['’](?!\w)",
     re.S,
 )
 # "Summarise this email: …", "Übersetze: …": the text after the colon is not the user's statement.
@@ -82,7 +82,7 @@ _LENGTH_REQUEST = re.compile(
 _MACHINE_LINE = re.compile(
     r"^[ \t]*(?:traceback \(|file \"|at [\w.$<>]+\(|\$ |>>> |\.\.\. |#include|import \w|"
     r"from \w+ import|def \w+\(|class \w+[(:]|"
-    r"[{}\[\]]|</?\w+[^>]*>|\w*(?:error|exception): |\d{4}-\d\d-\d\d[T ]\d\d:|\[?(?:info|warn|warning|"
+    r"[{}\[\]]|</?\w[^>\n]*>|\w*(?:error|exception): |\d{4}-\d\d-\d\d[T ]\d\d:|\[?(?:info|warn|warning|"
     r"error|debug)\]?[: ]|"
     r"(?:select|insert|update|delete|create) .*;|[-+]{3} |@@ |\|.*\|[ \t]*$|[\w.-]+[=:] ?[{\[\"']).*$",
     re.I | re.M,

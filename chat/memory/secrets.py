@@ -16,7 +16,7 @@ _PREFIXED = re.compile(
     r"|\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}"
     r"|\bxox[abprs]-[\w-]{8,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\bya29\.[\w.-]{10,}"
     r"|\bhf_[A-Za-z0-9]{16,}|\bpypi-[\w-]{16,}|\bnpm_[A-Za-z0-9]{16,}"
-    r"|\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
+    r"|(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
 )
 _BEARER = re.compile(r"(\bbearer\s+)[\w.~+/=-]{12,}", re.I)
 # Words for secrets: "password", "PIN", "API key", "Kennwort", "密码".
@@ -38,7 +38,8 @@ _NAMED = re.compile(
 )
 # "The secret of …" and "the secret to …", unless it is that of a service or a device.
 _SAYING = re.compile(
-    r"secret (?:of|to) (?!.*\b(?:api|app|account|client|server|service|site|login|wi-?fi|router|key)\b)", re.I
+    r"\Asecret (?:of|to) (?!.*\b(?:api|app|account|client|server|service|site|login|wi-?fi|router|key)\b)",
+    re.I,
 )
 # "my password manager login is hunter2": with other words between, only a value with a digit is a secret.
 _NAMED_FAR = re.compile(

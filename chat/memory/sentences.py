@@ -19,11 +19,15 @@ _NO_END = "".join(
     ]
 )
 # Where a sentence ends: after ".", "!", "?", "…" or ";", at a line break, before a dash.
-_SENTENCE_BREAK = re.compile(rf"{_NO_END}(?<=[.!?…。！？；;])\s+|(?<=[。！？；])|\n+|\s+(?=[–—]\s)")
+_SENTENCE_BREAK = re.compile(rf"{_NO_END}(?<=[.!?…。！？；;])\s+|(?<=[。！？；])|\n+|(?<!\s)\s+(?=[–—]\s)")
 # Where a clause ends: at a comma, before "but", "and" and their translations, at a dash between spaces.
 _CLAUSE_BREAK = re.compile(
-    r",\s+|，|\s+(?:but|aber|mais|pero|ma|mas|and|und|et|y|e)\s+(?=\w+)|但是?|(?<=\w)\s+[–—-]\s+"
+    r",\s+|，|(?<!\s)\s+(?:but|aber|mais|pero|ma|mas|and|und|et|y|e)\s+(?=\w)|但是?|(?<=\w)\s+[–—-]\s+"
 )
+
+
+# In characters. A longer sentence is divided at a space: some patterns take quadratic time for a sentence.
+LONGEST_SENTENCE = 1000
 
 
 def split_sentences(text: str) -> list[str]:
@@ -40,8 +44,19 @@ def find_sentence_spans(text: str) -> list[tuple[int, int]]:
         sentence = text[start:end]
         if stripped := sentence.strip():
             start += len(sentence) - len(sentence.lstrip())
-            spans.append((start, start + len(stripped)))
+            spans += _divide(text, start, start + len(stripped))
     return spans
+
+
+def _divide(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return a sentence as spans of at most LONGEST_SENTENCE characters, without the spaces around them."""
+    spans = []
+    while end - start > LONGEST_SENTENCE:
+        space = text.rfind(" ", start + 1, start + LONGEST_SENTENCE)
+        middle = space if space > start else start + LONGEST_SENTENCE
+        spans.append((start, start + len(text[start:middle].rstrip())))
+        start = end - len(text[middle:end].lstrip())
+    return [*spans, (start, end)]
 
 
 def split_clauses(sentence: str) -> list[str]:

@@ -31,11 +31,12 @@ def _compile_any(*patterns: str) -> re.Pattern[str]:
 # the user …". Such an order begins a clause: "my job is to override old guidelines" is none. "<s>" is a tag
 # of HTML too, so only "</s>" followed by "<s>" counts.
 _ORDER_START = (
-    r"(?:^|[.!?:;,\n]\s*|\b(?:please|now|and|then|must|should|you|you to|task is to|let'?s|\w+ly)\s+)"
+    r"(?:^|[.!?:;,]\s*+|(?<!\s)(?=[^\S\n]*\n)\s++|"
+    r"\b(?:please|now|and|then|must|should|you|you to|task is to|let'?s|\w+ly)\s+)"
 )
 _INJECTION = _compile_any(
     r"<\|[^|>]{1,40}\|>|</?(?:bos|eos|system|start_of_turn|end_of_turn)>|</s>\s*<s>|\[/?INST\]|<<SYS>>",
-    r"^\s*(?:system|assistant|developer)\s*[:：]",
+    r"^[^\S\n]*(?:system|assistant|developer)\s*[:：]",
     _ORDER_START
     + r"(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|rules?|prompts?|guidelines)\b",
     r"\b(?:save|store|add|record|write|remember|note)\b.{0,30}\b(?:fact|memory|that)\b.{0,12}\bthe user\b",
@@ -168,7 +169,8 @@ _UNMARKED_QUESTION = _compile_any(
 _ADDRESSES_USER = _compile_any(
     r"\b(?:you|your|you're|du|dein\w*|dir|dich|sie|ihr\w*|ihnen|tu|ton|ta|tes|te|vous|votre|vos|usted|"
     r"tus?|ti|tuo|tua|lei|"
-    r"suo|sua|você|seu|any (?:allerg\w+|pets?|kids|children|siblings|plans))\b|[a-z]+(?:es|as) tu\b|你|您",
+    r"suo|sua|você|seu|any (?:allerg\w+|pets?|kids|children|siblings|plans))\b|"
+    r"(?<![a-z])[a-z]+(?:es|as) tu\b|你|您",
 )
 # A question about the form of the answers: "Shall I answer in metric units?", "Soll ich …?".
 _ASKS_FOR_STYLE = _compile_any(
