@@ -72,14 +72,18 @@ def order_by_clock(said_at: datetime, now: datetime) -> datetime:
 
 
 def pull_in_deadlines(now: datetime) -> int:
-    """Make jobs due that wait for a date ahead, and let the undo of deletions begin now; returns how many.
+    """Make jobs due that wait for a date ahead, and let no deletion wait longer than its whole time for undo;
+    returns how many rows changed.
 
-    Called at the start, and after the clock went back. One transaction.
+    Called at the start, and after the clock went back; a second call changes nothing. One transaction.
     """
     with transaction.atomic():
-        ahead = list(Deletion.objects.pending().filter(pressed_at__gt=now + AHEAD))
-        for deletion in ahead:
-            deletion.expires_at = now + (deletion.expires_at - deletion.pressed_at)
+        ahead = []
+        for deletion in Deletion.objects.pending().filter(pressed_at__gt=now + AHEAD):
+            window = deletion.window or max(deletion.expires_at - deletion.pressed_at, timedelta())
+            if deletion.expires_at > now + window:
+                deletion.expires_at = now + window
+                ahead.append(deletion)
         count = Deletion.objects.bulk_update(ahead, ["expires_at"])
         return count + jobs.repair_run_times(now)
 

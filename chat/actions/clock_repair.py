@@ -45,11 +45,12 @@ def move_dates_back(now: datetime) -> int:
         return 0
     back = max(latest for _, latest in ahead.values()) - now + _ONE_SECOND
     with transaction.atomic():
+        # First, because it looks at the dates ahead.
+        pull_in_all(now)
         count = 0
         for model, field in _iterate_dates():
             rows = model._default_manager.filter(**{f"{field}__gt": now + AHEAD}).order_by()
             count += rows.update(**{field: F(field) - back})
-        pull_in_all(now)
     return count
 
 

@@ -44,6 +44,7 @@ def create_deletion(
         owner=owner,
         pressed_at=now,
         expires_at=until,
+        window=until - now,
         everything=everything,
         message=message,
         retraction=taken_back,

@@ -23,8 +23,8 @@ from chat.models import (
     User,
 )
 
-from . import app_memories, conversations, erasure, events, kept_out, purge, retraction, tombstones
-from .clock import order_by_clock
+from . import app_memories, conversations, erasure, events, kept_out, owners, purge, retraction, tombstones
+from .clock import STEADY, is_clock_steady, order_by_clock
 from .deletion_batch import UNDO_GRACE as UNDO_GRACE
 from .deletion_batch import UndoResult, create_deletion, notify_fact_changes, restore_facts
 from .owners import lock_memory
@@ -104,7 +104,7 @@ def delete_old_conversations(owner: User, before: datetime, now: datetime) -> in
         with transaction.atomic():
             lock_memory(owner.pk)
             # They may have been written in, or flagged, since the list was read.
-            chosen = list(old.filter(pk__in=keys[start : start + _BY_AGE_PORTION]))
+            chosen = list(old.select_for_update().filter(pk__in=keys[start : start + _BY_AGE_PORTION]))
             if not chosen:
                 continue
             deletion = create_deletion(owner, [], now, now + BY_AGE_UNDO_WINDOW)
@@ -117,13 +117,22 @@ def keep_old_conversations(owner: User) -> int:
     """Show the conversations again that `delete_old_conversations` hid; returns how many."""
     count = 0
     for deletion in Deletion.objects.for_owner(owner).pending().filter(by_age=True):
-        keys = list(deletion.conversations.values_list("pk", flat=True))
+        hidden = deletion.conversations.count()
         try:
             undo_deletion(deletion)
         except TooLateToUndo:
             continue
-        count += Conversation.objects.filter(pk__in=keys).update(kept_at=timezone.now())
+        count += hidden
     return count
+
+
+def set_prune_after(owner: User, days: str) -> None:
+    """Set after how many days without a message a conversation is deleted by age; "0" keeps all, also those
+    that wait to be deleted. Raises Refused for another number.
+    """
+    owners.set_prune_after(owner, days)
+    if days == "0":
+        keep_old_conversations(owner)
 
 
 def clear_memory(owner: User) -> Deletion:
@@ -227,6 +236,8 @@ def undo_deletion(deletion: Deletion) -> UndoResult:
         undone = restore_facts(deletion)
         facts = [*undone.returned, *undone.merged, *undone.superseded]
         restored = erasure.restore_conversations(deletion)
+        if deletion.by_age:
+            Conversation.objects.filter(pk__in=[one.pk for one in restored]).update(kept_at=now)
         if not deletion.whole and not deletion.by_age:
             undone.conversation = next(iter(restored), None)
         undone.app_memories = app_memories.restore_app_memories(deletion)
@@ -242,6 +253,10 @@ def finish_deletion(deletion_id: Any, now: datetime) -> bool:
         return False
     if deletion.expires_at <= now - UNDO_GRACE:
         kept_out.mark_everywhere(deletion)
+    if deletion.by_age and not is_clock_steady(now):
+        # By a wrong clock the week may be over too soon.
+        Deletion.objects.pending().filter(pk=deletion_id).update(expires_at=now + STEADY)
+        return False
     with transaction.atomic():
         # Memory is locked first, as in every writer: another order could deadlock.
         lock_memory(deletion.owner_id)

@@ -97,8 +97,6 @@ _CHECK_SECONDS = 30.0
 
 # A step ahead of this size is no correction. Smaller ones make deletion by age an hour early at most.
 _LEAP = timedelta(hours=1)
-# This clock goes on while the machine sleeps; on macOS CLOCK_MONOTONIC does.
-_UPTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class _Clock:
@@ -136,4 +134,12 @@ def check_clock(before: float) -> float:
 
 
 def _ahead() -> float:
-    return time.time() - time.clock_gettime(_UPTIME)
+    return time.time() - _read_uptime()
+
+
+def _read_uptime() -> float:
+    """Return the seconds of a clock that goes on while the machine sleeps, where the system has one."""
+    for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"):
+        if hasattr(time, name):
+            return time.clock_gettime(getattr(time, name))
+    return time.monotonic()

@@ -44,7 +44,7 @@ _SALUTATION = re.compile(
 # Text in double quotes of any style, or at least 14 characters in single quotes. A sign after a digit means
 # inches (27").
 _QUOTES = re.compile(
-    r"(?<!\d)\"[^\"]+\"|“[^“”]+”|„[^„“”]+[“”]|«[^«»]+»|「[^「」]+」|『[^『』]+』|(?<![\w])['‘](?=\S).{12,600}?(?<=\S)['’](?!\w)",
+    r"(?<!\d)\"[^\"]+\"|“[^“”]+”|“(?:[^“”]|(?<=\n)“){1,1000}”|„[^„“”]+[“”]|«(?:[^«»]|«[^«»]*»)+»|「[^「」]+」|『[^『』]+』|(?<![\w])['‘](?=\S).{12,1000}?(?<=\S)['’](?!\w)",
     re.S,
 )
 # "Summarise this email: …", "Übersetze: …": the text after the colon is not the user's statement.
@@ -82,7 +82,7 @@ _LENGTH_REQUEST = re.compile(
 _MACHINE_LINE = re.compile(
     r"^[ \t]*(?:traceback \(|file \"|at [\w.$<>]+\(|\$ |>>> |\.\.\. |#include|import \w|"
     r"from \w+ import|def \w+\(|class \w+[(:]|"
-    r"[{}\[\]]|</?\w[^>\n]*>|\w*(?:error|exception): |\d{4}-\d\d-\d\d[T ]\d\d:|\[?(?:info|warn|warning|"
+    r"[{}\[\]]|</?\w[^<>]*>|\w*(?:error|exception): |\d{4}-\d\d-\d\d[T ]\d\d:|\[?(?:info|warn|warning|"
     r"error|debug)\]?[: ]|"
     r"(?:select|insert|update|delete|create) .*;|[-+]{3} |@@ |\|.*\|[ \t]*$|[\w.-]+[=:] ?[{\[\"']).*$",
     re.I | re.M,

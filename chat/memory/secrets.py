@@ -16,7 +16,7 @@ _PREFIXED = re.compile(
     r"|\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}"
     r"|\bxox[abprs]-[\w-]{8,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\bya29\.[\w.-]{10,}"
     r"|\bhf_[A-Za-z0-9]{16,}|\bpypi-[\w-]{16,}|\bnpm_[A-Za-z0-9]{16,}"
-    r"|(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
+    r"|\beyJ[\w-]{8,1000}\.[\w-]{8,}(?:\.[\w-]*)?"
 )
 _BEARER = re.compile(r"(\bbearer\s+)[\w.~+/=-]{12,}", re.I)
 # Words for secrets: "password", "PIN", "API key", "Kennwort", "密码".

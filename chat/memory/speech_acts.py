@@ -36,7 +36,7 @@ _ORDER_START = (
 )
 _INJECTION = _compile_any(
     r"<\|[^|>]{1,40}\|>|</?(?:bos|eos|system|start_of_turn|end_of_turn)>|</s>\s*<s>|\[/?INST\]|<<SYS>>",
-    r"^[^\S\n]*(?:system|assistant|developer)\s*[:：]",
+    r"^\s*(?:system|assistant|developer)\s*[:：]",
     _ORDER_START
     + r"(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|rules?|prompts?|guidelines)\b",
     r"\b(?:save|store|add|record|write|remember|note)\b.{0,30}\b(?:fact|memory|that)\b.{0,12}\bthe user\b",

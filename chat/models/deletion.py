@@ -40,6 +40,8 @@ class Deletion(OwnedModel):
 
     pressed_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
+    # How long it can be undone; None for those from before this column.
+    window = models.DurationField(null=True, blank=True)
     state = models.CharField(max_length=10, choices=DeletionState, default=DeletionState.PENDING)
     # True: all facts that were live at `pressed_at`; messages from before it are never extracted again.
     everything = models.BooleanField(default=False)

@@ -140,7 +140,7 @@ def _save(request: HtmxHttpRequest, conversation: Conversation | None, rest: str
 
 
 def _undo(request: HtmxHttpRequest, conversation: Conversation | None, rest: str) -> HttpResponse:
-    newest = Deletion.objects.for_owner(request.user).pending().last()
+    newest = Deletion.objects.for_owner(request.user).pending().filter(by_age=False).last()
     if newest is None:
         raise Refused("nothing-to-undo")
     return deletions_module.undo_deletion(request, newest.pk)

@@ -53,7 +53,7 @@ _SETTERS: dict[str, Callable[[Any, str], None]] = {
     "use_past_chats": owners.set_past_chats,
     "send_past_chats": owners.set_sending_past_chats,
     "offer_past_chats": owners.set_offering_past_chats,
-    "prune_after": owners.set_prune_after,
+    "prune_after": deletions.set_prune_after,
 }
 
 

@@ -29,17 +29,18 @@ def load_secret_key(folder: Path, database: Path) -> str:
         if path.exists() and database.exists() and database.stat().st_size:
             raise BadValue(
                 f"The key in {path} is empty, and the database was made with another one. Restore both from "
-                "a backup. To go on without it, delete the file: then all are logged out, tokens end, and "
-                "what was forgotten may be learned again."
+                "a backup: delete the file and run `manage.py restore`. Without a backup delete it too: then "
+                "all are logged out, tokens end, and what was forgotten may be learned again."
             )
         return _make(path)
 
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text().strip()
+        key = path.read_text()
     except FileNotFoundError:
         return ""
+    return key if key.strip() else ""
 
 
 def _make(path: Path) -> str:

@@ -131,6 +131,25 @@ def test_what_was_forgotten_after_a_message_dated_ahead_is_not_learned_from_it(
     assert not Fact.objects.exists()
 
 
+def test_a_second_start_does_not_end_a_deletion_early(owner, set_clock_back, clock, make_fact):
+    gone = deletions.forget_facts(owner, [make_fact("User likes tea").pk], deletions.PROGRAM_UNDO_WINDOW)
+    set_clock_back()
+    recover(clock(60))
+    recover(clock(60))
+    gone.refresh_from_db()
+    assert gone.state == "pending"
+    assert deletions.undo_deletion(gone).returned
+
+
+def test_a_leap_ahead_does_not_end_the_week_of_chats_deleted_by_age(owner, add_exchange, clock):
+    recover(clock(0))
+    add_exchange("I like chess.")
+    assert deletions.delete_old_conversations(owner, clock(60), clock(0)) == 1
+    recover(clock(YEARS))
+    assert Conversation.objects.exists()
+    assert deletions.keep_old_conversations(owner) == 1
+
+
 class TestMovingDatesBack:
     """`doctor --clock` shows dates ahead, and moves them back on request."""
 
@@ -148,6 +167,15 @@ class TestMovingDatesBack:
         first, last = (Message.objects.order_by(f"{way}created_at").first() for way in ("", "-"))
         assert last.created_at - first.created_at == timedelta(seconds=60)
         assert clock_repair.find_dates_ahead(timezone.now()) == {}
+
+    def test_a_pending_deletion_is_finished_afterwards(self, owner, clock, make_fact):
+        clock(AHEAD)
+        deletions.forget_facts(owner, [make_fact("User likes tea").pk])
+        clock(-AHEAD)
+        clock_repair.move_dates_back(timezone.now())
+        clock(60)
+        run_due(["finish_deletion"])
+        assert not Fact.objects.exists()
 
     def test_the_command_tells_what_lies_ahead_and_changes_nothing(
         self, add_exchange, set_clock_back, capsys

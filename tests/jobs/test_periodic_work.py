@@ -138,6 +138,12 @@ class TestPruning:
         assert Conversation.objects.count() == 45
         assert deletions.keep_old_conversations(owner) == 0
 
+    def test_who_keeps_all_chats_keeps_those_that_wait_too(self, owner, add_exchange, run_night):
+        add_exchange("Hello")
+        assert run_night(31, 30) == 0
+        deletions.set_prune_after(owner, "0")
+        assert Conversation.objects.listed().count() == 1
+
     def test_a_kept_conversation_is_not_old_again_the_next_night(self, owner, add_exchange, run_night, clock):
         add_exchange("Hello")
         run_night(31, 30)

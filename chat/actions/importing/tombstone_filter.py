@@ -121,7 +121,7 @@ class TombstoneFilter:
 
     @cached_property
     def _first_deletion(self) -> datetime | None:
-        presses = Deletion.objects.for_owner(self._owner)
+        presses = Deletion.objects.for_owner(self._owner).filter(by_age=False)
         presses = presses.exclude(state__in=[DeletionState.UNDONE, DeletionState.STAGED])
         tombstones = Tombstone.objects.for_owner(self._owner).order_by("pressed_at")
         found = (

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from ninja import Router, Schema
 from pydantic import Field
 
-from chat.actions import optimistic_lock, owners
+from chat.actions import deletions, optimistic_lock, owners
 from chat.actions.owners import redacts_secrets, settings_of
 from chat.models import OwnerSettings, Theme
 
@@ -64,7 +64,7 @@ _SETTERS: dict[str, Callable[[Any, Any], None]] = {
     "use_past_chats": lambda owner, value: owners.set_past_chats(owner, "on" if value else "off"),
     "send_past_chats": lambda owner, value: owners.set_sending_past_chats(owner, "on" if value else "off"),
     "offer_past_chats": lambda owner, value: owners.set_offering_past_chats(owner, "on" if value else "off"),
-    "prune_after": lambda owner, value: owners.set_prune_after(owner, str(value)),
+    "prune_after": lambda owner, value: deletions.set_prune_after(owner, str(value)),
 }
 
 
