@@ -10,9 +10,10 @@ import pytest
 from tests.hostile_patterns import build_hostile_texts, find_patterns
 
 LENGTH = 4000
-# Seconds of processor time. Less is not measured well; a quadratic pattern takes ten times as long.
+# In seconds of processor time. Shorter searches cannot be timed well, so they count as fast enough. A search
+# in quadratic time takes far longer for LENGTH characters.
 SHORTEST = 0.02
-# A linear one has 2, a quadratic one 4.
+# How many times as long twice the text may take. In linear time it takes 2 times, in quadratic time 4 times.
 MOST = 3.0
 # What these read is bounded.
 BOUNDED = {

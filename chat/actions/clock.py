@@ -29,10 +29,11 @@ _STORED_EVERY = timedelta(minutes=10)
 
 
 def read_clock(now: datetime, *, leapt: bool = False) -> None:
-    """Store that the clock reads `now`. `leapt` says that it was just set; else the last reading decides.
+    """Store the present time of the clock, and notice when the clock was set.
 
-    The first reading of a database is compared with its newest message. One short transaction, and none
-    where nothing is to be stored.
+    Pass `leapt=True` where the caller has seen that the clock was set. Otherwise `now` is compared with the
+    stored reading, or with the newest message where no reading is stored. Writes in one short transaction,
+    and at most every `_STORED_EVERY` while the clock is steady.
     """
     last = ClockReading.objects.first()
     if last is not None and not leapt and timedelta() <= now - last.read_at < _STORED_EVERY:
@@ -53,7 +54,7 @@ def read_clock(now: datetime, *, leapt: bool = False) -> None:
 
 
 def is_clock_steady(now: datetime) -> bool:
-    """Return whether the clock has neither gone back nor leapt ahead for a day; reads it first.
+    """Read the clock, and return whether it has neither gone back nor leapt ahead for a day.
 
     Deletion by age asks this, because by a wrong clock everything may be old.
     """
@@ -89,8 +90,8 @@ def pull_in_deadlines(now: datetime) -> int:
 
 
 def pull_in_all(now: datetime) -> int:
-    """Do that in a running process, and make every waiting job due; returns how many rows changed.
+    """Call `pull_in_deadlines`, and make every waiting job due; return how many rows changed.
 
-    A job that runs too early postpones itself.
+    For a running process whose clock went back. A job that runs too early postpones itself.
     """
     return pull_in_deadlines(now) + jobs.make_all_due(now)

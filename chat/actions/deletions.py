@@ -23,7 +23,7 @@ from chat.models import (
     User,
 )
 
-from . import app_memories, conversations, erasure, events, kept_out, owners, purge, retraction, tombstones
+from . import app_memories, conversations, erasure, events, kept_out, purge, retraction, tombstones
 from .clock import STEADY, is_clock_steady, order_by_clock
 from .deletion_batch import UNDO_GRACE as UNDO_GRACE
 from .deletion_batch import UndoResult, create_deletion, notify_fact_changes, restore_facts
@@ -37,10 +37,6 @@ REQUEST_UNDO_WINDOW = timedelta(minutes=2)
 # The request came from a program, so that nobody may have seen what was forgotten.
 PROGRAM_UNDO_WINDOW = timedelta(hours=24)
 CONVERSATION_UNDO_WINDOW = timedelta(seconds=8)
-# Conversations that are deleted by age leave at night, when nobody sees it.
-BY_AGE_UNDO_WINDOW = timedelta(days=7)
-# How many of them one transaction hides, and deletes for good at the end.
-_BY_AGE_PORTION = 20
 
 
 class Undecided(Exception):
@@ -91,48 +87,6 @@ def delete_conversation(conversation: Conversation, *, with_memories: bool = Fal
             memory_ids = [memory.pk for memory in app_memories.list_for_conversation(conversation)]
             app_memories.hide_app_memories(AppMemory.objects.filter(pk__in=memory_ids), deletion)
     return deletion
-
-
-def delete_old_conversations(owner: User, before: datetime, now: datetime) -> int:
-    """Hide the conversations that `erasure.find_old_conversations` finds, for BY_AGE_UNDO_WINDOW; returns how
-    many. A transaction for each portion.
-    """
-    old = erasure.find_old_conversations(owner, before)
-    keys = list(old.values_list("pk", flat=True))
-    count = 0
-    for start in range(0, len(keys), _BY_AGE_PORTION):
-        with transaction.atomic():
-            lock_memory(owner.pk)
-            # They may have been written in, or flagged, since the list was read.
-            chosen = list(old.select_for_update().filter(pk__in=keys[start : start + _BY_AGE_PORTION]))
-            if not chosen:
-                continue
-            deletion = create_deletion(owner, [], now, now + BY_AGE_UNDO_WINDOW)
-            Deletion.objects.filter(pk=deletion.pk).update(by_age=True)
-            count += sum(erasure.hide_conversation(conversation, deletion) for conversation in chosen)
-    return count
-
-
-def keep_old_conversations(owner: User) -> int:
-    """Show the conversations again that `delete_old_conversations` hid; returns how many."""
-    count = 0
-    for deletion in Deletion.objects.for_owner(owner).pending().filter(by_age=True):
-        hidden = deletion.conversations.count()
-        try:
-            undo_deletion(deletion)
-        except TooLateToUndo:
-            continue
-        count += hidden
-    return count
-
-
-def set_prune_after(owner: User, days: str) -> None:
-    """Set after how many days without a message a conversation is deleted by age; "0" keeps all, also those
-    that wait to be deleted. Raises Refused for another number.
-    """
-    owners.set_prune_after(owner, days)
-    if days == "0":
-        keep_old_conversations(owner)
 
 
 def clear_memory(owner: User) -> Deletion:

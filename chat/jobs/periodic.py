@@ -95,7 +95,8 @@ def renew_leases_until_exit() -> AbstractContextManager[None]:
 _CHECK_SECONDS = 30.0
 
 
-# A step ahead of this size is no correction. Smaller ones make deletion by age an hour early at most.
+# If the clock goes ahead by at least this time, somebody has set it. After a smaller step nothing is deleted
+# by age more than an hour too early.
 _LEAP = timedelta(hours=1)
 
 
@@ -115,7 +116,7 @@ def watch_clock_until_exit() -> AbstractContextManager[None]:
 
 
 def check_clock(before: float) -> float:
-    """Read the clock, and pull in deadlines when it has gone back by more than AHEAD since the last check.
+    """Store the clock's reading; if the clock went back by more than AHEAD, let no job or undo wait too long.
 
     `before` is the difference of wall clock and uptime at the last check, in seconds. Returns the difference
     now, or `before` where the database failed, so that the next check tries again.

@@ -26,6 +26,7 @@ from chat.actions import (
     importing,
     jobs,
     messages,
+    old_conversations,
 )
 from chat.actions.owners import settings_of, time_zone_from
 from chat.models import Fact, OwnerSettings, User
@@ -96,7 +97,9 @@ def run_nightly(now: datetime) -> None:
         try:
             decay_and_purge(owner, now, time_zone_from(chosen))
             if chosen.prune_after:
-                deletions.delete_old_conversations(owner, now - timedelta(days=chosen.prune_after), now)
+                old_conversations.delete_old_conversations(
+                    owner, now - timedelta(days=chosen.prune_after), now
+                )
         except Exception as error:
             logger.exception("the nightly work failed", extra={"owner": owner.pk})
             failure = error

@@ -29,11 +29,14 @@ _MOST_MESSAGES, _MOST_WINDOWS = 30, 40
 _MOST_SPLIT = 48
 # How many of the best sentences are embedded one by one; each takes about a millisecond.
 MOST_EMBEDDED = 12
-# The next three constants were chosen at 150, 250 and 450 tokens of quotations, on the questions that the
-# weights were trained on, those of each person with the weights of the others.
-# A prompt quotes no sentence that scores more than tokens of room / 45 below the best, in log-odds.
+# The next three constants were chosen on the questions of `tests/benchmarks/train_ranking.py`, for 150, 250
+# and 450 tokens of quotations. The questions of one person were ranked with weights that were trained on the
+# other persons.
+# A sentence is quoted only if its score is near that of the best: at most (free tokens / 45) lower. Scores
+# are log-odds. A larger room takes sentences that are less certain.
 _TOKENS_BELOW = 45
-# With each sentence of an exchange that is chosen, the scores of its other ones fall by so much.
+# When a sentence is chosen, the scores of the other sentences of the same question and reply fall by this
+# number, so that the room is shared between several exchanges.
 _REPEATED = 3.0
 # At most (tokens of room / 67)² sentences are tried, at least 3. In a small room more would fill it without
 # answering more questions.
@@ -107,8 +110,9 @@ def rank_sentences(
 def rerank_sentences(
     ranked: Sequence[RankedSentence], embedder: Embedder, vector: Vector
 ) -> list[RankedSentence]:
-    """Return a ranking with its best sentences ordered anew, by their own vectors; the rest follow as before.
+    """Return a ranking in which the best sentences are sorted again, by their own vectors.
 
+    The other sentences follow in the order that they had.
     `vector` is that of the text that was ranked for. Embeds the best sentences, so call it outside a
     transaction. Raises OSError where the embedder is not installed any more.
     """

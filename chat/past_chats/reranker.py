@@ -1,4 +1,4 @@
-"""Orders the best sentences of a ranking anew, by their own vectors: which sentence answers which question.
+"""Sorts the best sentences of a ranking again, by how well the vector of each answers the question.
 
 The bilinear part of the weights learns what answers look like: "how much" asks for a price and "what did I
 decide" for a decision, not for words like its own. `tests/benchmarks/train_ranking.py` fits them.

@@ -57,7 +57,10 @@ class Evidence:
 
 
 def build_inputs(sentences: Sequence[Evidence]) -> Matrix:
-    """Return the inputs of the scores of all sentences found for a message: (sentences, len(WEIGHTS))."""
+    """Return what the scores are computed from, for all sentences found for one message.
+
+    The result is float32, a row for each sentence and a column for each weight of WEIGHTS.
+    """
     words = np.array([s.coverage for s in sentences])
     cosines = np.array([max(0.0, s.cosine) for s in sentences])
     words_share, cosine_share = _divide(words), _divide(cosines)
@@ -84,7 +87,10 @@ def build_inputs(sentences: Sequence[Evidence]) -> Matrix:
 
 
 def score_sentences(inputs: Matrix) -> Matrix:
-    """Return the scores of the sentences with these inputs; they compare within one ranking only."""
+    """Return the score of each row of `build_inputs`.
+
+    Scores of different messages cannot be compared.
+    """
     return np.asarray(inputs @ np.array(list(WEIGHTS.values()), dtype=np.float32))
 
 

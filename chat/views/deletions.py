@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import trigger_client_event
 
 from chat.access import HtmxHttpRequest, own_deletion, own_event, own_fact, own_outcome, uuid_or_404
-from chat.actions import archive, deletions, fact_history, request_outcomes
+from chat.actions import archive, deletions, fact_history, old_conversations, request_outcomes
 from chat.errors import Refused, TooLateToUndo
 from chat.memory.formatting import format_for_quotation
 from chat.models import Conversation, Deletion, Fact, FactEventKind, User
@@ -149,7 +149,7 @@ def undo_deletion(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 def keep_old_chats(request: HtmxHttpRequest) -> HttpResponse:
     """Show the chats again that are deleted by age."""
-    count = deletions.keep_old_conversations(request.user)
+    count = old_conversations.keep_old_conversations(request.user)
     sentence = ngettext("Kept %d chat", "Kept %d chats", count) % count
     if not request.htmx:
         notices.success(request, sentence)

@@ -27,7 +27,7 @@ from django_htmx.http import (
 )
 
 from chat.access import HtmxHttpRequest, own_token
-from chat.actions import api_tokens, deletions, owners, provider
+from chat.actions import api_tokens, deletions, old_conversations, owners, provider
 from chat.actions.owners import redacts_secrets, settings_of
 from chat.error_messages import describe
 from chat.errors import Refused
@@ -53,7 +53,7 @@ _SETTERS: dict[str, Callable[[Any, str], None]] = {
     "use_past_chats": owners.set_past_chats,
     "send_past_chats": owners.set_sending_past_chats,
     "offer_past_chats": owners.set_offering_past_chats,
-    "prune_after": deletions.set_prune_after,
+    "prune_after": old_conversations.change_prune_after,
 }
 
 

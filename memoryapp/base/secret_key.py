@@ -1,4 +1,7 @@
-"""The key of sessions, tokens and stored hashes: one file in the data folder. Standard library only."""
+"""Loads the secret key, which signs sessions and from which tokens and stored hashes are computed.
+
+The key is a file in the data folder. Standard library only.
+"""
 
 from __future__ import annotations
 

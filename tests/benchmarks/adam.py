@@ -1,4 +1,4 @@
-"""The optimiser Adam, for the classifiers that are trained here."""
+"""The optimiser Adam, which fits the weights of the classifiers and of the ranking."""
 
 from __future__ import annotations
 

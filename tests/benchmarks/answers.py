@@ -24,18 +24,15 @@ import django
 
 django.setup()
 
-from django.core.management import call_command  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from chat.actions import indexing, message_windows  # noqa: E402
 from chat.actions.owners import default_app, ensure_owner  # noqa: E402
 from chat.context.past_chats import find_needed_sentences, find_quotations  # noqa: E402
-from chat.llm import weights  # noqa: E402
-from chat.llm.embedder import Embedder, load_embedder  # noqa: E402
-from chat.llm.registry import registry  # noqa: E402
+from chat.llm.embedder import Embedder  # noqa: E402
 from chat.models import Conversation, Message, Role, User  # noqa: E402
 from chat.past_chats.related_messages import recall_sentences  # noqa: E402
-from tests.benchmarks.default_tokenizer import load_tokenizer  # noqa: E402
+from tests.benchmarks.default_tokenizer import prepare_benchmark  # noqa: E402
 
 DATA = Path(__file__).resolve().parents[1] / "past_chats" / "data" / "answers.jsonl"
 FIRST = (1, 3, 5, 10, 16, 60)
@@ -65,12 +62,7 @@ def is_answer(text: str, answers: list[str]) -> bool:
 
 def main() -> None:
     """Find sentences for all questions, and print how often an answer is among them."""
-    embedder = load_embedder(weights.embedder())
-    if embedder is None:
-        sys.exit("The embedder is not installed.")
-    provider = load_tokenizer()
-    registry.use(provider, embedder=embedder)
-    call_command("migrate", verbosity=0)
+    embedder, provider = prepare_benchmark()
     needs: Counter[str] = Counter()
     found: Counter[Any] = Counter()
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA

@@ -26,17 +26,13 @@ django.setup()
 
 import numpy as np  # noqa: E402
 from django.contrib.auth import get_user_model  # noqa: E402
-from django.core.management import call_command  # noqa: E402
 
 from chat.actions.owners import default_app  # noqa: E402
 from chat.context.prompt import build_prompt  # noqa: E402
-from chat.llm import weights  # noqa: E402
-from chat.llm.embedder import load_embedder  # noqa: E402
-from chat.llm.registry import registry  # noqa: E402
 from chat.memory.relevance_classifier import estimate_needed  # noqa: E402
 from chat.memory.typical_vectors import subtract_typical_fact, subtract_typical_message  # noqa: E402
 from chat.models import Conversation, Fact, Message, Role  # noqa: E402
-from tests.benchmarks.default_tokenizer import load_tokenizer  # noqa: E402
+from tests.benchmarks.default_tokenizer import prepare_benchmark  # noqa: E402
 
 OF_OTHER_TOPIC = 7
 BUDGETS = (60, 120, 350)
@@ -60,12 +56,7 @@ def main() -> None:
     """Find the preference of each question, and print how often it was found."""
     cases = read_questions(Path(sys.argv[1]))
     count = int(sys.argv[2]) if len(sys.argv) > 2 else len(cases)
-    embedder = load_embedder(weights.embedder())
-    if embedder is None:
-        sys.exit("The embedder is not installed.")
-    provider = load_tokenizer()
-    registry.use(provider, embedder=embedder)
-    call_command("migrate", verbosity=0)
+    embedder, provider = prepare_benchmark()
     chance = random.Random(1)
     by_topic: dict[str, list[str]] = defaultdict(list)
     for topic, preference, _ in cases:

@@ -15,16 +15,13 @@ import time
 
 # The import of this module sets Django up, with a data folder of its own.
 from .answers import DATA, store_chats  # isort: skip
-from django.core.management import call_command
 from django.db import transaction
 
 from chat.actions.owners import default_app, local_owner
 from chat.context.prompt import build_prompt
-from chat.llm import weights
-from chat.llm.embedder import load_embedder
 from chat.llm.registry import registry
 from chat.models import Conversation, Message, Role
-from tests.benchmarks.default_tokenizer import load_tokenizer
+from tests.benchmarks.default_tokenizer import prepare_benchmark
 from tests.benchmarks.running_server import Row, print_table
 
 ROUNDS = 3
@@ -44,7 +41,10 @@ def measure(text: str, *, quotes: bool) -> tuple[float, bool]:
 
 
 def build_row(what: str, extra: list[float], most: float) -> Row:
-    """Return the row for the median of differences; `most` is the bar in seconds."""
+    """Return the row of the result table for the median of some differences of time.
+
+    `extra` and the largest allowed value `most` are in seconds.
+    """
     median = statistics.median(extra)
     figures = f"{median * 1000:+.1f} ms ({len(extra)} messages)"
     return Row(what, figures, f"≤ {most * 1000:.0f} ms", median <= most)
@@ -52,11 +52,7 @@ def build_row(what: str, extra: list[float], most: float) -> Row:
 
 def main() -> int:
     """Measure, print the table and return the exit code."""
-    embedder = load_embedder(weights.embedder())
-    if embedder is None:
-        sys.exit("The embedder is not installed.")
-    registry.use(load_tokenizer(), embedder=embedder)
-    call_command("migrate", verbosity=0)
+    embedder, _ = prepare_benchmark()
     chats = json.loads((DATA.parent / "tuning_chats.json").read_text(encoding="utf-8"))
     store_chats(local_owner(), [[[m["role"], m["content"]] for m in chat] for chat in chats], embedder)
     extra: dict[bool, list[float]] = {True: [], False: []}

@@ -1,12 +1,13 @@
 """Trains the ranking of past sentences: `python -m tests.benchmarks.train_ranking [FOLDER] [--write]`.
 
-The first weights are `WEIGHTS` of `chat.past_chats.scoring`, the second those of `chat.past_chats.reranker`.
-Reads the questions of `answers.jsonl` and `tuning_messages.jsonl` and, where FOLDER is `chats/100K` of the
-set BEAM, those of its chats 1 to 10. Ranks the sentences of the chats for each question, and fits both so
-that the sentences which answer it become likely. Prints, by cross-validation over persons, how often an
-answer is among the first sentences: in the order that today's `WEIGHTS` give, in that of the first weights,
-and after the best are ordered anew. Prints the first weights for all questions; `--write` stores the second.
-Takes about three minutes.
+It fits two sets of weights: `WEIGHTS` of `chat.past_chats.scoring`, which sort all sentences that a search
+finds, and those of `chat.past_chats.reranker`, which sort the best of them again. The training makes the
+sentences likely that answer a question. The questions are those of `answers.jsonl`, of
+`tuning_messages.jsonl` and, if FOLDER is `chats/100K` of the set BEAM, of its chats 1 to 10.
+
+By cross-validation over persons it prints how often an answer is among the first sentences: with the present
+`WEIGHTS`, with newly fitted ones, and after the reranker. Then it prints the new `WEIGHTS`, to be copied;
+`--write` stores the weights of the reranker. Takes about three minutes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,19 +26,16 @@ from numpy.typing import NDArray
 
 # The import of this module sets Django up.
 from .answers import DATA, is_answer, store_chats  # isort: skip
-from django.core.management import call_command
 
 from chat.actions.owners import default_app, ensure_owner
-from chat.llm import weights
-from chat.llm.embedder import Embedder, load_embedder
-from chat.llm.registry import registry
+from chat.llm.embedder import Embedder
 from chat.models import User
 from chat.past_chats.ranking import MOST_EMBEDDED, RankedSentence, list_usable_conversations, rank_sentences
 from chat.past_chats.reranker import FOLDER, Weights, score_again
 from chat.past_chats.scoring import WEIGHTS
 
 from .adam import Adam
-from .default_tokenizer import load_tokenizer
+from .default_tokenizer import prepare_benchmark
 from .pair_training import store_weights
 
 FIRST = (1, 3, 5, 10, 16)
@@ -106,7 +103,10 @@ def read_messages(embedder: Embedder) -> Iterator[Question]:
 
 
 def read_beam(folder: Path, embedder: Embedder) -> Iterator[Question]:
-    """Yield the questions of the chats 1 to 10 of BEAM; all sentences of an evidence message answer one."""
+    """Yield the questions of BEAM's chats 1 to 10.
+
+    BEAM names the messages with the evidence, so all sentences of these messages count as answers.
+    """
     from . import beam
 
     def look_for(numbers: dict[Any, int], evidence: set[int]) -> Judge:
@@ -126,9 +126,10 @@ def read_beam(folder: Path, embedder: Embedder) -> Iterator[Question]:
 
 
 def fit(questions: list[Question], *, embeds: bool) -> Weights:
-    """Return weights that make the right sentences of each question likely; without `embeds` only linear.
+    """Return weights with which the sentences that answer a question get high scores.
 
-    An input that is the same everywhere keeps its weight in `WEIGHTS`.
+    With `embeds` the vectors of the sentences have weights too, as the reranker needs; otherwise only the
+    inputs of `scoring` have. An input that has the same value everywhere keeps its weight in `WEIGHTS`.
     """
     every = np.vstack([*(one.vectors for one in questions), *(one.vector[None] for one in questions)])
     _, axes = np.linalg.eigh(np.cov(every, rowvar=False))
@@ -213,11 +214,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    embedder = load_embedder(weights.embedder())
-    if embedder is None:
-        sys.exit("The embedder is not installed.")
-    registry.use(load_tokenizer(), embedder=embedder)
-    call_command("migrate", verbosity=0)
+    embedder, _ = prepare_benchmark()
     questions = [*read_persons(DATA, embedder), *read_messages(embedder)]
     if options.folder:
         questions += read_beam(options.folder, embedder)

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from chat.actions import deletions
+from chat.actions import old_conversations
 from chat.models import Conversation, Deletion
 from tests.doors.owned_objects import ORIGIN
 
@@ -22,8 +22,9 @@ def hidden(add_exchange, owner):
     """Three chats of the owner that are deleted by age."""
     for number in range(3):
         add_exchange(f"Chat {number}")
-    Conversation.objects.update(updated_at=timezone.now() - timedelta(days=40))
-    assert deletions.delete_old_conversations(owner, timezone.now() - timedelta(days=30), timezone.now()) == 3
+    now = timezone.now()
+    Conversation.objects.update(updated_at=now - timedelta(days=40))
+    assert old_conversations.delete_old_conversations(owner, now - timedelta(days=30), now) == 3
 
 
 def test_the_list_says_how_many_leave_and_offers_to_keep_them(hidden, ours):

@@ -64,7 +64,7 @@ def _leave(page: Page) -> None:
     try:
         page.goto("about:blank")
     except PlaywrightError:
-        # A navigation that had begun went first.
+        # The page was loading another address, so the browser refused this one. Wait until that is loaded.
         page.wait_for_load_state()
 
 

@@ -1,4 +1,4 @@
-"""Chats that are deleted by age: the list of chats says so, and keeps them by one press."""
+"""Below the list of chats stands how many old chats will be deleted, with a button that keeps them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from chat.actions import deletions
+from chat.actions import old_conversations
 from chat.actions.owners import local_owner
 from chat.models import Conversation
 
@@ -25,7 +25,7 @@ def old_chats(make_conversations):
     old = Conversation.objects.filter(pk__in=[one.pk for one in made[:2]])
     now = timezone.now()
     old.update(updated_at=now - timedelta(days=40))
-    assert deletions.delete_old_conversations(local_owner(), now - timedelta(days=30), now) == 2
+    assert old_conversations.delete_old_conversations(local_owner(), now - timedelta(days=30), now) == 2
 
 
 def test_they_are_kept_by_keyboard_and_come_back_into_the_list(open_page, old_chats):

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from chat.actions import clock as clocks
-from chat.actions import clock_repair, conversations, deletions, jobs
+from chat.actions import clock_repair, conversations, deletions, old_conversations
 from chat.actions import decay as decay_module
 from chat.actions.facts import add_fact
 from chat.actions.owners import settings_of
@@ -144,10 +144,10 @@ def test_a_second_start_does_not_end_a_deletion_early(owner, set_clock_back, clo
 def test_a_leap_ahead_does_not_end_the_week_of_chats_deleted_by_age(owner, add_exchange, clock):
     recover(clock(0))
     add_exchange("I like chess.")
-    assert deletions.delete_old_conversations(owner, clock(60), clock(0)) == 1
+    assert old_conversations.delete_old_conversations(owner, clock(60), clock(0)) == 1
     recover(clock(YEARS))
     assert Conversation.objects.exists()
-    assert deletions.keep_old_conversations(owner) == 1
+    assert old_conversations.keep_old_conversations(owner) == 1
 
 
 class TestMovingDatesBack:
@@ -281,37 +281,3 @@ def test_small_clock_steps_change_nothing(add_exchange, clock):
     for step in (30.0, -3600.0):
         watching.check_clock(ahead + step)
     assert Job.objects.get(kind="end_idle").run_after == due
-
-
-class TestRunningADeletionJobEarly:
-    """A deletion job run from the admin site within the undo window is neither finished early nor lost."""
-
-    def test_the_job_is_postponed_to_the_deadline(self, owner, clock, make_fact):
-        clock(0)
-        gone = deletions.forget_facts(owner, [make_fact("User likes tea").pk])
-        job = Job.objects.get(kind="finish_deletion")
-        jobs.run_again([job.pk], timezone.now())
-        run_due(["finish_deletion"])
-        assert Deletion.objects.get().state == "pending"
-        job.refresh_from_db()
-        assert job.run_after == gone.expires_at + deletions.UNDO_GRACE
-        deletions.undo_deletion(gone)
-        assert Fact.objects.live().count() == 1
-
-    def test_the_job_finishes_the_deletion_after_the_deadline(self, owner, clock, make_fact):
-        clock(0)
-        deletions.forget_facts(owner, [make_fact("User likes tea").pk])
-        jobs.run_again(Job.objects.values_list("pk", flat=True), timezone.now())
-        run_due(["finish_deletion"])
-        clock(5.5)
-        run_due(["finish_deletion"])
-        assert not Fact.objects.exists()
-        assert not Job.objects.filter(kind="finish_deletion").exists()
-
-    def test_the_job_of_an_undone_deletion_is_deleted(self, owner, clock, make_fact):
-        clock(0)
-        deletions.undo_deletion(deletions.forget_facts(owner, [make_fact("User likes tea").pk]))
-        clock(10)
-        run_due(["finish_deletion"])
-        assert not Job.objects.filter(kind="finish_deletion").exists()
-        assert Fact.objects.live().count() == 1

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from chat.actions import clock as clocks
-from chat.actions import deletions, jobs, prompts
+from chat.actions import deletions, jobs, old_conversations, prompts
 from chat.jobs import schedule
 from chat.jobs.registry import HANDLERS, PERIODIC, Postpone
 from chat.jobs.runner import run_due
@@ -130,24 +130,24 @@ class TestPruning:
         assert run_night(31, 30) == 0
         assert Deletion.objects.filter(by_age=True).count() == 3
         clock(6 * DAY)
-        assert deletions.keep_old_conversations(other) == 0
-        assert deletions.keep_old_conversations(owner) == 45
+        assert old_conversations.keep_old_conversations(other) == 0
+        assert old_conversations.keep_old_conversations(owner) == 45
         assert set(Conversation.objects.listed().values_list("pk", flat=True)) == kept
         clock(2 * DAY)
         run_due(["finish_deletion"])
         assert Conversation.objects.count() == 45
-        assert deletions.keep_old_conversations(owner) == 0
+        assert old_conversations.keep_old_conversations(owner) == 0
 
     def test_who_keeps_all_chats_keeps_those_that_wait_too(self, owner, add_exchange, run_night):
         add_exchange("Hello")
         assert run_night(31, 30) == 0
-        deletions.set_prune_after(owner, "0")
+        old_conversations.change_prune_after(owner, "0")
         assert Conversation.objects.listed().count() == 1
 
     def test_a_kept_conversation_is_not_old_again_the_next_night(self, owner, add_exchange, run_night, clock):
         add_exchange("Hello")
         run_night(31, 30)
-        deletions.keep_old_conversations(owner)
+        old_conversations.keep_old_conversations(owner)
         schedule.run_nightly(clock(DAY))
         assert Conversation.objects.listed().count() == 1
         schedule.run_nightly(clock(30 * DAY))

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from ninja import Router, Schema
 from pydantic import Field
 
-from chat.actions import deletions, optimistic_lock, owners
+from chat.actions import old_conversations, optimistic_lock, owners
 from chat.actions.owners import redacts_secrets, settings_of
 from chat.models import OwnerSettings, Theme
 
@@ -35,7 +35,8 @@ class SettingsOut(Schema):
         description="Whether the MCP server offers other assistants a tool that recalls past conversations."
     )
     prune_after: int = Field(
-        description="Days without a change after which a conversation is deleted; 0 keeps all."
+        description="Days without a change after which a conversation is hidden, and deleted a week "
+        "later; 0 keeps all."
     )
     etag: str = Field(description="Send it as `If-Match` to change what you have read.")
 
@@ -64,7 +65,7 @@ _SETTERS: dict[str, Callable[[Any, Any], None]] = {
     "use_past_chats": lambda owner, value: owners.set_past_chats(owner, "on" if value else "off"),
     "send_past_chats": lambda owner, value: owners.set_sending_past_chats(owner, "on" if value else "off"),
     "offer_past_chats": lambda owner, value: owners.set_offering_past_chats(owner, "on" if value else "off"),
-    "prune_after": lambda owner, value: deletions.set_prune_after(owner, str(value)),
+    "prune_after": lambda owner, value: old_conversations.change_prune_after(owner, str(value)),
 }
 
 
