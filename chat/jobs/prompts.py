@@ -111,9 +111,10 @@ def _warm_embedder() -> None:
 
 def _load_past_chats() -> None:
     """Load the search by meaning for the owner who wrote last; 160,000 windows take over a second."""
-    embedder = registry.embedder()
+    if (embedder := registry.embedder()) is None:
+        return
     last = Conversation.objects.select_related("owner").order_by("-updated_at").first()
-    if embedder is not None and last is not None:
+    if last is not None:
         bit_cache.load(last.owner, embedder.name)
     close_old_connections()
 
