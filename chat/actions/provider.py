@@ -27,6 +27,8 @@ from memoryapp.base.env import cache_dir
 from memoryapp.base.error_text import explain_selftest_failure
 from memoryapp.base.provider import ServerChoice
 
+from .owners import is_local
+
 # A person waits on the page for the result of the test.
 _TEST_PATIENCE = Timeouts(connect=5.0, answer=10.0, first=60.0, next=30.0)
 PROBE_SECONDS = 300
@@ -178,7 +180,12 @@ def _find_reusable_key(address: Address, drop: bool) -> str:
 def _provider(choice: ServerChoice, address: Address, *, timeouts: Timeouts | None = None) -> RemoteProvider:
     window = choice.window or settings.WINDOW
     return RemoteProvider(
-        address, model=choice.model, key=choice.key, window=window, timeouts=timeouts or Timeouts()
+        address,
+        model=choice.model,
+        key=choice.key,
+        window=window,
+        timeouts=timeouts or Timeouts(),
+        several_owners=not is_local(),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chat.errors import ProviderError, Unfinished
 from chat.llm.types import (
@@ -47,11 +47,13 @@ class _Call:
 class AccountedProvider:
     """A provider that records the cost of its calls. Use it in one thread; `account_calls` creates it.
 
-    It records completions and prefills; the caller of `stream` records a reply's cost itself.
+    It records completions and prefills; the caller of `stream` records a reply's cost itself. All calls are
+    marked with the owner, so that their cached prefixes stay the owner's.
     """
 
-    def __init__(self, provider: Provider, purpose: str = "") -> None:
+    def __init__(self, provider: Provider, owner_id: int, purpose: str = "") -> None:
         self._provider = provider
+        self._owner = str(owner_id)
         self._purpose = purpose
         self.name = provider.name
         self.remote = provider.remote
@@ -68,13 +70,13 @@ class AccountedProvider:
 
     def stream(self, turns: Sequence[Turn], options: GenerationOptions) -> Stream:
         """Begin a reply; the caller records its usage."""
-        return self._provider.stream(turns, options)
+        return self._provider.stream(turns, replace(options, owner=self._owner))
 
     def complete(self, turns: Sequence[Turn], options: GenerationOptions) -> Completion:
         """Return a whole answer; the recorded purpose is the slot's name unless another was given."""
         purpose = self._purpose or options.slot
         with self._recording_failures(purpose, options.lane):
-            answer = self._provider.complete(turns, options)
+            answer = self._provider.complete(turns, replace(options, owner=self._owner))
         self._record_call_cost(purpose, options.lane, answer.usage, answer.finish)
         return answer
 
@@ -83,7 +85,7 @@ class AccountedProvider:
         if not isinstance(self._provider, SupportsPrefill):
             return
         with self._recording_failures(WARM, Lane.BACKGROUND):
-            more = self._provider.prefill(turns, slot=slot)
+            more = self._provider.prefill(turns, slot=slot, owner=self._owner)
         self._record_call_cost(WARM, Lane.BACKGROUND, more, "stop")
 
     def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
@@ -125,7 +127,7 @@ def account_calls(provider: Provider, owner_id: int, purpose: str = "") -> Itera
     A ProviderError raised by the work marks its last call as failed. One query, outside of any
     transaction; the engine's meter counts the energy.
     """
-    accounted_provider = AccountedProvider(provider, purpose)
+    accounted_provider = AccountedProvider(provider, owner_id, purpose)
     try:
         yield accounted_provider
     except ProviderError:

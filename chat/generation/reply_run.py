@@ -162,7 +162,7 @@ class ReplyRun:
         conversation = Conversation.objects.select_related("app", "owner").get(pk=row.conversation_id)
         prompt = build_prompt(conversation, asked, provider)
         prompts.record_prompt(conversation, asked, row, prompt, provider.context_window)
-        stream = self._stream(provider, prompt)
+        stream = self._stream(provider, prompt, owner=str(conversation.owner_id))
         self.usage, pieces = stream.usage, StopTextFilter(stream, self.options.stop)
         outcome = "failed"
         try:
@@ -201,10 +201,12 @@ class ReplyRun:
             if away:
                 self.stop.wait(0.1)
 
-    def _stream(self, provider: Provider, prompt: Prompt) -> Stream:
+    def _stream(self, provider: Provider, prompt: Prompt, owner: str) -> Stream:
         asked = self.options
         max_tokens = min(prompt.max_tokens, asked.max_tokens or prompt.max_tokens)
-        options = GenerationOptions.for_reply(self.conversation, max_tokens=max_tokens, stop=self.stop)
+        options = GenerationOptions.for_reply(
+            self.conversation, max_tokens=max_tokens, stop=self.stop, owner=owner
+        )
         if asked.temperature is not None:
             options = replace(options, temperature=asked.temperature)
         return provider.stream(prompt.turns, options)

@@ -232,7 +232,9 @@ class Engine:
         if len(request.tokens) + options.max_tokens > native.cells or not request.tokens:
             raise PromptTooLong("conversation-too-long")
         request.sampler = request.sampler or Sampler(native, options.temperature, options.grammar)
-        slot = cache.acquire(options.slot, request.sequence())
+        if request.fixed:
+            cache.add_public_prompt(request.tokens)
+        slot = cache.acquire(options.slot, request.sequence(), options.owner)
         store = self._fixed_prompts if request.fixed else None
         restored = store is not None and cache.restore_fixed(slot, request.tokens, store)
         if request.usage.prompt_tokens == 0:

@@ -141,9 +141,11 @@ class LlamaProvider:
         text = _read_all(request).decode(errors="replace")
         return Completion(text, request.finish, request.usage)
 
-    def prefill(self, turns: Sequence[Turn], *, slot: str) -> Usage:
-        """Evaluate a prompt into a slot in the background lane, wait for it, and return its cost."""
-        request = self._submit(turns, GenerationOptions(slot=slot, max_tokens=0))
+    def prefill(self, turns: Sequence[Turn], *, slot: str, owner: str) -> Usage:
+        """Evaluate a prompt of this owner into a slot in the background lane, wait for it, and return its
+        cost.
+        """
+        request = self._submit(turns, GenerationOptions(slot=slot, owner=owner, max_tokens=0))
         _read_all(request)
         return request.usage
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from chat.errors import PromptTooLong, ProviderError
 
 from .native import ABORTED, BATCH, NO_CELLS, Native
-from .state_cache import FixedPromptStore, SavedState, StateCache, common_prefix
+from .state_cache import FixedPromptStore, SavedState, StateCache, WantedPrefix, common_prefix
 from .types import NEXT_PROMPT_SUFFIX
 
 # In tokens. A shorter prefix is evaluated again faster than it is copied from another slot.
@@ -20,12 +20,13 @@ _MIN_REUSED = BATCH // 4
 
 @dataclass(slots=True)
 class Slot:
-    """One sequence of the context, and the tokens that its cells hold, in order."""
+    """One sequence of the context, the tokens that its cells hold, in order, and whose words these are."""
 
     sequence: int
     name: str | None = None
     tokens: list[int] = field(default_factory=list)
     last_used: int = 0
+    owner: str = ""
 
 
 class SlotTable:
@@ -61,14 +62,16 @@ class SlotTable:
         candidates = [s for s in self._slots if s is not spare and s.name is not None]
         return min(candidates, key=lambda s: s.last_used, default=None)
 
-    def find_longest_prefix(self, tokens: Sequence[int], spare: Slot) -> tuple[Slot | None, int]:
-        """Return the slot other than `spare` that shares the longest prefix with these tokens, and its
+    def find_longest_prefix(self, wanted: WantedPrefix, spare: Slot) -> tuple[Slot | None, int]:
+        """Return the slot other than `spare` with the longest prefix that the wanted prompt may use, and its
         length.
         """
         best, length = None, 0
         for slot in self._slots:
-            if slot is not spare and slot.tokens and (n := common_prefix(slot.tokens, tokens)) > length:
-                best, length = slot, n
+            if slot is not spare and slot.tokens:
+                usable = wanted.count_usable(slot.tokens, slot.owner)
+                if usable > length:
+                    best, length = slot, usable
         return best, length
 
 
@@ -79,19 +82,29 @@ class PrefixCache:
         self.native = native
         self.table = SlotTable(native.sequences, native.cells)
         self.state_cache = state_cache
+        self._public_prompts: list[Sequence[int]] = []
 
-    def acquire(self, name: str, wanted: list[int]) -> Slot:
-        """Return the slot of that name, truncated to the prefix that it shares with the wanted tokens.
+    def add_public_prompt(self, tokens: Sequence[int]) -> None:
+        """Let the prompts of all owners share this beginning, which the program itself wrote."""
+        if tokens not in self._public_prompts:
+            self._public_prompts.append(tokens)
+
+    def acquire(self, name: str, tokens: list[int], owner: str) -> Slot:
+        """Return the slot of that name, truncated to the prefix of the tokens that this owner may use.
 
         Raises ProviderError without a free slot.
         """
+        public = max((common_prefix(prompt, tokens) for prompt in self._public_prompts), default=0)
+        wanted = WantedPrefix(tokens, owner, public)
         slot = self.table.get(name) or self._assign_slot(name)
         self.table.mark_used(slot)
+        self._truncate(slot, wanted.count_usable(slot.tokens, slot.owner))
+        slot.owner = owner
         self._reuse_prefix(slot, wanted)
         if self.state_cache is not None:
             self._evict_others(slot)
         # Only a decode yields logits, so the last token is always evaluated again.
-        self._truncate(slot, min(common_prefix(slot.tokens, wanted), len(wanted) - 1))
+        self._truncate(slot, min(common_prefix(slot.tokens, tokens), len(tokens) - 1))
         return slot
 
     def restore_fixed(self, slot: Slot, tokens: Sequence[int], store: FixedPromptStore) -> bool:
@@ -100,7 +113,7 @@ class PrefixCache:
         if state is None:
             return False
         self._truncate(slot, 0)
-        self._restore(slot, SavedState(list(tokens), state))
+        self._restore(slot, SavedState(list(tokens), state), len(tokens))
         return bool(slot.tokens)
 
     def evaluate_batch(self, slot: Slot, wanted: list[int]) -> None:
@@ -143,17 +156,18 @@ class PrefixCache:
             raise ProviderError("engine-without-slot")
         slot.name = name
         if saved is not None:
-            self._restore(slot, saved)
+            self._restore(slot, saved, len(saved.tokens))
+            slot.owner = saved.owner
         return slot
 
-    def _reuse_prefix(self, slot: Slot, wanted: list[int]) -> None:
-        """Copy the prefix of another slot or saved state, if that shares more tokens than the slot's own."""
-        shared = common_prefix(slot.tokens, wanted)
+    def _reuse_prefix(self, slot: Slot, wanted: WantedPrefix) -> None:
+        """Copy the prefix of another slot or saved state, if it is longer than the slot's own."""
+        shared = len(slot.tokens)
         source, longer = self.table.find_longest_prefix(wanted, slot)
         if source is not None and longer > shared + _MIN_REUSED:
             self._truncate(slot, 0)
             self.native.copy_prefix(source.sequence, slot.sequence, longer)
-            slot.tokens = wanted[:longer]
+            slot.tokens = list(wanted.tokens[:longer])
             shared = longer
             if source.name == f"{slot.name}{NEXT_PROMPT_SUFFIX}":
                 # Not needed any more. Saving its state would copy 100 MB while a user waits.
@@ -165,23 +179,27 @@ class PrefixCache:
         if saved is not None and longer > shared + _MIN_REUSED:
             self._truncate(slot, 0)
             self._evict_others(slot)
-            self._restore(slot, saved)
+            self._restore(slot, saved, longer)
             self.state_cache.forget_if_same(f"{slot.name}{NEXT_PROMPT_SUFFIX}", saved)
 
     def _evict_others(self, spare: Slot | None) -> None:
         while self._evict_slot(spare):
             pass
 
-    def _restore(self, slot: Slot, saved: SavedState) -> None:
-        # If llama.cpp rejects the state, the slot stays empty and the prompt is evaluated again.
+    def _restore(self, slot: Slot, saved: SavedState, length: int) -> None:
+        """Fill a slot with the first `length` tokens of a saved state.
+
+        If llama.cpp rejects the state, the slot stays empty and the prompt is evaluated again.
+        """
         slot.tokens = list(saved.tokens) if self.native.restore(slot.sequence, saved.state) else []
+        self._truncate(slot, length)
 
     def _evict_slot(self, spare: Slot | None) -> Slot | None:
         """Save and empty the least recently used slot other than `spare`; None when there is none."""
         slot = self.table.find_least_used(spare)
         if slot is not None:
             if self.state_cache is not None and slot.name is not None and slot.tokens:
-                saved = SavedState(list(slot.tokens), self.native.save(slot.sequence))
+                saved = SavedState(list(slot.tokens), self.native.save(slot.sequence), slot.owner)
                 self.state_cache.put(slot.name, saved)
             self._truncate(slot, 0)
             slot.name = None

@@ -31,10 +31,32 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SavedState:
-    """The tokens of a prefix and its state, a flat array of uint8."""
+    """The tokens of a prefix, its state (a flat array of uint8), and whose words it holds."""
 
     tokens: list[int]
     state: np.ndarray
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedPrefix:
+    """The prompt that a request needs in the context.
+
+    `owner` is whose words it holds; its first `public` tokens are a beginning that the program itself wrote.
+    """
+
+    tokens: Sequence[int]
+    owner: str
+    public: int
+
+    def count_usable(self, held: Sequence[int], owner: str) -> int:
+        """Return how many leading tokens of a cached prefix of this owner the prompt may use.
+
+        Of another owner's prefix it may use the public beginning only. How many tokens the model need not
+        read tells whether they are cached, so any more would tell one owner what another one wrote.
+        """
+        length = common_prefix(held, self.tokens)
+        return length if owner == self.owner else min(length, self.public)
 
 
 class StateCache:
@@ -72,9 +94,7 @@ class StateCache:
         saved = self._in_memory.pop(name, None)
         if saved is not None or name not in self._disk:
             return saved
-        tokens = dict(self._disk)[name]
-        state = self._disk.take(name)
-        return None if state is None else SavedState(tokens, state)
+        return self._disk.take(name)
 
     def forget(self, name: str) -> None:
         """Delete a state from memory and from disk."""
@@ -86,14 +106,14 @@ class StateCache:
         if self._in_memory.get(name) is saved:
             self.forget(name)
 
-    def find_longest_prefix(self, tokens: Sequence[int]) -> tuple[SavedState | None, int]:
-        """Return the state that shares the most leading tokens with these, and how many; (None, 0) without
-        one.
+    def find_longest_prefix(self, wanted: WantedPrefix) -> tuple[SavedState | None, int]:
+        """Return the state with the most leading tokens that the wanted prompt may use, and how many; (None,
+        0) without one.
 
         A state that is found on disk moves back into memory.
         """
-        prefixes = [(name, saved.tokens) for name, saved in self._in_memory.items()]
-        lengths = [(common_prefix(other, tokens), name) for name, other in (*prefixes, *self._disk)]
+        prefixes = [(name, saved.tokens, saved.owner) for name, saved in self._in_memory.items()]
+        lengths = [(wanted.count_usable(held, of), name) for name, held, of in (*prefixes, *self._disk)]
         length, best = max(lengths, key=lambda item: item[0], default=(0, ""))
         if not length:
             return None, 0
@@ -109,14 +129,15 @@ class StateCache:
 
     def _move_oldest_to_disk(self) -> None:
         name, saved = self._in_memory.popitem(last=False)
-        self._disk.put(name, saved.tokens, saved.state)
+        self._disk.put(name, saved)
 
 
 @dataclass(frozen=True, slots=True)
 class StateFile:
-    """The tokens of a prefix, and the file with its state; `size` in bytes."""
+    """The tokens of a prefix, whose words it holds, and the file with its state; `size` in bytes."""
 
     tokens: list[int]
+    owner: str
     path: Path
     size: int
 
@@ -140,17 +161,18 @@ class DiskCache:
     def __contains__(self, name: str) -> bool:
         return name in self._files
 
-    def __iter__(self) -> Iterator[tuple[str, list[int]]]:
-        """Yield the names with their tokens."""
-        return iter([(name, file.tokens) for name, file in self._files.items()])
+    def __iter__(self) -> Iterator[tuple[str, list[int], str]]:
+        """Yield the names with their tokens and owners."""
+        return iter([(name, file.tokens, file.owner) for name, file in self._files.items()])
 
     def used_bytes(self) -> int:
         """Return the bytes in use."""
         return sum(file.size for file in self._files.values())
 
-    def put(self, name: str, tokens: list[int], state: np.ndarray) -> None:
+    def put(self, name: str, saved: SavedState) -> None:
         """Write a state to its file; a state that exceeds the budget or cannot be written is dropped."""
         self.forget(name)
+        state = saved.state
         if self.folder is None or state.nbytes > self.budget:
             return
         while self.used_bytes() + state.nbytes > self.budget:
@@ -164,10 +186,10 @@ class DiskCache:
             with suppress(OSError):
                 path.unlink()
             return
-        self._files[name] = StateFile(tokens, path, state.nbytes)
+        self._files[name] = StateFile(saved.tokens, saved.owner, path, state.nbytes)
 
-    def take(self, name: str) -> np.ndarray | None:
-        """Remove a file and return its state (uint8); None where it is missing or incomplete."""
+    def take(self, name: str) -> SavedState | None:
+        """Remove a file and return its state; None where it is missing or incomplete."""
         file = self._files.pop(name, None)
         if file is None:
             return None
@@ -177,7 +199,7 @@ class DiskCache:
             return None
         finally:
             file.path.unlink(missing_ok=True)
-        return state if state.nbytes == file.size else None
+        return SavedState(file.tokens, state, file.owner) if state.nbytes == file.size else None
 
     def forget(self, name: str) -> None:
         """Delete the file of this name, if there is one."""

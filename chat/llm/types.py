@@ -76,7 +76,8 @@ class Usage:
     """The cost of one call.
 
     `seconds` and `first_token_seconds` count from submission, waiting included; `worked_seconds` are those in
-    which the model worked on the call. `cached_tokens` are prompt tokens that need not be evaluated.
+    which the model worked on the call. `cached_tokens` are prompt tokens that need not be evaluated; of a
+    server that shares its cache between owners they are 0.
     """
 
     prompt_tokens: int = 0
@@ -121,9 +122,12 @@ class GenerationOptions:
 
     `slot` names the cached prefix that the call continues, `temperature` 0 chooses the likeliest token, and
     `grammar` is a GBNF grammar (llama.cpp's notation) that the text must match; only `complete` supports it.
+    `owner` is whose words the prompt holds: a cached prefix with words of one owner is never used for another
+    owner's prompt.
     """
 
     slot: str
+    owner: str = ""
     lane: Lane = Lane.BACKGROUND
     max_tokens: int = 256
     temperature: float = 0.0
@@ -139,9 +143,12 @@ class GenerationOptions:
         max_tokens: int = 1024,
         temperature: float = 0.7,
         stop: StopFlag | None = None,
+        owner: str = "",
     ) -> GenerationOptions:
         """Return options with the defaults of a reply in a conversation."""
-        return cls(slot=slot, lane=lane, max_tokens=max_tokens, temperature=temperature, stop=stop)
+        return cls(
+            slot=slot, lane=lane, max_tokens=max_tokens, temperature=temperature, stop=stop, owner=owner
+        )
 
 
 @dataclass(slots=True)
@@ -215,8 +222,10 @@ class Provider(Protocol):
 class SupportsPrefill(Protocol):
     """A provider that can evaluate a prompt before it is needed."""
 
-    def prefill(self, turns: Sequence[Turn], *, slot: str) -> Usage:
-        """Evaluate a prompt into a slot in the background lane, wait for it, and return its cost."""
+    def prefill(self, turns: Sequence[Turn], *, slot: str, owner: str) -> Usage:
+        """Evaluate a prompt of this owner into a slot in the background lane, wait for it, and return its
+        cost.
+        """
         ...
 
 

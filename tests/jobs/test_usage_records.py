@@ -161,7 +161,7 @@ class PrefillingProvider(ScriptedProvider):
         self.pieces = 0
         self.fails_after = 99
 
-    def prefill(self, turns, *, slot):
+    def prefill(self, turns, *, slot, owner):
         meter.background.add(2.0)
         known = 100 * self.pieces
         self.pieces += 1

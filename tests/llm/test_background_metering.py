@@ -37,7 +37,7 @@ def test_calls_that_the_user_waits_for_are_not_metered(llama):
 
 def test_prefill_is_metered(llama):
     begins = [Turn("system", "A prompt that everybody begins with. " * 10), Turn("user", "")]
-    usage = llama.prefill(begins, slot="ahead")
+    usage = llama.prefill(begins, slot="ahead", owner="")
     assert usage.prompt_tokens == llama.count_tokens(begins)
     assert meter.background.take() == pytest.approx(usage.worked_seconds)
 

@@ -26,7 +26,7 @@ class SlowDisk(DiskCache):
         self.go_on = threading.Semaphore(0)
         self.written: list[str] = []
 
-    def put(self, name, tokens, state):
+    def put(self, name, saved):
         self.writing.set()
         assert self.go_on.acquire(timeout=WAIT)
         self.written.append(name)

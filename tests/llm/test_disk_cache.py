@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chat.llm.state_cache import DiskCache, SavedState, StateCache
+from chat.llm.state_cache import DiskCache, SavedState, StateCache, WantedPrefix
 
 
 def state_of_size(size: int, tokens: list[int] | None = None) -> SavedState:
@@ -32,7 +32,7 @@ def test_a_state_moved_to_disk_is_restored_unchanged(folder):
 def test_the_folder_is_private_and_has_its_own_budget(folder):
     disk = DiskCache(folder, 20)
     for name in "abc":
-        disk.put(name, [1], np.zeros(9, np.uint8))
+        disk.put(name, SavedState([1], np.zeros(9, np.uint8)))
     assert folder.stat().st_mode & 0o777 == 0o700
     assert [name in disk for name in "abc"] == [False, True, True]
     assert disk.used_bytes() == sum(f.stat().st_size for f in folder.iterdir()) == 18
@@ -53,7 +53,7 @@ def test_files_of_another_process_are_removed_at_the_start_and_all_files_at_the_
     (folder / "old.state").write_bytes(b"words")
     disk = DiskCache(folder, 100)
     assert not folder.exists()
-    disk.put("a", [1], np.zeros(9, np.uint8))
+    disk.put("a", SavedState([1], np.zeros(9, np.uint8)))
     disk.close()
     assert not folder.exists()
 
@@ -61,7 +61,7 @@ def test_files_of_another_process_are_removed_at_the_start_and_all_files_at_the_
 def test_a_damaged_or_missing_file_is_no_state(folder):
     disk = DiskCache(folder, 100)
     for name in "ab":
-        disk.put(name, [1], np.zeros(9, np.uint8))
+        disk.put(name, SavedState([1], np.zeros(9, np.uint8)))
     first, second = sorted(folder.iterdir())
     first.unlink()
     second.write_bytes(b"half")
@@ -72,7 +72,7 @@ def test_a_damaged_or_missing_file_is_no_state(folder):
 def test_a_folder_that_cannot_be_written_disables_the_cache(tmp_path):
     (tmp_path / "saved").write_text("a file where a folder should be")
     disk = DiskCache(tmp_path / "saved" / "deeper", 100)
-    disk.put("a", [1], np.zeros(9, np.uint8))
+    disk.put("a", SavedState([1], np.zeros(9, np.uint8)))
     assert "a" not in disk
 
 
@@ -80,6 +80,6 @@ def test_a_state_on_disk_is_found_like_one_in_memory(folder):
     cache = StateCache(0, DiskCache(folder, 100))
     cache.put("a", state_of_size(9, [1, 2, 3]))
     cache.shrink_to_budget()
-    saved, length = cache.find_longest_prefix([1, 2, 4])
+    saved, length = cache.find_longest_prefix(WantedPrefix([1, 2, 4], owner="", public=0))
     assert saved is not None
     assert (saved.tokens, length) == ([1, 2, 3], 2)

@@ -107,5 +107,5 @@ def test_what_a_user_writes_is_not_stored(folder):
         stored = {path: path.read_bytes() for path in folder.iterdir()}
         options = GenerationOptions(slot="chat", max_tokens=4, temperature=0.0, lane=Lane.CHAT)
         assert list(provider.stream(QUESTION, options))
-        provider.prefill(QUESTION, slot="other")
+        provider.prefill(QUESTION, slot="other", owner="")
         assert {path: path.read_bytes() for path in folder.iterdir()} == stored

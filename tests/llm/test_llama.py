@@ -126,7 +126,7 @@ def test_returning_to_a_conversation_reads_only_new_text(llama):
 
 def test_a_conversation_restored_from_its_saved_state_continues_unchanged(llama):
     def fill(slot: str, turns: list[Turn]) -> np.ndarray:
-        llama.prefill(turns, slot=slot)
+        llama.prefill(turns, slot=slot, owner="")
         return llama.engine._caches[False].native.last_logits().copy()
 
     longer = [*ASK, Turn("assistant", "The sea is wide."), Turn("user", "Is it deep?")]
@@ -260,7 +260,7 @@ def test_lanes_decide_the_order_and_within_a_lane_the_arrival(llama):
 
 def test_prefill_of_a_prompt_leaves_only_the_rest_to_the_next_call(llama):
     told = [Turn("system", "A prompt that everybody begins with. " * 20), Turn("user", "")]
-    llama.prefill(told, slot="warmed")
+    llama.prefill(told, slot="warmed", owner="")
     _, usage = chat(llama, [told[0], Turn("user", "Hello")], "warmed", max_tokens=1)
     assert usage.cached_tokens >= llama.count_text(told[0].content)
 

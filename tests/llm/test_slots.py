@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.llm.prefix_cache import SlotTable
-from chat.llm.state_cache import common_prefix
+from chat.llm.state_cache import WantedPrefix, common_prefix
 
 tokens = st.lists(st.integers(0, 2), max_size=40)
 names = st.sampled_from("abcdefgh")
@@ -74,7 +74,7 @@ def test_the_longest_prefix_of_all_other_slots_is_found(caches, wanted):
     asking.tokens = list(wanted)
     for i, cache in enumerate(caches):
         assign_slot(table, f"n{i}").tokens = list(cache)
-    source, length = table.find_longest_prefix(wanted, asking)
+    source, length = table.find_longest_prefix(WantedPrefix(wanted, owner="", public=0), asking)
     assert length == max(common_prefix_by_loop(cache, wanted) for cache in caches)
     assert source is not asking
     assert (source is None) == (length == 0)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.llm.state_cache import SavedState, StateCache
+from chat.llm.state_cache import SavedState, StateCache, WantedPrefix
 
 sizes = st.integers(0, 60)
 names = st.sampled_from("abcdef")
@@ -58,7 +58,7 @@ def test_the_state_with_the_longest_prefix_is_found(prefixes, wanted):
     cache = StateCache(1000)
     for i, tokens in enumerate(prefixes):
         cache.put(str(i), SavedState(tokens, np.zeros(1, np.uint8)))
-    saved, length = cache.find_longest_prefix(wanted)
+    saved, length = cache.find_longest_prefix(WantedPrefix(wanted, owner="", public=0))
     shared = [
         next((i for i, (a, b) in enumerate(zip(p, wanted, strict=False)) if a != b), min(len(p), len(wanted)))
         for p in prefixes

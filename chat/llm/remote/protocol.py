@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from .constrained import OutputConstraint
 
 # Parameters that a request can omit when a server rejects them.
-_OPTIONAL = ("temperature", "stream_options", "cache_prompt", "id_slot", "chat_template_kwargs")
+_OPTIONAL = ("temperature", "stream_options", "cache_prompt", "cache_salt", "id_slot", "chat_template_kwargs")
+# Prompts with different salts share nothing in vLLM's cache. A new one with each start: nobody can guess it.
+_SALT_KEY = secrets.token_bytes(32)
 
 
 @dataclass(eq=False)
@@ -121,9 +125,16 @@ def build_body(call: RemoteCall, found: Capabilities, slot: int | None) -> Json:
         body["cache_prompt"] = True
         if slot is not None:
             body["id_slot"] = slot
+    if found.kind == "vllm":
+        body["cache_salt"] = hashlib.blake2b(call.options.owner.encode(), key=_SALT_KEY).hexdigest()
     if call.constraint is not None:
         body |= call.constraint.extra
     return found.dialect.translate(body)
+
+
+def separates_owners(found: Capabilities) -> bool:
+    """Return whether the server's cache never uses one owner's prefix for another owner's prompt."""
+    return found.kind == "vllm" and "cache_salt" not in found.dialect.omitted
 
 
 def build_messages(found: Capabilities, turns: Sequence[Turn]) -> list[Json]:

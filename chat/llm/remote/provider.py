@@ -40,7 +40,7 @@ from .events import (
     has_reasoning,
     record_usage,
 )
-from .protocol import Capabilities, RemoteCall, RemoteStream, build_body, build_messages
+from .protocol import Capabilities, RemoteCall, RemoteStream, build_body, build_messages, separates_owners
 from .scheduling import CallQueue, QueueTicket, SlotPool
 from .server_probe import probe
 from .transport import Timeouts, Transport
@@ -57,7 +57,8 @@ class RemoteProvider:
     """One model on one server. Methods raise ModelNotReady until `connect` has succeeded.
 
     `needs_reconnect` is set when the server cannot be reached or answers as another model; the health monitor
-    then calls `connect` again.
+    then calls `connect` again. With `several_owners`, cached tokens are counted only on a server that
+    separates their prefixes: elsewhere the count could tell what another owner wrote.
     """
 
     remote = True
@@ -70,12 +71,14 @@ class RemoteProvider:
         key: str = "",
         window: int = 0,
         timeouts: Timeouts | None = None,
+        several_owners: bool = False,
     ) -> None:
         self.address = address
         self.name = model
         self.context_window = window
         self.needs_reconnect = threading.Event()
         self._wanted = (model, window)
+        self._several_owners = several_owners
         self._found: Capabilities | None = None
         self._transport = Transport(address, key, timeouts or Timeouts())
         self._queue = CallQueue()
@@ -292,6 +295,8 @@ class RemoteProvider:
     ) -> str:
         """Update the call's usage and finish from an event; return its text."""
         record_usage(event, call.usage)
+        if self._several_owners and not separates_owners(found):
+            call.usage.cached_tokens = 0
         model = event.get("model") or found.reported_model
         # Private servers only: a hosted router may name another model in each answer, and probing it costs
         # money.

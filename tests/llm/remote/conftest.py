@@ -21,8 +21,10 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., RemoteP
     monkeypatch.setattr(remote_provider, "_PAUSES", (0.0, 0.0))
     made = []
 
-    def connect(server: FakeServer, **patience: Any) -> RemoteProvider:
-        provider = RemoteProvider(parse_address(server.url), timeouts=Timeouts(**patience))
+    def connect(server: FakeServer, *, several_owners: bool = False, **patience: Any) -> RemoteProvider:
+        provider = RemoteProvider(
+            parse_address(server.url), timeouts=Timeouts(**patience), several_owners=several_owners
+        )
         provider.connect()
         made.append(provider)
         return provider
