@@ -6,7 +6,7 @@ addresses: a request that changes something needs our own Origin (scheme, host a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -17,11 +17,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpRe
 from django.http.request import split_domain_port, validate_host
 from django.shortcuts import render, resolve_url
 from django.utils import timezone, translation
+from django.utils.translation import gettext
 from django_htmx.http import HttpResponseClientRedirect
 
 from chat.actions.api_tokens import record_use
 from chat.actions.owners import is_local, local_owner, settings_of, time_zone_from
-from chat.api import problems
+from chat.api import problems, scopes
 from chat.api.problems import Problem
 from chat.models import ApiToken
 
@@ -33,8 +34,8 @@ FORWARDED_REFUSED = (
 # Their views authenticate every caller, also for reading, and answer errors as JSON (`chat.api.auth`).
 API_PATHS = ("/api/", "/v1/")
 # A program with a token must not create another token or use the admin site: it could then go on after its
-# token is revoked.
-BROWSER_ONLY_PATHS = ("/admin/", "/settings/tokens/")
+# token is revoked. Nor may it delete everything.
+BROWSER_ONLY_PATHS = ("/admin/", "/settings/tokens/", "/settings/erase/")
 BROWSER_ONLY_SENTENCE = "A token does not open this: it is for people, in their browser."
 OTHER_ORIGIN = "This request came from another page than memoryapp's own, so nothing was changed."
 
@@ -92,6 +93,7 @@ class SameOrigin:
             if request.path.startswith(BROWSER_ONLY_PATHS):
                 return HttpResponseForbidden(BROWSER_ONLY_SENTENCE, content_type="text/plain; charset=utf-8")
             request.bearer_owner = token.owner  # type: ignore[attr-defined]
+            request.bearer_token = token  # type: ignore[attr-defined]
             # Another site's page cannot send this header without a preflight request, which we never allow.
             request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]
         elif (
@@ -101,6 +103,32 @@ class SameOrigin:
         ):
             return HttpResponseForbidden(OTHER_ORIGIN, content_type="text/plain; charset=utf-8")
         return self.get_response(request)
+
+
+class TokenScopes:
+    """Refuse what the scopes of a request's token do not allow."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_: Any) -> HttpResponse | None:
+        """Return the refusal, None where the view may answer."""
+        token: ApiToken | None = getattr(request, "bearer_token", None)
+        route = request.resolver_match.route if request.resolver_match else ""
+        if token is None or scopes.is_allowed(token, route, request.method or ""):
+            return None
+        needed = scopes.find_needed_scopes(route, request.method or "")
+        if needed is None:
+            return HttpResponseForbidden(BROWSER_ONLY_SENTENCE, content_type="text/plain; charset=utf-8")
+        names = scopes.list_names(needed)
+        challenge = {
+            "WWW-Authenticate": f'Bearer realm="memoryapp", error="insufficient_scope", scope="{names}"'
+        }
+        sentence = gettext("This token does not allow that. It needs: %s.") % names
+        return problems.build_response(request, Problem("forbidden", sentence, headers=challenge))
 
 
 class LocalOwner:
@@ -190,10 +218,10 @@ def _page_scheme(scope: Scope, headers: dict[str, str]) -> str:
     return "https" if secure else "http"
 
 
-def find_token_owner(secret: str | None) -> Any:
-    """Return the owner of a token's secret, None where it is not valid."""
+def find_token_owner(secret: str | None, needed: Collection[str] = ()) -> Any:
+    """Return the owner of a token's secret; None where it is not valid or lacks one of these scopes."""
     token = _use_token(secret)
-    return token.owner if token else None
+    return token.owner if token and token.allows(needed) else None
 
 
 class GuardedSocket:
@@ -206,9 +234,8 @@ class GuardedSocket:
         self.with_login: Any = AuthMiddlewareStack(inner)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        owner = await database_sync_to_async(find_token_owner)(
-            parse_bearer(_headers(scope).get("authorization"))
-        )
+        secret = parse_bearer(_headers(scope).get("authorization"))
+        owner = await database_sync_to_async(find_token_owner)(secret, scopes.SOCKET_SCOPES)
         if socket_refusal(scope, has_token=owner is not None):
             await send({"type": "websocket.close", "code": 4403})
             return

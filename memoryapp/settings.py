@@ -50,6 +50,7 @@ MIDDLEWARE = [
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "memoryapp.middleware.SameOrigin",
+    "memoryapp.middleware.TokenScopes",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "memoryapp.middleware.LocalOwner",

@@ -87,6 +87,7 @@ urlpatterns = [
     path("settings/import/", porting.upload_import, name="import_upload"),
     path("settings/import/<uuid:pk>/", porting.import_file, name="import_file"),
     path("settings/tokens/", settings.create_token, name="token_create"),
+    path("settings/tokens/<uuid:pk>/narrow/", settings.narrow_token, name="token_narrow"),
     path("settings/tokens/<uuid:pk>/revoke/", settings.revoke_token, name="token_revoke"),
     path("statistics/", statistics.statistics_page, name="statistics"),
     path("statistics/energy/", statistics.energy_gauge, name="energy_gauge"),

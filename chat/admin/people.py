@@ -118,7 +118,7 @@ class OwnerSettingsAdmin(AnyAdmin):
 class ApiTokenAdmin(ReadOnly):
     """API tokens; their hashes are not shown."""
 
-    list_display = ("name", "owner", "created_at", "last_used_at", "revoked_at")
+    list_display = ("name", "owner", "scopes", "created_at", "expires_at", "last_used_at", "revoked_at")
     list_filter = (("revoked_at", admin.EmptyFieldListFilter), "owner")
     search_fields = ("name",)
     list_select_related = ("owner",)

@@ -47,7 +47,7 @@ def _identify(request: HttpRequest) -> Any:
         # A wrong token is refused even where the session would be accepted.
         owner = getattr(request, "bearer_owner", None)
         if owner is None:
-            raise Problem("unauthorised", _("This token is unknown or revoked."))
+            raise Problem("unauthorised", _("This token is unknown, has ended or was revoked."))
         return owner
     if _from_another_page(request):
         raise Problem("forbidden", _("This request came from another site's page."))

@@ -107,9 +107,12 @@ def _create_token() -> str:
     from chat.actions.api_tokens import ensure_shared_token
     from chat.actions.owners import local_owner
     from chat.errors import Refused
+    from chat.models import Scope
 
     try:
-        return ensure_shared_token(local_owner(), NAME)
+        return ensure_shared_token(
+            local_owner(), NAME, [Scope.READ_CHATS, Scope.READ_MEMORY, Scope.WRITE_MEMORY]
+        )
     except Refused as reason:
         raise NoAccess(f"{reason} {REVOKED}") from reason
     except DatabaseError as error:

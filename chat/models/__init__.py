@@ -5,6 +5,7 @@ Queries are QuerySet methods; business logic is in `chat.actions`.
 
 from django.contrib.auth.models import User
 
+from .api_token import FULL, ApiToken, Scope
 from .app import App, Strategy
 from .app_memory import COMPACTIONS, MAX_CONTENT, AppMemory, AppMemoryEvent, AppMemoryEventKind
 from .clock import ClockReading
@@ -14,7 +15,7 @@ from .fact import Category, Durability, ExtractionRun, Fact, FactEvent, FactEven
 from .graph import Entity, EntityType, Relationship
 from .job import Energy, Job, UsageRecord
 from .message import Message, MessageState, PromptReport, Role
-from .owner import ApiToken, IdempotentRequest, OwnerSettings, Theme
+from .owner import IdempotentRequest, OwnerSettings, Theme
 from .past_chats import MessageWindow, Quotation
 from .request_outcome import OutcomeKind, RequestOutcome
 from .search import SearchEntry
@@ -22,6 +23,7 @@ from .topic import Topic, TopicArchive
 
 __all__ = [
     "COMPACTIONS",
+    "FULL",
     "MAX_CONTENT",
     "ApiToken",
     "App",
@@ -55,6 +57,7 @@ __all__ = [
     "Relationship",
     "RequestOutcome",
     "Role",
+    "Scope",
     "SearchEntry",
     "Strategy",
     "Theme",

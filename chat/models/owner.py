@@ -1,8 +1,7 @@
-"""Settings of an owner, and the API tokens and repeatable requests of the owner's programs."""
+"""Settings of an owner, and the repeatable requests of the owner's programs."""
 
 from __future__ import annotations
 
-import hashlib
 from typing import ClassVar
 
 from django.conf import settings
@@ -54,45 +53,6 @@ class OwnerSettings(models.Model):
 
     def __str__(self) -> str:
         return f"settings of {self.owner_id}"
-
-
-class ApiTokenQuerySet(OwnedQuerySet["ApiToken"]):
-    """Queries on API tokens."""
-
-    def unrevoked(self) -> ApiTokenQuerySet:
-        """Return the tokens that are not revoked, the oldest first."""
-        return self.filter(revoked_at__isnull=True).order_by("created_at")
-
-    def valid(self, secret: str) -> ApiToken | None:
-        """Return the unrevoked token with this secret and its owner; None where there is none or the owner's
-        account is inactive.
-        """
-        known = self.filter(digest=ApiToken.digest_of(secret), revoked_at__isnull=True)
-        return known.filter(owner__is_active=True).select_related("owner").first()
-
-
-class ApiToken(OwnedModel):
-    """A named token for programs. Only the hash of its secret is stored."""
-
-    name = models.CharField(max_length=80)
-    digest = models.CharField(max_length=64, unique=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    revoked_at = models.DateTimeField(null=True, blank=True)
-    # Updated once a minute at most, so that frequent reads cause few writes.
-    last_used_at = models.DateTimeField(null=True, blank=True)
-
-    objects = ApiTokenQuerySet.as_manager()
-
-    class Meta:
-        ordering: ClassVar = ["created_at"]
-
-    def __str__(self) -> str:
-        return self.name
-
-    @staticmethod
-    def digest_of(secret: str) -> str:
-        """Return the SHA-256 hash of a secret. A secret has 256 random bits, so it needs no salt."""
-        return hashlib.sha256(secret.encode()).hexdigest()
 
 
 class IdempotentRequest(OwnedModel):

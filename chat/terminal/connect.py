@@ -22,11 +22,12 @@ from django.utils.translation import gettext as _
 from chat.actions.api_tokens import create_token, revoke_token
 from chat.errors import Refused
 from chat.management.engine_lock import EngineTaken, lock_engine
-from chat.models import ApiToken, User
+from chat.models import ApiToken, Scope, User
 from memoryapp.base.env import ROOT, engine_lock_path
 from memoryapp.base.locking import hold_lock, read_lock_holder
 
 _NAME = "Terminal, process "
+_SCOPES = (Scope.CHAT, Scope.READ_CHATS, Scope.READ_MEMORY, Scope.WRITE_MEMORY)
 _STARTING_SECONDS = 120.0
 _ENDING_SECONDS = 20.0
 
@@ -173,7 +174,7 @@ def issue_token(owner: User) -> Iterator[str]:
     _revoke_stale_tokens(owner)
     name = f"{_NAME}{os.getpid()}"
     try:
-        secret = create_token(owner, name)
+        secret = create_token(owner, name, _SCOPES)
     except Refused as reason:
         raise CommandError(str(reason)) from reason
     try:

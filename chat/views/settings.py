@@ -15,7 +15,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -35,7 +35,7 @@ from chat.generation import run as generation
 from chat.jobs.prompts import start_warming
 from chat.llm.remote.protocol import Capabilities, ConstraintSupport
 from chat.llm.types import shorten_model_name
-from chat.models import ApiToken, Message, MessageState, Theme, User
+from chat.models import ApiToken, Message, MessageState, Scope, Theme, User
 from memoryapp.base.provider import WINDOW_RANGE
 
 from . import system_info
@@ -86,8 +86,16 @@ def render_settings(request: HtmxHttpRequest, status: int = 200, **more: Any) ->
 
 def tokens_context(owner: User) -> dict[str, Any]:
     """Return the context of the section of API tokens."""
-    active = ApiToken.objects.for_owner(owner).unrevoked()
-    return {"tokens": active, "most_tokens": api_tokens.MAX_TOKENS, "longest_name": api_tokens.LONGEST_NAME}
+    return {
+        "tokens": ApiToken.objects.for_owner(owner).unrevoked(),
+        "scopes": Scope.choices,
+        "entered_scopes": [Scope.CHAT],
+        "ends": api_tokens.ENDS,
+        "entered_end": api_tokens.DEFAULT_END,
+        "now": timezone.now(),
+        "most_tokens": api_tokens.MAX_TOKENS,
+        "longest_name": api_tokens.LONGEST_NAME,
+    }
 
 
 @require_GET
@@ -159,12 +167,31 @@ def _settings_context(request: HtmxHttpRequest) -> dict[str, Any]:
 @require_POST
 def create_token(request: HtmxHttpRequest) -> HttpResponse:
     """Create a token and show its secret once; it is never put into a URL, the session or a stored notice."""
-    name = request.POST.get("name", "")
+    name, end = request.POST.get("name", ""), request.POST.get("end", "")
+    chosen = request.POST.getlist("scope")
     try:
-        secret = api_tokens.create_token(request.user, name)
+        secret = api_tokens.create_token(
+            request.user, name, chosen, expires_at=api_tokens.parse_end(end, timezone.now())
+        )
     except Refused as problem:
-        return _render_tokens(request, 422, error=describe(problem), entered_name=name)
+        entered = {"entered_name": name, "entered_scopes": chosen, "entered_end": end}
+        return _render_tokens(request, 422, error=describe(problem), **entered)
     return _render_tokens(request, 200, secret=secret, name=" ".join(name.split()))
+
+
+@require_POST
+def narrow_token(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Take scopes away from a token."""
+    token = own_token(request, pk)
+    try:
+        api_tokens.narrow_token(token, request.POST.getlist("scope"))
+    except Refused as problem:
+        return _render_tokens(request, 422, narrowing=token.pk, narrowing_error=describe(problem))
+    sentence = _("“%(name)s” allows less now.") % {"name": token.name}
+    if not request.htmx:
+        notices.success(request, sentence)
+        return redirect("settings")
+    return add_toast(_render_tokens(request, 200), sentence)
 
 
 @require_POST

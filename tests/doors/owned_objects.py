@@ -177,6 +177,9 @@ OBJECT_URLS: dict[str, list[tuple[str, Address, dict[str, str]]]] = {
         ("POST", lambda t: reverse("import_file", args=[t.upload]), {"do": "import"}),
         ("POST", lambda t: reverse("import_file", args=[t.upload]), {"do": "cancel"}),
     ],
+    "token_narrow": [
+        ("POST", lambda t: reverse("token_narrow", args=[t.token.pk]), {"scope": "memory:read"})
+    ],
     "token_revoke": [("POST", lambda t: reverse("token_revoke", args=[t.token.pk]), {})],
     "message_send": [
         ("POST", lambda t: reverse("message_send"), {"text": "Hello", "conversation": "{conversation}"}),
@@ -297,5 +300,5 @@ def database_state() -> list[Any]:
         list(Topic.objects.order_by("pk").values()),
         list(App.objects.order_by("pk").values()),
         list(AppMemory.objects.order_by("pk").values()),
-        list(ApiToken.objects.order_by("pk").values("name", "revoked_at")),
+        list(ApiToken.objects.order_by("pk").values("name", "scopes", "revoked_at")),
     ]

@@ -10,6 +10,7 @@ from django.test import Client
 from chat.actions.api_tokens import create_token, revoke_token
 from chat.actions.owners import local_owner
 from chat.models import ApiToken, Fact
+from tests.full_token import create_full_token
 
 PORT = "127.0.0.1:8000"
 UNSAFE = ["POST", "PUT", "PATCH", "DELETE"]
@@ -115,12 +116,12 @@ class TestRequests:
         assert visitor.get("/", headers={"host": host}).status_code == 200
 
     def test_a_token_needs_no_origin_and_no_csrf_token(self, visitor, owner):
-        secret = create_token(owner, "script")
+        secret = create_full_token(owner, "script")
         assert post_fact(visitor, authorization=f"Bearer {secret}") == 302
         assert Fact.objects.get().owner == owner
 
     def test_a_token_acts_for_its_owner(self, visitor, other):
-        secret = create_token(other, "script")
+        secret = create_full_token(other, "script")
         post_fact(visitor, authorization=f"Bearer {secret}")
         assert Fact.objects.get().owner == other
 

@@ -252,7 +252,9 @@ def test_in_server_mode_only_the_environment_chooses_the_server(
 
 def test_other_users_and_visitors_without_login_cannot_choose_a_server(client, other, owner, server):
     secret = "of-another"
-    token = ApiToken.objects.create(owner=other, name="mine", digest=ApiToken.digest_of(secret))
+    token = ApiToken.objects.create(
+        owner=other, name="mine", digest=ApiToken.digest_of(secret), scopes=["model"]
+    )
     headers = {"authorization": f"Bearer {secret}"}
     answer = client.post(
         reverse("provider_choose"), {"url": server.url}, headers={**headers, "hx-request": "true"}

@@ -12,9 +12,13 @@ from django.test import Client
 from chat.actions import api_tokens
 from chat.actions.api_tokens import create_token, record_use
 from chat.errors import Refused
-from chat.models import ApiToken
+from chat.models import ApiToken, Scope
 
 pytestmark = pytest.mark.django_db
+
+READING = (Scope.READ_CHATS, Scope.READ_MEMORY)
+# What the form of the page posts.
+NEW = {"name": "Terminal", "scope": ["memory:read"], "end": "0"}
 
 
 def extract_secret(page: str) -> str:
@@ -36,7 +40,7 @@ def is_accepted(secret: str) -> bool:
 @pytest.mark.parametrize("client", ["ours", "ours_htmx"])
 def test_a_token_is_created_and_shown_once(request, owner, client):
     page = request.getfixturevalue(client)
-    answer = page.post("/settings/tokens/", {"name": " Terminal  "})
+    answer = page.post("/settings/tokens/", NEW | {"name": " Terminal  "})
     assert answer.status_code == 200
     secret = extract_secret(answer.content.decode())
     assert is_accepted(secret)
@@ -46,20 +50,20 @@ def test_a_token_is_created_and_shown_once(request, owner, client):
 
 
 def test_only_the_hash_of_a_token_is_stored(ours, owner):
-    secret = extract_secret(ours.post("/settings/tokens/", {"name": "Terminal"}).content.decode())
+    secret = extract_secret(ours.post("/settings/tokens/", NEW).content.decode())
     [row] = ApiToken.objects.values()
     assert row["digest"] == ApiToken.digest_of(secret)
     assert secret not in str(row)
 
 
 def test_the_page_that_shows_a_token_is_not_cached(ours, owner):
-    assert ours.post("/settings/tokens/", {"name": "Terminal"}).headers["Cache-Control"] == "no-store"
+    assert ours.post("/settings/tokens/", NEW).headers["Cache-Control"] == "no-store"
 
 
 @pytest.mark.parametrize("client", ["ours", "ours_htmx"])
 def test_a_revoked_token_is_refused(request, owner, client):
     page = request.getfixturevalue(client)
-    secret = extract_secret(page.post("/settings/tokens/", {"name": "Terminal"}).content.decode())
+    secret = extract_secret(page.post("/settings/tokens/", NEW).content.decode())
     token = ApiToken.objects.get()
     answer = page.post(f"/settings/tokens/{token.pk}/revoke/")
     assert answer.status_code == (200 if client == "ours_htmx" else 302)
@@ -72,7 +76,7 @@ def test_a_revoked_token_is_refused(request, owner, client):
 @pytest.mark.parametrize("client", ["ours", "ours_htmx"])
 def test_an_empty_or_used_name_is_refused_and_stays_in_the_field(request, owner, client, name):
     create_token(owner, "Terminal")
-    answer = request.getfixturevalue(client).post("/settings/tokens/", {"name": name})
+    answer = request.getfixturevalue(client).post("/settings/tokens/", NEW | {"name": name})
     assert answer.status_code == 422
     assert 'id="token-error"' in answer.content.decode()
     assert f'value="{name}"' in answer.content.decode()
@@ -127,41 +131,41 @@ def test_the_page_shows_the_last_use(ours, owner):
 
 
 def test_names_are_escaped(ours, owner):
-    ours.post("/settings/tokens/", {"name": "<b>Terminal</b>"})
+    ours.post("/settings/tokens/", NEW | {"name": "<b>Terminal</b>"})
     assert "&lt;b&gt;Terminal&lt;/b&gt;" in ours.get("/settings/").content.decode()
 
 
 def test_the_shared_token_is_the_same_each_time_and_is_accepted(owner):
-    secret = api_tokens.ensure_shared_token(owner, "MCP")
-    assert api_tokens.ensure_shared_token(owner, "MCP") == secret
+    secret = api_tokens.ensure_shared_token(owner, "MCP", READING)
+    assert api_tokens.ensure_shared_token(owner, "MCP", READING) == secret
     assert is_accepted(secret)
     assert ApiToken.objects.get().name == "MCP"
 
 
 def test_the_shared_token_depends_on_the_secret_key_and_the_name_and_the_owner(owner, other, settings):
     made = {
-        api_tokens.ensure_shared_token(owner, "MCP"),
-        api_tokens.ensure_shared_token(owner, "Else"),
-        api_tokens.ensure_shared_token(other, "MCP"),
+        api_tokens.ensure_shared_token(owner, "MCP", READING),
+        api_tokens.ensure_shared_token(owner, "Else", READING),
+        api_tokens.ensure_shared_token(other, "MCP", READING),
     }
     ApiToken.objects.all().delete()
     settings.SECRET_KEY = "another installation's"
-    made.add(api_tokens.ensure_shared_token(owner, "MCP"))
+    made.add(api_tokens.ensure_shared_token(owner, "MCP", READING))
     assert len(made) == 4
 
 
 def test_the_shared_token_stays_revoked(owner):
-    secret = api_tokens.ensure_shared_token(owner, "MCP")
+    secret = api_tokens.ensure_shared_token(owner, "MCP", READING)
     api_tokens.revoke_token(ApiToken.objects.get())
     with pytest.raises(Refused, match="was revoked"):
-        api_tokens.ensure_shared_token(owner, "MCP")
+        api_tokens.ensure_shared_token(owner, "MCP", READING)
     assert not is_accepted(secret)
 
 
 def test_the_shared_token_does_not_take_the_name_of_another_token(owner):
     create_token(owner, "MCP")
     with pytest.raises(Refused, match="already"):
-        api_tokens.ensure_shared_token(owner, "MCP")
+        api_tokens.ensure_shared_token(owner, "MCP", READING)
 
 
 @pytest.mark.parametrize("path", ["/settings/tokens/", "/admin/", "/admin/chat/fact/"])

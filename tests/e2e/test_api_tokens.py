@@ -21,6 +21,7 @@ def test_axe_finds_no_serious_violation_in_tokens_and_reference(open_page, owner
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_text("Copy it now")).to_be_visible()
     page.locator("summary", has_text="Revoke").first.click()
+    page.locator("summary", has_text="Allow less").first.click()
     for width in each_width(page):
         assert accessibility_violations(page) == [], width
     page.goto("/api/docs#add_fact")
@@ -41,3 +42,17 @@ def test_a_token_is_created_and_revoked_with_and_without_javascript(open_page, o
     page.get_by_role("button", name="Revoke “Terminal” for good").click()
     expect(page.get_by_text("“Terminal” is revoked.")).to_be_visible()
     expect(page.locator("#tokens li")).to_have_count(0)
+
+
+def test_a_token_is_narrowed_by_keyboard(open_page, owner):
+    create_token(owner, "Terminal", ["chat", "memory:read"])
+    page = open_page("/settings/")
+    page.get_by_text("Allow less").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Save what “Terminal” keeps").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("“Terminal” allows less now.")).to_be_visible()
+    expect(page.locator("#tokens li")).to_contain_text("Read memories")
+    expect(page.locator("#tokens li")).not_to_contain_text("Send messages")
