@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 from urllib.parse import parse_qs
 from uuid import UUID
 
-from channels.db import database_sync_to_async
+from channels.db import DatabaseSyncToAsync, database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.db import DatabaseError
 
 from chat.access import has_conversation
 from chat.actions import conversations, events, owners
@@ -18,8 +22,27 @@ from chat.generation.hub import Frame, Watcher, hub
 from chat.llm.registry import registry
 from chat.models import User
 
+logger = logging.getLogger(__name__)
+
 # Close codes of our own; static/js/socket.js knows them.
 _CLOSE_UNAUTHENTICATED, _CLOSE_NOT_FOUND = 4401, 4404
+
+
+# While another process holds SQLite's lock, writes wait for up to 20 s. In threads of their own they do not
+# keep sockets from reading.
+_writers = ThreadPoolExecutor(2, "socket-writing")
+
+
+async def _write(action: Callable[..., object], *args: object) -> None:
+    await DatabaseSyncToAsync(action, thread_sensitive=False, executor=_writers)(*args)
+
+
+async def _store_time_zone(user: User, zone: str) -> None:
+    try:
+        await _write(owners.adopt_time_zone, user, zone)
+    except DatabaseError:
+        # The next socket stores it.
+        logger.warning("the time zone of the browser could not be stored", exc_info=True)
 
 
 class ChatConsumer(AsyncJsonWebsocketConsumer):
@@ -32,6 +55,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
     watcher: Watcher | None = None
     pump: asyncio.Task[None] | None = None
     joined_groups: tuple[str, ...] = ()
+    storing_zone: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
         """Accept an authenticated user, for a conversation of their own."""
@@ -50,7 +74,8 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         for group in self.joined_groups:
             await self.channel_layer.group_add(group, self.channel_name)
         await self.accept()
-        await database_sync_to_async(owners.adopt_time_zone)(user, zone)
+        # The page does not wait for it.
+        self.storing_zone = asyncio.create_task(_store_time_zone(user, zone))
         if wanted:
             self.conversation = str(UUID(wanted))
             self.watcher = Watcher(loop)
@@ -62,7 +87,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         if self.watcher is not None and self.conversation is not None:
             hub.unwatch(self.conversation, self.watcher)
             if not hub.is_watched(self.conversation):
-                await database_sync_to_async(conversations.schedule_end_after_close)(self.conversation)
+                await _write(conversations.schedule_end_after_close, self.conversation)
         if self.pump is not None:
             self.pump.cancel()
             # The task may have ended with an error already: a send after the peer had closed the socket.

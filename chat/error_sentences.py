@@ -107,6 +107,7 @@ SENTENCES: dict[str, str] = {
     # Tokens, requests, imports and the model's settings.
     "token-name-taken": gettext_noop("There is a token with this name already."),
     "tokens-all-used": gettext_noop("There are %(most)d tokens, and that is the most."),
+    "server-overloaded": gettext_noop("Too many requests wait here. Try again in a moment."),
     "token-scopes-empty": gettext_noop("Choose at least one thing that the token allows."),
     "token-scope-unknown": gettext_noop("A token cannot allow that."),
     "token-end-unknown": gettext_noop("Choose when the token ends from the list."),

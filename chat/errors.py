@@ -104,6 +104,10 @@ class Busy(Refused):
     """Something else is at work at the same place, such as a reply in this conversation; try again later."""
 
 
+class Overloaded(Refused):
+    """Too much waits at the moment; the same request may succeed in a while."""
+
+
 class IdempotencyKeyReused(Refused):
     """The Idempotency-Key was sent before with another request."""
 
@@ -253,9 +257,9 @@ _CONFLICTS = frozenset(
 def status_of(error: AppError) -> int:
     """Return the status of a page: 409 where the state forbids a request, 422 where its content is wrong.
 
-    503 stands for a model that cannot be used.
+    503 stands for a model that cannot be used and for too many requests.
     """
-    if isinstance(error, ProviderError):
+    if isinstance(error, ProviderError | Overloaded):
         return 503
     state = isinstance(error, Busy | PendingDeletion | TooLateToUndo | VersionConflict)
     return 409 if state or error.code in _CONFLICTS else 422

@@ -8,9 +8,9 @@ import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
 
-from django.core.asgi import get_asgi_application
+import django
 
-django_app = get_asgi_application()
+django.setup(set_prefix=False)
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402 - needs the loaded app registry
 from django.conf import settings  # noqa: E402
@@ -19,13 +19,14 @@ from servestatic import ServeStaticASGI  # noqa: E402
 
 from chat.consumers import ChatConsumer  # noqa: E402
 from memoryapp.middleware import GuardedSocket  # noqa: E402
+from memoryapp.shared_threads import RequestHandler, SocketHandler  # noqa: E402
 from memoryapp.upload_limits import LimitBody  # noqa: E402
 
 # The wrapper and not ServeStatic's middleware, which is asynchronous only.
-static = ServeStaticASGI(django_app, root=settings.STATIC_ROOT, prefix=settings.STATIC_URL)
+static = ServeStaticASGI(RequestHandler(), root=settings.STATIC_ROOT, prefix=settings.STATIC_URL)
 application = ProtocolTypeRouter(
     {
         "http": LimitBody(static),
-        "websocket": GuardedSocket(URLRouter([path("ws/", ChatConsumer.as_asgi())])),  # type: ignore[arg-type, list-item]
+        "websocket": SocketHandler(GuardedSocket(URLRouter([path("ws/", ChatConsumer.as_asgi())]))),  # type: ignore[arg-type, list-item]
     }
 )

@@ -220,7 +220,7 @@ def test_a_cleared_memory_can_be_restored_after_a_kill(start, rows):
 def test_requests_with_an_idempotency_key_are_not_repeated_after_a_kill(start, rows, model):
     model.ends_replies = False
     process, page = start()
-    _, html = page.post("/settings/tokens/", name="a program")
+    _, html = page.post("/settings/tokens/", name="a program", scope="chat", end="0")
     token = re.findall(r"mem_[\w-]{43}", html)[0]
     begun = post_json(page.base, token, "/api/conversations", {"title": "Sea"}, key="chat-1")
     story = {"content": "Write a very long story about a lighthouse keeper and the sea."}

@@ -199,4 +199,4 @@ def _stop_if_abandoned(run: ReplyRun, departures: int) -> None:
     """
     if not run.is_over and not run.followers and run.departures == departures:
         run.abandoned = True
-        run.stop.set()
+        run.end_early()

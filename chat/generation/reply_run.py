@@ -1,4 +1,4 @@
-"""Writes one reply, in a thread of its own that is independent of any socket or request.
+"""Writes one reply, in a thread that is independent of any socket or request.
 
 The run waits for the model, builds the prompt, publishes the text as it comes, saves checkpoints, and leaves
 the row in a final state whatever happens.
@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from django.db import DatabaseError, close_old_connections
@@ -21,6 +22,7 @@ from chat.errors import ModelNotReady, ProviderError
 from chat.llm.registry import registry
 from chat.llm.types import Finish, GenerationOptions, Lane, ModelState, Provider, StopFlag, Stream, Usage
 from chat.models import Conversation, Message, MessageState, Role
+from chat.models.connections import release_connection
 from chat.topics.match import Vector, is_too_short
 from memoryapp.base import logs
 
@@ -39,6 +41,9 @@ _LOADING_SECONDS, _REACHING_SECONDS = 600.0, 4.0
 _STOPPED = "stopped-by-user"
 _ABANDONED = "stopped-by-client"
 _FAILED = "reply-failed"
+
+# For replies that are stopped before a thread of the pool begins them.
+_ending_threads = ThreadPoolExecutor(2, "reply-ending")
 
 # Attempts to save the end of a reply while the database is locked; each pause is twice as long as the last.
 _SAVE_ATTEMPTS, _PAUSE_SECONDS = 4, 0.25
@@ -84,7 +89,11 @@ class ReplyRun:
     abandoned: bool = False
     # It was stopped because the process ends, not by a user.
     process_ends: bool = False
-    thread: threading.Thread | None = None
+    # Its place in the pool of threads.
+    queued: Future[None] | None = None
+    # Set last, when its thread is done with it.
+    ended: threading.Event = field(default_factory=threading.Event)
+    end_listeners: list[Callable[[], object]] = field(default_factory=list)
     stream: BlockStream = field(default_factory=BlockStream)
     unsent: str = ""
     last_sent_monotonic: float = 0.0
@@ -97,8 +106,30 @@ class ReplyRun:
 
     def main(self) -> None:
         """Write the reply; whatever happens, its row ends in a final state. The target of the thread."""
-        with logs.log_context(conversation=self.conversation, reply=self.reply):
-            self._main()
+        try:
+            with logs.log_context(conversation=self.conversation, reply=self.reply):
+                self._main()
+        finally:
+            with self.lock:
+                self.ended.set()
+                listeners, self.end_listeners = self.end_listeners, []
+            for listener in listeners:
+                listener()
+
+    def end_early(self) -> None:
+        """Stop the reply; its text so far is kept."""
+        self.stop.set()
+        if self.queued is not None and self.queued.cancel():
+            # No thread of the pool has begun it, and it must not wait for one.
+            _ending_threads.submit(self.main)
+
+    def call_at_end(self, listener: Callable[[], object]) -> None:
+        """Call the listener in the reply's thread when the reply has ended, or now if it has."""
+        with self.lock:
+            if not self.ended.is_set():
+                self.end_listeners.append(listener)
+                return
+        listener()
 
     def _main(self) -> None:
         row: Message | None = None
@@ -162,6 +193,8 @@ class ReplyRun:
         conversation = Conversation.objects.select_related("app", "owner").get(pk=row.conversation_id)
         prompt = build_prompt(conversation, asked, provider)
         prompts.record_prompt(conversation, asked, row, prompt, provider.context_window)
+        # While the model works, others can use it.
+        release_connection()
         stream = self._stream(provider, prompt, owner=str(conversation.owner_id))
         self.usage, pieces = stream.usage, StopTextFilter(stream, self.options.stop)
         outcome = "failed"
@@ -232,6 +265,7 @@ class ReplyRun:
         except DatabaseError:
             # The next checkpoint may succeed, and the end is saved in any case.
             logger.warning("a checkpoint of the reply could not be saved", exc_info=True)
+        release_connection()
 
     def _flush(self) -> None:
         with self.lock:

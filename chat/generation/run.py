@@ -6,14 +6,17 @@ Callable from any thread. `reply_id` and `conversation_id` are UUIDs or their te
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from chat.actions.idempotency import CreatedObjects, run_once
-from chat.errors import ModelNotReady, Reason
+from chat.errors import ModelNotReady, Overloaded, Reason
 from chat.llm.registry import registry
 from chat.llm.types import ModelState
 from chat.models import Message, MessageState, User
@@ -23,6 +26,13 @@ from .options import DEFAULT_OPTIONS, ReplyOptions
 from .reply_run import ReplyEnd, ReplyRun, save_reply_end
 
 _POLL_SECONDS = 0.02
+# Replies that are prepared or written at the same time. The model in this process writes one at a time, a
+# server several.
+REPLY_THREADS = 16
+# Replies that are written or wait for a thread.
+MAX_REPLIES = 200
+
+_threads = ThreadPoolExecutor(REPLY_THREADS, "reply")
 
 _lock = threading.Lock()
 _running: dict[str, ReplyRun] = {}
@@ -30,8 +40,8 @@ _unsaved: dict[str, ReplyEnd] = {}
 
 
 def start(reply: Message, options: ReplyOptions = DEFAULT_OPTIONS) -> ReplyRun:
-    """Start a thread that writes a reply, and return at once; a reply that is being written is not started
-    again.
+    """Let a thread of the pool write a reply, and return at once; a reply that is being written is not
+    started again.
 
     Call it after the transaction that created the row has been committed.
     """
@@ -40,10 +50,7 @@ def start(reply: Message, options: ReplyOptions = DEFAULT_OPTIONS) -> ReplyRun:
         if (begun := _running.get(run.reply)) is not None:
             return begun
         hub.begin_reply(run.conversation, run.reply)
-        run.thread = threading.Thread(target=run.main, name=f"reply-{run.reply[:8]}", daemon=True)
-        # Under the lock: a caller that finds the run may join its thread, so the thread must have been
-        # started.
-        run.thread.start()
+        run.queued = _threads.submit(run.main)
         _running[run.reply] = run
     return run
 
@@ -55,9 +62,9 @@ def stop(reply_id: Any, timeout: float = 0.0) -> bool:
     """
     if (run := find_run(reply_id)) is None:
         return False
-    run.stop.set()
-    if timeout and run.thread is not None:
-        run.thread.join(timeout)
+    run.end_early()
+    if timeout:
+        run.ended.wait(timeout)
     return True
 
 
@@ -82,9 +89,19 @@ def await_begin(reply: Message, timeout: float = 1.0) -> ReplyRun | None:
 
 def await_end(reply_id: Any, timeout: float) -> None:
     """Wait up to `timeout` until this process has written a reply to its end."""
-    run = find_run(reply_id)
-    if run is not None and run.thread is not None:
-        run.thread.join(timeout)
+    if (run := find_run(reply_id)) is not None:
+        run.ended.wait(timeout)
+
+
+async def wait_end(reply_id: Any, seconds: float) -> None:
+    """Wait up to `seconds` like `await_end`, in an event loop and without a thread."""
+    if (run := find_run(reply_id)) is None:
+        return
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    run.call_at_end(lambda: loop.call_soon_threadsafe(ended.set))
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await ended.wait()
 
 
 def save_unsaved_ends() -> None:
@@ -120,7 +137,7 @@ def stop_all(timeout: float = 10.0) -> None:
         runs = list(_running.values())
     for run in runs:
         run.process_ends = True
-        run.stop.set()
+        run.end_early()
     wait_all(timeout)
 
 
@@ -129,8 +146,7 @@ def wait_all(timeout: float = 10.0) -> None:
     with _lock:
         runs = list(_running.values())
     for run in runs:
-        if run.thread is not None:
-            run.thread.join(timeout)
+        run.ended.wait(timeout)
 
 
 def _handle_end(run: ReplyRun, unsaved: ReplyEnd | None) -> None:
@@ -194,8 +210,11 @@ def begin_exchange(
     Call it outside a transaction.
 
     `save` calls an action and returns the rows that it made, the empty reply last where there is one.
-    Raises what `save` raises, such as Busy and Refused, and IdempotencyKeyReused.
+    Raises what `save` raises, such as Busy and Refused, IdempotencyKeyReused, and Overloaded where
+    `MAX_REPLIES` are being written.
     """
+    if count_running() >= MAX_REPLIES:
+        raise Overloaded("server-overloaded")
     save_unsaved_ends()
     saved: list[Message] = []
 

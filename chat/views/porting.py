@@ -21,7 +21,7 @@ from chat.actions.export_markdown import export_markdown
 from chat.actions.importing import ImportOptions, ImportReport, uploads
 from chat.actions.importing.report import describe_source, list_report_rows
 from chat.error_messages import describe
-from chat.errors import BadFile, Busy, Refused
+from chat.errors import BadFile, Busy, Overloaded, Refused
 
 from .responses import respond_with_error, stream_download
 
@@ -38,7 +38,10 @@ def export_data(request: HtmxHttpRequest) -> HttpResponseBase:
     """Send all data of the user as JSON or Markdown."""
     made, ending, content_type = _FORMATS.get(request.POST.get("format", ""), _FORMATS["json"])
     name = f"memoryapp-{timezone.localdate().isoformat()}.{ending}"
-    return stream_download(request, made(request.user), name, content_type)
+    try:
+        return stream_download(request, made(request.user), name, content_type)
+    except Overloaded as problem:
+        return respond_with_error(request, problem, "settings")
 
 
 @require_POST

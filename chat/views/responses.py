@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib import messages as notices
 from django.core.handlers.asgi import ASGIRequest
+from django.db import connection
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -16,11 +19,14 @@ from django_htmx.http import trigger_client_event
 
 from chat.access import HtmxHttpRequest
 from chat.error_messages import describe
-from chat.errors import AppError, status_of
+from chat.errors import AppError, Overloaded, status_of
 from chat.models import Message
 
 # Chunks are this large because each costs a switch to the database thread.
 _CHUNK_BYTES = 64 * 1024
+# Each has a thread and a database connection until its end.
+MAX_DOWNLOADS = 8
+_downloads = threading.BoundedSemaphore(MAX_DOWNLOADS)
 
 
 def respond_with_error(request: HtmxHttpRequest, problem: AppError, back: str) -> HttpResponse:
@@ -54,14 +60,17 @@ def announce_memory_change(response: HttpResponse, **events: Any) -> HttpRespons
 def stream_download(
     request: HttpRequest, content: Iterator[bytes], name: str, content_type: str
 ) -> StreamingHttpResponse:
-    """Stream bytes as a file download; memory holds one chunk at a time."""
+    """Stream bytes as a file download; memory holds one chunk at a time.
+
+    Raises Overloaded beyond `MAX_DOWNLOADS` at a time.
+    """
     chunks = _join_chunks(content)
     # Under ASGI Django reads a synchronous iterator to its end before it sends the first byte.
-    stream = _iterate_in_database_thread(chunks) if isinstance(request, ASGIRequest) else chunks
+    stream: Any = _iterate_in_one_thread(chunks) if isinstance(request, ASGIRequest) else chunks
+    if not _downloads.acquire(blocking=False):
+        raise Overloaded("server-overloaded")
     disposition = content_disposition_header(as_attachment=True, filename=name) or "attachment"
-    return StreamingHttpResponse(
-        stream, content_type=content_type, headers={"Content-Disposition": disposition}
-    )
+    return _Download(stream, content_type=content_type, headers={"Content-Disposition": disposition})
 
 
 def _join_chunks(content: Iterator[bytes]) -> Iterator[bytes]:
@@ -76,8 +85,23 @@ def _join_chunks(content: Iterator[bytes]) -> Iterator[bytes]:
         yield bytes(held)
 
 
-async def _iterate_in_database_thread(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the chunks; each is made in the thread that may use the database."""
-    step = sync_to_async(lambda: next(chunks, None))
-    while (chunk := await step()) is not None:
-        yield chunk
+async def _iterate_in_one_thread(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the chunks; all are made in one thread, since a query belongs to the thread that began it."""
+    thread = ThreadPoolExecutor(1, "download")
+    step = sync_to_async(lambda: next(chunks, None), thread_sensitive=False, executor=thread)
+    try:
+        while (chunk := await step()) is not None:
+            yield chunk
+    finally:
+        thread.submit(connection.close)
+        thread.shutdown(wait=False)
+
+
+class _Download(StreamingHttpResponse):
+    """A download that counts until it is closed, whether it was read or not."""
+
+    def close(self) -> None:
+        """Count one download less."""
+        if not self.closed:
+            _downloads.release()
+        super().close()

@@ -33,6 +33,7 @@ from chat.error_messages import describe
 from chat.errors import Refused
 from chat.generation import run as generation
 from chat.jobs.prompts import start_warming
+from chat.later_response import respond_from_slow_thread
 from chat.llm.remote.protocol import Capabilities, ConstraintSupport
 from chat.llm.types import shorten_model_name
 from chat.models import ApiToken, Message, MessageState, Scope, Theme, User
@@ -227,21 +228,32 @@ def choose_provider(request: HtmxHttpRequest) -> HttpResponse:
     drop = request.POST.get("drop_key") == "on"
     try:
         if wish == "test":
-            found = provider.probe_server(request.user, **typed, drop_key=drop)
-            _remember_typed(request, typed)
-            return _respond_test_result(request, describe_capabilities(found), works=True)
+            tested: HttpResponse = respond_from_slow_thread(
+                request, lambda: _test_server(request, typed, drop)
+            )
+            return tested
         if wish == "local":
             provider.choose_local(request.user)
             start_warming()
         else:
             provider.choose_server(request.user, **typed, drop_key=drop)
     except Refused as problem:
-        if wish == "test" and request.htmx:
-            return _respond_test_result(request, [describe(problem)], works=False)
         _remember_typed(request, typed)
         return respond_with_error(request, problem, "settings")
     notices.success(request, _("Saved."))
     return HttpResponseClientRefresh() if request.htmx else redirect("settings")
+
+
+def _test_server(request: HtmxHttpRequest, typed: dict[str, str], drop: bool) -> HttpResponse:
+    try:
+        found = provider.probe_server(request.user, **typed, drop_key=drop)
+    except Refused as problem:
+        if request.htmx:
+            return _respond_test_result(request, [describe(problem)], works=False)
+        _remember_typed(request, typed)
+        return respond_with_error(request, problem, "settings")
+    _remember_typed(request, typed)
+    return _respond_test_result(request, describe_capabilities(found), works=True)
 
 
 def load_provider_context(request: HtmxHttpRequest) -> dict[str, Any]:

@@ -232,28 +232,18 @@ def test_starting_a_reply_twice_generates_it_once(talk, gated):
     assert len(gated.calls) == 1
 
 
-def test_await_end_during_the_start_of_a_reply_waits_for_its_end(talk, scripted, monkeypatch):
+def test_await_end_of_a_reply_that_no_thread_has_begun_waits_for_its_end(talk, scripted, monkeypatch):
     _, reply = talk("How is it?")
-    begin, waiting, broken = threading.Thread.start, [], []
-
-    def wait() -> None:
-        try:
-            generation.await_end(reply.pk, 10)
-        except RuntimeError as error:
-            broken.append(error)
-
-    def begin_late(thread: threading.Thread) -> None:
-        if thread.name.startswith("reply-"):
-            waiting.append(threading.Thread(target=wait))
-            begin(waiting[0])
-            waiting[0].join(0.3)
-        begin(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", begin_late)
+    let_go = threading.Event()
+    for _ in range(generation.REPLY_THREADS):
+        generation._threads.submit(let_go.wait, 10)
     generation.start(reply)
-    waiting[0].join(10)
-    assert broken == []
-    assert wait_for_reply(reply).state == "complete"
+    generation.await_end(reply.pk, 0.1)
+    assert generation.find_run(reply.pk) is not None
+    let_go.set()
+    generation.await_end(reply.pk, 10)
+    reply.refresh_from_db()
+    assert reply.state == "complete"
 
 
 def test_await_begin_waits_for_a_start_by_another_request(talk, gated):

@@ -1,15 +1,15 @@
 """The views below `/v1/`, and their responses in OpenAI's format: whole, streamed, and errors.
 
-The views are async: the event loop only passes on what the reply's thread writes.
+While a reply is being written, the event loop passes on what its thread writes.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -28,6 +28,7 @@ from chat.api.problems import Problem, method, not_found, problem_of_error
 from chat.error_messages import describe
 from chat.errors import ModelNotReady, Refused
 from chat.generation.hub import expect_follower, follow_reply
+from chat.later_response import find_event_loop, respond_later
 from chat.llm.registry import registry
 from chat.llm.types import Usage
 from chat.models import MessageState
@@ -151,41 +152,46 @@ _FOLLOW_WITHIN_SECONDS = 10.0
 
 @login_not_required
 @csrf_exempt
-async def chat_completions(request: HtmxHttpRequest) -> HttpResponseBase:
+def chat_completions(request: HtmxHttpRequest) -> HttpResponseBase:
     """Reply to the messages of a request, in one response or as a stream of events."""
     try:
-        pending = await sync_to_async(_begin_reply)(request, asyncio.get_running_loop())
+        pending = _begin_reply(request)
     except Problem as problem:
         return build_error_response(problem)
     except Exception as error:  # every failure is reported in the format of the protocol
         logger.exception("a request at /v1 failed")
         return build_error_response(problem_of_error(error))
     answer = CompletionResponse(pending)
+    response: HttpResponseBase
     if pending.stream:
-        pieces = _stream_events(pending, answer)
-        response: HttpResponseBase = StreamingHttpResponse(pieces, content_type=EVENT_STREAM)
+        response = StreamingHttpResponse(_stream_events(pending, answer), content_type=EVENT_STREAM)
         # Without this header nginx buffers the stream.
         response.headers["X-Accel-Buffering"] = "no"
     else:
-        text = "".join(
-            [
-                piece
-                async for piece in follow_reply(pending.run, _HEARTBEAT_SECONDS, pending.retry_window_seconds)
-            ]
-        )
-        await _finish(pending)
-        failure = answer.find_failure()
-        response = (
-            JsonResponse(answer.format_whole(text)) if failure is None else build_error_response(failure)
-        )
+        response = respond_later(request, partial(_respond_whole, pending, answer))
     for name, value in answer.build_headers().items():
         response.headers[name] = value
     return response
 
 
+async def _respond_whole(pending: PendingReply, answer: CompletionResponse) -> HttpResponse:
+    pieces = [piece async for piece in _follow(pending)]
+    await _finish(pending)
+    failure = answer.find_failure()
+    return (
+        JsonResponse(answer.format_whole("".join(pieces)))
+        if failure is None
+        else build_error_response(failure)
+    )
+
+
+def _follow(pending: PendingReply) -> AsyncIterator[str]:
+    return follow_reply(pending.run, _HEARTBEAT_SECONDS, pending.retry_window_seconds)
+
+
 async def _stream_events(pending: PendingReply, answer: CompletionResponse) -> AsyncIterator[str]:
     yield answer.format_chunk({"role": "assistant", "content": ""})
-    async for text in follow_reply(pending.run, _HEARTBEAT_SECONDS, pending.retry_window_seconds):
+    async for text in _follow(pending):
         yield answer.format_chunk({"content": text}) if text else ": still at it\n\n"
     await _finish(pending)
     if (failure := answer.find_failure()) is not None:
@@ -208,7 +214,7 @@ async def _finish(pending: PendingReply) -> None:
         logger.exception("the end of a reply at /v1 could not be noted")
 
 
-def _begin_reply(request: HtmxHttpRequest, loop: asyncio.AbstractEventLoop) -> PendingReply:
+def _begin_reply(request: HtmxHttpRequest) -> PendingReply:
     owner = authenticate(request)
     if request.method != "POST":
         raise method("POST")
@@ -220,7 +226,8 @@ def _begin_reply(request: HtmxHttpRequest, loop: asyncio.AbstractEventLoop) -> P
         pending = requests.begin_reply(request, owner, requests.parse_request(body))
     except (Refused, ModelNotReady) as reason:
         raise requests.build_problem(reason) from reason
-    expect_follower(pending.run, loop, max(_FOLLOW_WITHIN_SECONDS, pending.retry_window_seconds))
+    if (loop := find_event_loop(request)) is not None:
+        expect_follower(pending.run, loop, max(_FOLLOW_WITHIN_SECONDS, pending.retry_window_seconds))
     return pending
 
 

@@ -28,6 +28,7 @@ from chat.errors import (
     IdempotencyKeyReused,
     ModelNotReady,
     ModelTooSlow,
+    Overloaded,
     PendingDeletion,
     ProviderError,
     Refused,
@@ -199,8 +200,10 @@ def _field_path(loc: tuple[str | int, ...]) -> list[str | int]:
 
 @api.exception_handler(Refused)
 def _handle_refused(request: HttpRequest, reason: Refused) -> HttpResponse:
-    kind, headers = "invalid", RETRY_HEADERS if isinstance(reason, Busy) else {}
-    if isinstance(reason, VersionConflict):
+    kind, headers = "invalid", RETRY_HEADERS if isinstance(reason, Busy | Overloaded) else {}
+    if isinstance(reason, Overloaded):
+        kind = "busy"
+    elif isinstance(reason, VersionConflict):
         kind = "changed"
     elif isinstance(reason, IdempotencyKeyReused):
         kind = "key-reused"

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 from urllib.parse import urlencode
 
+from asgiref.sync import sync_to_async
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.http import parse_etags
 from django.utils.translation import gettext as _
 from ninja import Header, Query, Schema
+from ninja.responses import Response
 from pydantic import ConfigDict, Field
 
 from chat.access import HtmxHttpRequest, find_app_by_slug, own_app, uuid_or_404
 from chat.actions.idempotency import CreatedObjects, run_once
 from chat.api.problems import Problem
 from chat.generation.run import RequestKey
+from chat.later_response import respond_from_slow_thread, respond_later
 from chat.models import App
 
 T = TypeVar("T")
@@ -136,6 +139,40 @@ def set_etag(response: HttpResponse, etag: str) -> None:
 def set_location(response: HttpResponse, name: str, *keys: Any) -> None:
     """Set the Location header to the address of the operation `name`."""
     response.headers["Location"] = reverse(f"rest:{name}", args=keys)
+
+
+def render(found: Schema, status: int = 200) -> HttpResponse:
+    """Return the JSON of an object, as an operation does that returns the object."""
+    return Response(found.model_dump(), status=status, content_type="application/json; charset=utf-8")
+
+
+def render_later(
+    request: ApiRequest, wait: Callable[[], Awaitable[object]], build: Callable[[], HttpResponse]
+) -> Any:
+    """Return a response that awaits `wait` in the event loop, without a thread, and then calls `build`."""
+
+    async def respond() -> HttpResponse:
+        await wait()
+        return await sync_to_async(_answering_errors(request, build))()
+
+    return respond_later(request, respond)
+
+
+def render_slowly(request: ApiRequest, build: Callable[[], HttpResponse]) -> Any:
+    """Return a response that a thread for slow requests builds. Raises Overloaded."""
+    return respond_from_slow_thread(request, _answering_errors(request, build))
+
+
+def _answering_errors(request: ApiRequest, build: Callable[[], HttpResponse]) -> Callable[[], HttpResponse]:
+    from .api import api
+
+    def answer() -> HttpResponse:
+        try:
+            return build()
+        except Exception as error:
+            return api.on_exception(request, error)
+
+    return answer
 
 
 def create_once(

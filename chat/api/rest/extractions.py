@@ -30,7 +30,7 @@ from chat.models import (
     RequestOutcome,
 )
 
-from .common import ApiRequest, Body, Limit, Offset, Page, paginate, problem_responses
+from .common import ApiRequest, Body, Limit, Offset, Page, paginate, problem_responses, render, render_slowly
 from .deletions import DeletionOut, build_deletion
 
 router = Router(tags=["extraction"])
@@ -104,8 +104,12 @@ def list_extractions(
 
 
 @router.post("/extract", response=FoundOut, openapi_extra=problem_responses(503))
-def extract_text(request: ApiRequest, body: ExtractIn) -> FoundOut:
+def extract_text(request: ApiRequest, body: ExtractIn) -> Any:
     """Return the facts in a text without storing anything; waits for the model up to two minutes."""
+    return render_slowly(request, lambda: render(_find_facts(request, body)))
+
+
+def _find_facts(request: ApiRequest, body: ExtractIn) -> FoundOut:
     found = extract_from_text(request.auth, body.text, body.question)
     return FoundOut(
         facts=[

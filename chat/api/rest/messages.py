@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
+from django.http import HttpResponse
 from django.urls import reverse
 from ninja import Query, Router, Schema
 from pydantic import Field
@@ -19,7 +21,7 @@ from chat.generation import run as generation
 from chat.models import Message, MessageState, Role
 from chat.topics.contents import load_contents
 
-from .common import MAX_PAGE_SIZE, ApiRequest, Body, Flag
+from .common import MAX_PAGE_SIZE, ApiRequest, Body, Flag, render, render_later
 
 router = Router(tags=["messages"])
 of_conversation = Router(tags=["messages"])
@@ -133,13 +135,16 @@ def recent_messages(
 
 
 @router.get("/{message_id}", response=MessageOut)
-def get_message(request: ApiRequest, message_id: UUID, wait: Wait = 0) -> MessageOut:
+def get_message(request: ApiRequest, message_id: UUID, wait: Wait = 0) -> Any:
     """Return one message; `wait` is how many seconds to wait for the end of a running reply."""
     found = own_message(request, message_id)
-    if found.state == MessageState.STREAMING:
-        generation.await_end(found.pk, wait)
-        found = own_message(request, message_id)
-    return build_message(*load_contents([found]))
+    if found.state != MessageState.STREAMING or not wait:
+        return build_message(*load_contents([found]))
+
+    def build() -> HttpResponse:
+        return render(build_message(*load_contents([own_message(request, message_id)])))
+
+    return render_later(request, partial(generation.wait_end, found.pk, wait), build)
 
 
 @router.patch("/{message_id}", response=MessageOut)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +28,8 @@ from .common import (
     IdempotencyKey,
     mark_replayed,
     problem_responses,
+    render,
+    render_later,
     request_key,
     require_row,
     set_location,
@@ -105,7 +108,7 @@ def send_message(
     body: MessageIn,
     wait: Wait = _DEFAULT_WAIT_SECONDS,
     idempotency_key: IdempotencyKey = None,
-) -> Status[ExchangeOut]:
+) -> Any:
     """Send a message and get the reply: 201 when it is finished, 202 while it is still being written.
 
     With 202, `Location` is the address of the reply: `GET` it with `wait` until its state is not `streaming`.
@@ -134,7 +137,7 @@ def retry_reply(
     message_id: UUID,
     wait: Wait = _DEFAULT_WAIT_SECONDS,
     idempotency_key: IdempotencyKey = None,
-) -> Status[ExchangeOut]:
+) -> Any:
     """Replace the last reply of a conversation by a new one."""
     found = own_message(request, message_id)
 
@@ -159,7 +162,7 @@ def resend_message(
     body: WordsIn,
     wait: Wait = _DEFAULT_WAIT_SECONDS,
     idempotency_key: IdempotencyKey = None,
-) -> Status[ExchangeOut]:
+) -> Any:
     """Send an edited user's message: it replaces the old one and all messages after it.
 
     Memory takes back what only the replaced messages taught; `deletion` has its undo.
@@ -179,7 +182,7 @@ def _exchange(
     save: Callable[[], Sequence[Message]],
     key: str | None,
     wait: int,
-) -> Status[ExchangeOut]:
+) -> Any:
     """Send, and return the message and its reply as it is after at most `wait` seconds."""
     begun = begin_exchange(request.auth, save, key=request_key(request, key))
     mark_replayed(response, begun.repeated)
@@ -190,17 +193,22 @@ def _exchange(
         return Status(201, ExchangeOut(message=_build_stored(rows, last), reply=None))
     if begun.repeated and wait:
         generation.await_begin(require_row(rows.filter(pk=last)))
-    generation.await_end(last, wait)
-    generation.save_unsaved_ends()
-    retracted = find_pending_deletion(request, message=first, retraction__isnull=False)
-    exchange = ExchangeOut(
-        message=_build_stored(rows, first),
-        reply=_build_stored(rows, last),
-        deletion=build_deletion(retracted) if retracted else None,
-    )
-    if exchange.reply is not None and exchange.reply.state == MessageState.STREAMING:
-        return Status(202, exchange)
-    return Status(201, exchange)
+
+    def build() -> HttpResponse:
+        generation.save_unsaved_ends()
+        retracted = find_pending_deletion(request, message=first, retraction__isnull=False)
+        reply = _build_stored(rows, last)
+        exchange = ExchangeOut(
+            message=_build_stored(rows, first),
+            reply=reply,
+            deletion=build_deletion(retracted) if retracted else None,
+        )
+        return render(exchange, 202 if reply.state == MessageState.STREAMING else 201)
+
+    answer = render_later(request, partial(generation.wait_end, last, wait), build)
+    for name, value in response.headers.items():
+        answer.headers[name] = value
+    return answer
 
 
 def _build_stored(rows: MessageQuerySet, key: str) -> MessageOut:
