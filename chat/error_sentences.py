@@ -108,6 +108,8 @@ SENTENCES: dict[str, str] = {
     "token-name-taken": gettext_noop("There is a token with this name already."),
     "tokens-all-used": gettext_noop("There are %(most)d tokens, and that is the most."),
     "server-overloaded": gettext_noop("Too many requests wait here. Try again in a moment."),
+    "password-wrong": gettext_noop("This is not your password. Nothing was changed."),
+    "logins-limited": gettext_noop("Too many attempts failed. Try again in five minutes."),
     "token-scopes-empty": gettext_noop("Choose at least one thing that the token allows."),
     "token-scope-unknown": gettext_noop("A token cannot allow that."),
     "token-end-unknown": gettext_noop("Choose when the token ends from the list."),

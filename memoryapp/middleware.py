@@ -20,10 +20,11 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext
 from django_htmx.http import HttpResponseClientRedirect
 
+from chat.accounts import describe_limit, may_try_token
 from chat.actions.api_tokens import record_use
 from chat.actions.owners import is_local, local_owner, settings_of, time_zone_from
 from chat.api import problems, scopes
-from chat.api.problems import Problem
+from chat.api.problems import RETRY_HEADERS, Problem
 from chat.models import ApiToken
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -88,7 +89,12 @@ class SameOrigin:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         # get_host() also refuses an unknown Host header before anything else uses the request.
         host = request.get_host()
-        token = _use_token(parse_bearer(request.headers.get("Authorization")))
+        secret = parse_bearer(request.headers.get("Authorization"))
+        token = _use_token(secret)
+        if secret and token is None and not may_try_token(request):
+            return problems.build_response(
+                request, Problem("too-many", describe_limit(), headers=RETRY_HEADERS)
+            )
         if token is not None:
             if request.path.startswith(BROWSER_ONLY_PATHS):
                 return HttpResponseForbidden(BROWSER_ONLY_SENTENCE, content_type="text/plain; charset=utf-8")

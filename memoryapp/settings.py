@@ -39,6 +39,8 @@ INSTALLED_APPS = [
     "django_htmx",
     "template_partials",
     "channels",
+    "allauth",
+    "allauth.account",
     "chat",
 ]
 
@@ -54,6 +56,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "memoryapp.middleware.LocalOwner",
+    "allauth.account.middleware.AccountMiddleware",
     "memoryapp.middleware.OwnerPreferences",
     "memoryapp.middleware.PageForNotAllowed",
     "memoryapp.upload_limits.RejectTooLarge",
@@ -119,6 +122,14 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+ACCOUNT_ADAPTER = "chat.accounts.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+# Without the choice "remember me": a login lasts two weeks.
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
@@ -145,6 +156,8 @@ if MODE == "server":
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     if env.envbool("BEHIND_PROXY", False):
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+        # The address of the client is the last one that the proxy adds to X-Forwarded-For.
+        ALLAUTH_TRUSTED_PROXY_COUNT = 1
 
 # The model's window in tokens; 0 chooses by the machine's memory.
 WINDOW = env.envint("WINDOW", 0)

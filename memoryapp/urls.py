@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from allauth.account.decorators import secure_admin_login
+from allauth.account.views import LoginView
 from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import include, path
@@ -21,6 +23,8 @@ from chat.views import (
     topics,
 )
 
+# The admin site has no login of its own: all attempts count together.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 handler400 = "chat.api.problems.bad_request"
 handler500 = "chat.api.problems.server_error"
 urlpatterns = [
@@ -92,7 +96,9 @@ urlpatterns = [
     path("statistics/", statistics.statistics_page, name="statistics"),
     path("statistics/energy/", statistics.energy_gauge, name="energy_gauge"),
     path("metrics", statistics.metrics, name="metrics"),
-    path("login/", auth.LoginView.as_view(), name="login"),
+    path("login/", LoginView.as_view(), name="login"),
+    # The name by which allauth finds it.
+    path("login/", LoginView.as_view(), name="account_login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),
     path("v1/", include("chat.api.openai.views")),

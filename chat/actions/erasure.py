@@ -21,6 +21,7 @@ from chat.models import (
     Fact,
     IdempotentRequest,
     Job,
+    LoginFailure,
     Message,
     MessageState,
     OwnerSettings,
@@ -166,6 +167,7 @@ def wipe_account(deletion: Deletion) -> None:
     AppMemory.objects.for_owner(owner).filter(deletion__in=earlier).delete()
     Tombstone.objects.filter(owner=owner, pressed_at__lte=deletion.pressed_at).delete()
     IdempotentRequest.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
+    LoginFailure.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     AppMemoryEvent.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     UsageRecord.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     earlier.exclude(pk=deletion.pk).delete()

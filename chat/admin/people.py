@@ -20,7 +20,7 @@ from chat.actions.owners import (
     list_time_zones,
     set_up_owner,
 )
-from chat.models import ApiToken, Deletion, IdempotentRequest, OwnerSettings, Tombstone
+from chat.models import ApiToken, Deletion, IdempotentRequest, LoginFailure, OwnerSettings, Tombstone
 from chat.views.responses import stream_download
 
 from .base import AnyAdmin, AnyForm, ReadOnly
@@ -124,6 +124,17 @@ class ApiTokenAdmin(ReadOnly):
     list_select_related = ("owner",)
     date_hierarchy = "created_at"
     exclude = ("digest",)
+
+
+@admin.register(LoginFailure)
+class LoginFailureAdmin(ReadOnly):
+    """Attempts to log in with a wrong password, kept for 30 days."""
+
+    list_display = ("created_at", "owner", "address")
+    list_filter = ("owner",)
+    search_fields = ("address",)
+    list_select_related = ("owner",)
+    date_hierarchy = "created_at"
 
 
 @admin.register(IdempotentRequest)

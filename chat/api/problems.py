@@ -37,6 +37,7 @@ KINDS: dict[str, tuple[int, Any]] = {
     "invalid": (422, lazy("Some values are invalid")),
     "key-reused": (422, lazy("The Idempotency-Key belongs to another request")),
     "if-match-required": (428, lazy("If-Match is missing")),
+    "too-many": (429, lazy("Too many attempts")),
     "broken": (500, lazy("Internal error")),
     "no-model": (503, lazy("No model is ready")),
     "busy": (503, lazy("Try again in a moment")),

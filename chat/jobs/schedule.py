@@ -27,6 +27,7 @@ from chat.actions import (
     jobs,
     messages,
     old_conversations,
+    old_records,
 )
 from chat.actions.owners import settings_of, time_zone_from
 from chat.models import Fact, OwnerSettings, User
@@ -91,6 +92,7 @@ def run_nightly(now: datetime) -> None:
         logger.warning("nothing is deleted by age, because the clock was set less than a day ago")
         return
     idempotency.delete_expired(now)
+    old_records.delete_old_records(now)
     failure: Exception | None = None
     for owner in find_owners():
         chosen = settings_of(owner.pk)

@@ -14,6 +14,7 @@ from .deletion import Deletion, DeletionState, Tombstone
 from .fact import Category, Durability, ExtractionRun, Fact, FactEvent, FactEventKind, Origin
 from .graph import Entity, EntityType, Relationship
 from .job import Energy, Job, UsageRecord
+from .login_failure import LoginFailure
 from .message import Message, MessageState, PromptReport, Role
 from .owner import IdempotentRequest, OwnerSettings, Theme
 from .past_chats import MessageWindow, Quotation
@@ -45,6 +46,7 @@ __all__ = [
     "FactEventKind",
     "IdempotentRequest",
     "Job",
+    "LoginFailure",
     "MemoryMode",
     "Message",
     "MessageState",

@@ -27,7 +27,9 @@ from django_htmx.http import (
 )
 
 from chat.access import HtmxHttpRequest, own_token
+from chat.accounts import describe_failed_logins, require_password
 from chat.actions import api_tokens, deletions, old_conversations, owners, provider
+from chat.actions.logins import find_failed_logins
 from chat.actions.owners import redacts_secrets, settings_of
 from chat.error_messages import describe
 from chat.errors import Refused
@@ -80,15 +82,23 @@ def render_settings(request: HtmxHttpRequest, status: int = 200, **more: Any) ->
         **_settings_context(request),
         **system_info.load_system_info(request.user),
         **tokens_context(request.user),
+        "asks_password": not owners.is_local(),
+        "failed_logins": _describe_failed_logins(request.user),
         **more,
     }
     return render(request, "settings/page.html", context | load_provider_context(request), status=status)
+
+
+def _describe_failed_logins(owner: User) -> str:
+    failed = None if owners.is_local() else find_failed_logins(owner)
+    return describe_failed_logins(failed) if failed else ""
 
 
 def tokens_context(owner: User) -> dict[str, Any]:
     """Return the context of the section of API tokens."""
     return {
         "tokens": ApiToken.objects.for_owner(owner).unrevoked(),
+        "asks_password": not owners.is_local(),
         "scopes": Scope.choices,
         "entered_scopes": [Scope.CHAT],
         "ends": api_tokens.ENDS,
@@ -110,6 +120,10 @@ def erase_account(request: HtmxHttpRequest) -> HttpResponse:
     """Delete all data of the user who typed the word: hidden at once, erased after 8 s unless undone."""
     if request.POST.get("word", "").strip().casefold() != _("delete").casefold():
         return respond_with_error(request, Refused("erasure-not-confirmed", word=_("delete")), "settings")
+    try:
+        require_password(request, request.POST.get("password", ""))
+    except Refused as problem:
+        return respond_with_error(request, problem, "settings")
     _stop_replies(request, timeout=_STOPPING_SECONDS)
     deletions.erase_account(request.user)
     # Another reply may have begun before its conversation was marked as deleted.
@@ -171,6 +185,7 @@ def create_token(request: HtmxHttpRequest) -> HttpResponse:
     name, end = request.POST.get("name", ""), request.POST.get("end", "")
     chosen = request.POST.getlist("scope")
     try:
+        require_password(request, request.POST.get("password", ""))
         secret = api_tokens.create_token(
             request.user, name, chosen, expires_at=api_tokens.parse_end(end, timezone.now())
         )

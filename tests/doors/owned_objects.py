@@ -227,7 +227,7 @@ URLS_WITHOUT_CONTENT = {
 }
 URLS_WITHOUT_CONTENT |= {"statistics", "energy_gauge", "export", "import_upload"}
 # URLs with access rules of their own, which other tests cover.
-URLS_TESTED_ELSEWHERE = {"openai", "login", "logout", "admin", "metrics", "rest"}
+URLS_TESTED_ELSEWHERE = {"openai", "login", "account_login", "logout", "admin", "metrics", "rest"}
 # For the owner of the machine only: test_model_server_choice.
 URLS_TESTED_ELSEWHERE |= {"provider_choose"}
 

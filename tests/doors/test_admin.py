@@ -12,6 +12,7 @@ from chat.actions import deletions
 from chat.actions.api_tokens import create_token
 from chat.actions.facts import add_fact
 from chat.actions.idempotency import CreatedObjects, run_once
+from chat.actions.logins import record_failed_login
 from chat.actions.messages import finish_reply, send_message
 from chat.actions.prompts import record_prompt
 from chat.actions.usage import record_call
@@ -52,6 +53,7 @@ def filled(owner, scripted):
     topic = Topic.objects.create(conversation=asked.conversation, title="I love hiking.")
     TopicArchive.objects.create(topic=topic, data=b"packed", count=1, sha256="0" * 64)
     create_token(owner, "script")
+    record_failed_login(owner, "192.0.2.7")
     run_once(owner, "a key", b"a request", lambda: CreatedObjects([]))
     AppMemory.objects.create(owner=owner, app=asked.conversation.app, content="The user loves hiking.")
     AppMemoryEvent.objects.create(owner=owner, app=asked.conversation.app, kind="add")

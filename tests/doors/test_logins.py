@@ -57,7 +57,7 @@ def test_logging_in_and_out_works_in_server_mode(server_mode, other):
     other.set_password("correct horse battery")
     other.save()
     client = Client(headers={"origin": ORIGIN})
-    answer = client.post("/login/", {"username": other.username, "password": "correct horse battery"})
+    answer = client.post("/login/", {"login": other.username, "password": "correct horse battery"})
     assert answer.status_code == 302
     assert client.get("/memory/").status_code == 200
     assert client.post("/logout/").status_code == 302

@@ -1,0 +1,31 @@
+"""Deletes records of what happened that nothing reads any more. Messages and facts are not among them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.contrib.sessions.models import Session
+
+from chat.models import Deletion, DeletionState, UsageRecord
+
+from .logins import delete_old_failed_logins
+
+# The statistics show a year at most.
+USAGE_KEPT = timedelta(days=731)
+DELETIONS_KEPT = timedelta(days=90)
+
+
+def delete_old_records(now: datetime) -> None:
+    """Delete old usage records, records of finished deletions, ended login sessions and failed logins.
+
+    Kept are the records of deletions from which extraction, app memories or the page of a message still read
+    what was forgotten, and those of anything that exists.
+    """
+    UsageRecord.objects.filter(created_at__lt=now - USAGE_KEPT).delete()
+    ended = Deletion.objects.filter(
+        state__in=(DeletionState.DONE, DeletionState.UNDONE), expires_at__lt=now - DELETIONS_KEPT
+    ).filter(everything=False, whole=False, app=None, message=None, retraction__isnull=True)
+    # Whatever a record still names would be deleted with it.
+    ended.filter(facts=None, conversations=None, app_memories=None).delete()
+    Session.objects.filter(expire_date__lt=now).delete()
+    delete_old_failed_logins(now)
