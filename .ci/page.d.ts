@@ -36,7 +36,7 @@ type AsInstance = <T extends Element = HTMLElement>(element: Element | null, typ
  */
 type Frame =
   | { type: "snapshot"; reply: string; seq: number; blocks: string[] }
-  | { type: "blocks"; reply: string; seq: number; from: number; html: string[] }
+  | { type: "blocks"; reply: string; seq: number; from: number; keep: number; html: string[] }
   | { type: "done"; reply: string }
   | { type: "messages"; conversation: string }
   | { type: "message"; id: string }

@@ -14,6 +14,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from chat.llm.state_cache import common_prefix
+
 if TYPE_CHECKING:
     from .reply_run import ReplyRun
 
@@ -116,14 +118,26 @@ class Hub:
             self._send(conversation, live.snapshot())
 
     def publish_blocks(self, conversation: str, first: int, blocks: list[str]) -> None:
-        """Replace the reply's blocks from index `first` on, and send them."""
+        """Replace the reply's blocks from index `first` on, and send what is new of them.
+
+        `keep` of the frame is how many characters of the present block `first` stay, in UTF-16 code units.
+        """
         with self._lock:
             live = self._live.get(conversation)
             if live is None:
                 return
             live.seq += 1
+            # A long block grows with each word, and must not be sent each time.
+            old = live.blocks[first] if first < len(live.blocks) else ""
+            same = common_prefix(old, blocks[0]) if blocks else 0
             live.blocks[first:] = blocks
-            frame = {"type": "blocks", "reply": live.reply, "seq": live.seq, "from": first, "html": blocks}
+            frame = {
+                **{"type": "blocks", "reply": live.reply, "seq": live.seq, "from": first},
+                **{
+                    "keep": _count_units(old[:same]),
+                    "html": [block[same:] for block in blocks[:1]] + blocks[1:],
+                },
+            }
             self._send(conversation, frame)
 
     def end_reply(self, conversation: str, reply: str) -> None:
@@ -143,6 +157,11 @@ class Hub:
     def _send(self, conversation: str, frame: Frame) -> None:
         for watcher in self._watchers.get(conversation, ()):
             watcher.put(frame)
+
+
+def _count_units(text: str) -> int:
+    """Return the length of a text in UTF-16 code units, as JavaScript counts."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 hub = Hub()

@@ -26,14 +26,16 @@ from chat.models.connections import release_connection
 from chat.topics.match import Vector, is_too_short
 from memoryapp.base import logs
 
+from .block_stream import BlockStream
 from .hub import hub
-from .markdown import BlockStream
 from .options import DEFAULT_OPTIONS, ReplyOptions, StopTextFilter
 
 logger = logging.getLogger(__name__)
 
 # Text is sent at most this often. The default model takes about 36 ms a token, so each token is sent at once.
 COALESCE_SECONDS = 0.03
+# The share of its time in which a reply may be rendered.
+RENDERING_SHARE = 0.1
 # The text so far is saved at most this often.
 CHECKPOINT_SECONDS = 1.0
 # How long a reply waits for a model that is loading, and for a server that is away.
@@ -97,6 +99,7 @@ class ReplyRun:
     stream: BlockStream = field(default_factory=BlockStream)
     unsent: str = ""
     last_sent_monotonic: float = 0.0
+    coalesce_seconds: float = COALESCE_SECONDS
     lock: threading.Lock = field(default_factory=threading.Lock)
     flush_timer: threading.Timer | None = None
     last_saved_monotonic: float = field(default_factory=time.monotonic)
@@ -248,7 +251,7 @@ class ReplyRun:
         now = time.monotonic()
         with self.lock:
             self.unsent += piece
-            wait = self.last_sent_monotonic + COALESCE_SECONDS - now
+            wait = self.last_sent_monotonic + self.coalesce_seconds - now
             if wait > 0 and self.flush_timer is None:
                 # Send the text even if the model writes nothing for a while after this.
                 self.flush_timer = threading.Timer(wait, self._flush)
@@ -274,9 +277,13 @@ class ReplyRun:
                 self.flush_timer = None
             if not self.unsent:
                 return
+            began = time.monotonic()
             first = self.stream.feed(self.unsent)
             self.unsent = ""
             self.last_sent_monotonic = time.monotonic()
+            # A long list or table takes a while to render: then larger pieces are sent less often.
+            took = self.last_sent_monotonic - began
+            self.coalesce_seconds = min(max(COALESCE_SECONDS, took / RENDERING_SHARE), 1.0)
             if first is not None:
                 hub.publish_blocks(self.conversation, first, self.stream.blocks[first:])
 

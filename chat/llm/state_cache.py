@@ -214,8 +214,8 @@ class DiskCache:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
-    """Return how many leading tokens two lists share."""
+def common_prefix(a: Sequence[object], b: Sequence[object]) -> int:
+    """Return how many leading elements two sequences share."""
     low, high = 0, min(len(a), len(b))
     # Slices are compared in C, so a binary search over 3,000 tokens takes microseconds.
     if a[:high] == b[:high]:

@@ -16,6 +16,9 @@ caret.className = "caret";
 /** @type {Map<string, number | null>} The last frame's number by reply; null while a snapshot is on its way. */
 const lastSeq = new Map();
 
+/** @type {WeakMap<Element, string>} The HTML of each block as the server sent it. */
+const sentHtml = new WeakMap();
+
 function removeCaret() {
   const parent = caret.parentNode;
   caret.remove();
@@ -65,20 +68,23 @@ function updateNode(current, node) {
 }
 
 /**
- * Replace the blocks of a reply from number `from` on.
+ * Replace the blocks of a reply from number `from` on. `keep` characters of the first one stay as they are.
  * @param {HTMLElement} reply
  * @param {number} from
  * @param {string[]} html
+ * @param {number} [keep]
  */
-function writeBlocks(reply, from, html) {
+function writeBlocks(reply, from, html, keep = 0) {
   const blocks = findRequired("[data-blocks]", reply);
   removeCaret();
   for (const block of findAll(":scope > .block", blocks).slice(from + html.length)) block.remove();
   html.forEach((text, i) => {
     const block = blocks.children[from + i];
-    const fresh = Object.assign(document.createElement("div"), { className: "block", innerHTML: text });
+    const whole = i === 0 && keep ? (sentHtml.get(block) ?? "").slice(0, keep) + text : text;
+    const fresh = Object.assign(document.createElement("div"), { className: "block", innerHTML: whole });
     if (block) updateBlock(block, fresh);
     else blocks.append(fresh);
+    sentHtml.set(block ?? fresh, whole);
   });
   // The last block still changes; the ones before it are complete.
   for (const block of findAll(":scope > *", blocks).slice(Math.max(0, from - 1), -1)) decorateCode(block);
@@ -107,11 +113,14 @@ function applySnapshot({ reply: id, seq, blocks }) {
 }
 
 /** @param {Extract<Frame, {type: "blocks"}>} frame */
-function applyBlocks({ reply: id, seq, from, html }) {
+function applyBlocks({ reply: id, seq, from, keep, html }) {
   const reply = findIfStreaming(id), last = lastSeq.get(id);
   if (!reply || last === null || (last !== undefined && seq <= last)) return;
   if (last === undefined || seq !== last + 1) return requestSnapshot(id);
-  writeBlocks(reply, from, html);
+  const changed = findRequired("[data-blocks]", reply).children[from];
+  // The page was drawn anew since: only a snapshot has the beginning of this block.
+  if (keep && (sentHtml.get(changed)?.length ?? 0) < keep) return requestSnapshot(id);
+  writeBlocks(reply, from, html, keep);
   lastSeq.set(id, seq);
 }
 

@@ -45,7 +45,9 @@ def apply_frame(shown: list[str], frame: Frame) -> list[str]:
     """Return the blocks of a page after it has applied a frame as the protocol says."""
     if frame["type"] == "snapshot":
         return list(frame["blocks"])
-    return shown[: frame["from"]] + frame["html"]
+    first, keep, html = frame["from"], frame["keep"], frame["html"]
+    kept = shown[first][:keep] if keep else ""
+    return shown[:first] + ([kept + html[0], *html[1:]] if html else [])
 
 
 async def read_to_the_end(page) -> tuple[str, list[int]]:

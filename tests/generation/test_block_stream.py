@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat.generation.markdown import BlockStream, render_blocks
+from chat.generation.block_stream import BlockStream
+from chat.generation.markdown import render_blocks
 
 # Markdown block markers, complete and in parts, so that pieces can end inside a marker.
 _MARKS = [
@@ -70,7 +71,7 @@ def test_a_settled_block_is_not_rendered_again(monkeypatch):
         rendered.append(run[1].content)
         return "<p></p>"
 
-    monkeypatch.setattr("chat.generation.markdown._render_tokens", record_rendering)
+    monkeypatch.setattr("chat.generation.markdown.render_tokens", record_rendering)
     stream.feed("And more.")
     assert rendered == ["Third.\nAnd more."]
 

@@ -43,6 +43,7 @@ async def test_a_late_watcher_gets_a_snapshot_and_then_numbered_frames():
         "reply": "r",
         "seq": 2,
         "from": 1,
+        "keep": 0,
         "html": ["<p>Two</p>"],
     }
 
@@ -85,7 +86,8 @@ async def test_a_watcher_that_falls_behind_gets_a_snapshot_instead_of_a_backlog(
     frames = await all_frames(watcher)
     assert len(frames) <= QUEUE_LENGTH
     assert frames[0] == {"type": "behind"}
-    assert frames[-1]["html"] == [f"<p>{10 * QUEUE_LENGTH - 1}</p>"]
+    # The page has the snapshot's first five characters, "<p>63".
+    assert (frames[-1]["keep"], frames[-1]["html"]) == (5, ["9</p>"])
 
 
 async def test_a_watcher_that_falls_behind_still_gets_done_frames():
