@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, cast
 from urllib.parse import parse_qs
 from uuid import UUID
@@ -21,6 +22,7 @@ from chat.generation import run as generation
 from chat.generation.hub import Frame, Watcher, hub
 from chat.llm.registry import registry
 from chat.models import User
+from chat.socket_access import Login, watch
 
 logger = logging.getLogger(__name__)
 
@@ -61,12 +63,12 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         """Accept an authenticated user, for a conversation of their own."""
         user = cast("User | None", self.scope.get("user"))
         if user is None or not user.is_authenticated:
-            await self.close(_CLOSE_UNAUTHENTICATED)
+            await self._refuse(_CLOSE_UNAUTHENTICATED)
             return
         query = parse_qs(self.scope.get("query_string", b"").decode(errors="replace"))
         wanted, zone = (query.get(name, [""])[0] for name in ("conversation", "zone"))
         if wanted and not await database_sync_to_async(has_conversation)(user, wanted):
-            await self.close(_CLOSE_NOT_FOUND)
+            await self._refuse(_CLOSE_NOT_FOUND)
             return
         loop = asyncio.get_running_loop()
         events.bind_loop(loop)
@@ -74,6 +76,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         for group in self.joined_groups:
             await self.channel_layer.group_add(group, self.channel_name)
         await self.accept()
+        watch.add(self, self._describe_login(user), partial(self.close, _CLOSE_UNAUTHENTICATED))
         # The page does not wait for it.
         self.storing_zone = asyncio.create_task(_store_time_zone(user, zone))
         if wanted:
@@ -82,8 +85,20 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             self.pump = asyncio.create_task(self._send_frames(self.watcher))
             hub.watch(self.conversation, self.watcher)
 
+    async def _refuse(self, code: int) -> None:
+        """Accept and close: of a socket that was never open, browsers do not tell the page the code."""
+        await self.accept()
+        await self.close(code)
+
+    def _describe_login(self, user: User) -> Login:
+        token = str(self.scope.get("token") or "")
+        session = self.scope.get("session")
+        key = "" if token or session is None or owners.is_local() else session.session_key or ""
+        return Login(user.pk, session=key, token=token)
+
     async def disconnect(self, code: int) -> None:
         """Stop watching the conversation; its reply goes on."""
+        watch.discard(self)
         if self.watcher is not None and self.conversation is not None:
             hub.unwatch(self.conversation, self.watcher)
             if not hub.is_watched(self.conversation):

@@ -224,10 +224,10 @@ def _page_scheme(scope: Scope, headers: dict[str, str]) -> str:
     return "https" if secure else "http"
 
 
-def find_token_owner(secret: str | None, needed: Collection[str] = ()) -> Any:
-    """Return the owner of a token's secret; None where it is not valid or lacks one of these scopes."""
+def find_token(secret: str | None, needed: Collection[str] = ()) -> ApiToken | None:
+    """Return the token with this secret and its owner; None where it is not valid or lacks a scope."""
     token = _use_token(secret)
-    return token.owner if token and token.allows(needed) else None
+    return token if token and token.allows(needed) else None
 
 
 class GuardedSocket:
@@ -241,13 +241,14 @@ class GuardedSocket:
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         secret = parse_bearer(_headers(scope).get("authorization"))
-        owner = await database_sync_to_async(find_token_owner)(secret, scopes.SOCKET_SCOPES)
-        if socket_refusal(scope, has_token=owner is not None):
+        token = await database_sync_to_async(find_token)(secret, scopes.SOCKET_SCOPES)
+        if socket_refusal(scope, has_token=token is not None):
             await send({"type": "websocket.close", "code": 4403})
             return
-        if owner is None and is_local():
+        if token is not None:
+            await self.inner({**scope, "user": token.owner, "token": token.pk}, receive, send)
+        elif is_local():
             owner = await database_sync_to_async(local_owner)()
-        if owner is not None:
             await self.inner({**scope, "user": owner}, receive, send)
         else:
             await self.with_login(scope, receive, send)

@@ -106,7 +106,14 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # For one process; several processes need Redis. It carries control events only, since it drops messages when
 # more than 100 wait.
-CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels.layers.InMemoryChannelLayer",
+        # In seconds. By default a tab that is open for more than a day gets no events any more; sockets leave
+        # their groups themselves.
+        "CONFIG": {"group_expiry": 10 * 365 * 86_400},
+    }
+}
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]

@@ -30,7 +30,7 @@ from memoryapp.middleware import (
     AsgiApp,
     GetResponse,
     Scope,
-    find_token_owner,
+    find_token,
     is_forwarded,
     is_same_origin,
     parse_bearer,
@@ -131,7 +131,7 @@ def _may_bring_files(scope: Scope) -> bool:
     one.
     """
     request: Any = ASGIRequest(scope, io.BytesIO())
-    if find_token_owner(parse_bearer(request.headers.get("Authorization"))) is not None:
+    if find_token(parse_bearer(request.headers.get("Authorization"))) is not None:
         return True
     try:
         ours = is_same_origin(request.headers.get("Origin"), request.scheme, request.get_host())

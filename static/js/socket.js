@@ -5,8 +5,8 @@ import { conversationId, findRequired, urls } from "./dom.js";
 const PING_MS = 20_000, SILENT_MS = 45_000, LONGEST_DELAY_MS = 15_000, FIRST_DELAY_MS = 400;
 /** A first reconnection this fast is not shown. */
 const HIDDEN_MS = 900;
-/** The close code of a conversation that has been deleted. */
-const NOT_FOUND = 4404;
+/** The close codes of a conversation that has been deleted, and of a login that has ended. */
+const NOT_FOUND = 4404, LOGGED_OUT = 4401;
 
 /** @type {WebSocket | null} */
 let socket = null;
@@ -63,8 +63,17 @@ function connectSocket() {
   };
   opened.onclose = ({ code }) => {
     if (code === NOT_FOUND) location.assign(urls.home);
+    // The server leads to the login and from there back to this page.
+    else if (code === LOGGED_OUT && !wasReloadedNow()) location.reload();
     else if (socket === opened) retryLater();
   };
+}
+
+/** Return whether this page was reloaded for the same reason a moment ago; then reloading does not help. */
+function wasReloadedNow() {
+  const last = Number(sessionStorage.getItem("logged-out-at"));
+  sessionStorage.setItem("logged-out-at", String(Date.now()));
+  return Date.now() - last < 10_000;
 }
 
 function retryLater() {

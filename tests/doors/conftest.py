@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -20,10 +21,25 @@ class Socket(ApplicationCommunicator):
     """The WebSocket client of a page. (The class that Channels offers needs the daphne server.)"""
 
     async def connect(self) -> bool | int:
-        """Connect; return True if the server accepts, else the close code."""
+        """Connect; return True if the server accepts and does not close at once, else the close code."""
         await self.send_input({"type": "websocket.connect"})
         answer = await self.receive_output(PATIENCE)
-        return True if answer["type"] == "websocket.accept" else int(answer["code"])
+        if answer["type"] == "websocket.accept":
+            for _ in range(10):
+                if not self.output_queue.empty():
+                    break
+                await asyncio.sleep(0.002)
+            waiting: Any = self.output_queue._queue  # type: ignore[attr-defined]
+            if not waiting or waiting[0]["type"] != "websocket.close":
+                return True
+            answer = await self.receive_output(PATIENCE)
+        return int(answer["code"])
+
+    async def wait_for_close(self, seconds: float) -> int:
+        """Return the code with which the server closes the socket within `seconds`; frames are skipped."""
+        while (message := await self.receive_output(seconds))["type"] != "websocket.close":
+            pass
+        return int(message["code"])
 
     async def send(self, content: Any) -> None:
         """Send a frame: text and bytes as they are, anything else as JSON."""

@@ -46,6 +46,9 @@ def apply_frame(shown: list[str], frame: Frame) -> list[str]:
     if frame["type"] == "snapshot":
         return list(frame["blocks"])
     first, keep, html = frame["from"], frame["keep"], frame["html"]
+    if keep and len(shown) <= first:
+        # The page has asked for a snapshot.
+        return shown
     kept = shown[first][:keep] if keep else ""
     return shown[:first] + ([kept + html[0], *html[1:]] if html else [])
 

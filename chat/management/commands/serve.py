@@ -147,6 +147,8 @@ def _serve(listener: socket.socket) -> None:
         proxy_headers=False,
         lifespan="off",
         ws="websockets-sansio",
+        # Bytes of one frame of a page. They are parsed in the event loop; the longest has some hundred bytes.
+        ws_max_size=64 * 1024,
         server_header=False,
         timeout_graceful_shutdown=3,
     )
