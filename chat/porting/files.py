@@ -7,16 +7,16 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal, cast
 
 from chat.errors import BadFile
 
 from . import chatgpt, claude, mem0, ours
-from .parts import FilePart, join_place, place_in_archive
+from .parts import BrokenItem, FilePart, join_place, place_in_archive
 from .reader import Reader
 
 # Bytes of unpacked text: three times the largest exports that are known.
@@ -35,8 +35,9 @@ _INSIDE = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$")
 def read_parts(path: Path) -> Iterator[FilePart]:
     """Yield the validated parts of a file: first its source, then its items in their order.
 
-    Reads JSON of this program, of ChatGPT, Claude and mem0, and zip archives with such files. Raises BadFile
-    at the first error, which can be at the end of the file.
+    Reads JSON of this program, of ChatGPT, Claude and mem0, and zip archives with such files. A conversation
+    or fact whose content is wrong is a broken part. Raises BadFile at any other error, which can be at the
+    end of the file.
     """
     seen: set[str] = set()
     for name, stream in _open_streams(path):
@@ -82,7 +83,7 @@ def _read_object(reader: Reader) -> Iterator[FilePart]:
         known = True
         yield FilePart("source", mem0.SOURCE)
         for n, _item in enumerate(reader.items()):
-            yield _parse_item(mem0.read_item, reader.value(f"{name}[{n}]"), f"{name}[{n}]")
+            yield _parse_item(mem0, reader.value(f"{name}[{n}]"), f"{name}[{n}]")
     if not known:
         raise BadFile("file-unknown")
 
@@ -95,7 +96,7 @@ def _read_list(reader: Reader) -> Iterator[FilePart]:
         if read is None:
             read = _detect_program(value, where)
             yield FilePart("source", read.SOURCE)
-        yield _parse_item(read.read_item, value, where)
+        yield _parse_item(read, value, where)
     if read is None:
         raise BadFile("file-empty")
 
@@ -137,9 +138,12 @@ def _open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
         raise BadFile("archive-unreadable") from error
 
 
-def _parse_item(read: Callable[[Any, str], FilePart], value: Any, where: str) -> FilePart:
-    """Return the parsed item; raise BadFile where the item's structure is not as expected."""
+def _parse_item(module: Any, value: Any, where: str) -> FilePart:
+    """Return the parsed item, or a broken part where its structure is not as expected."""
+    kind: Literal["conversation", "fact"] = "fact" if module is mem0 else "conversation"
     try:
-        return read(value, where)
-    except (AttributeError, KeyError, TypeError) as error:
-        raise BadFile("file-item-malformed", where) from error
+        return cast("FilePart", module.read_item(value, where))
+    except BadFile as fault:
+        return FilePart("broken", BrokenItem(kind, fault), where)
+    except (AttributeError, KeyError, TypeError):
+        return FilePart("broken", BrokenItem(kind, BadFile("file-item-malformed", where)), where)

@@ -10,7 +10,7 @@ from typing import Any
 
 from chat.errors import BadFile
 
-from .parts import FilePart, validate_shape
+from .parts import BrokenItem, FilePart, validate_shape
 from .reader import Reader
 from .shapes import ImportedApp, ImportedConversation, ImportedFact, ImportedGraph, ImportedSettings
 
@@ -38,9 +38,17 @@ def read_export(reader: Reader, members: Iterator[str]) -> Iterator[FilePart]:
             kind, shape = _LISTS[name]
             for number, _item in enumerate(reader.items()):
                 where = f"{name}[{number}]"
-                value = validate_shape(shape, reader.value(where), where)
-                if isinstance(value, ImportedConversation):
-                    check_references(value, where)
+                found = reader.value(where)
+                try:
+                    value = validate_shape(shape, found, where)
+                    if isinstance(value, ImportedConversation):
+                        check_references(value, where)
+                except BadFile as fault:
+                    if kind == "app":
+                        # Conversations and settings refer to it.
+                        raise
+                    yield FilePart("broken", BrokenItem(kind, fault), where)
+                    continue
                 yield FilePart(kind, value, where)
         elif name == "settings":
             yield FilePart("settings", validate_shape(ImportedSettings, reader.value(name), name), name)

@@ -132,19 +132,27 @@ Place = Annotated[str, Field(pattern=r"^[0-9]{1,9}$")]
 
 
 S = TypeVar("S", bound=FileShape)
-Kind = Literal["source", "settings", "app", "conversation", "fact", "graph", "refused"]
+Kind = Literal["source", "settings", "app", "conversation", "fact", "graph", "refused", "broken"]
 
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
     """A validated value and its kind; `where` is its place in the file, `person` the user that mem0 names for
-    it.
+    it. The value of a broken part is a BrokenItem.
     """
 
     kind: Kind
     value: Any
     where: str = ""
     person: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenItem:
+    """A conversation or a fact that cannot be read; the rest of the file is imported without it."""
+
+    kind: Literal["conversation", "fact"]
+    fault: BadFile
 
 
 @dataclass(frozen=True, slots=True)

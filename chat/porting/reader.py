@@ -17,11 +17,16 @@ from chat.text import clean_for_storage
 _CHUNK = 1 << 20
 # Characters of one value, such as a conversation. A damaged file could otherwise be read into memory as a
 # whole.
-MOST_IN_A_VALUE = 64 << 20
+MOST_IN_A_VALUE = 16 << 20
+# Lists, objects and their items in one value. An empty list has three characters and takes 64 bytes.
+MOST_ITEMS_IN_A_VALUE = 1_000_000
 # A parse error within so many characters of the end of the buffer may be an unfinished number, word or
 # escape.
 _MAY_GO_ON = 16
 _BLANK = re.compile(r"[ \t\n\r]*")
+_ITEM = re.compile(r"[\[{,]")
+# A string, also one that the held text cuts off.
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.S)
 # Surrogates and NUL, which databases do not accept. In JSON they can only be written as escapes.
 _UNSTORABLE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 
@@ -95,6 +100,8 @@ class Reader:
         """Read the whole value that begins here. `where` is the place that an error names."""
         self.peek()
         while True:
+            if len(self._text) - self._at > _CHUNK and self._count_items() > MOST_ITEMS_IN_A_VALUE:
+                raise BadFile("file-item-too-large", where or self._describe_place(self._at))
             try:
                 found, end = self._decoder.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
@@ -113,6 +120,13 @@ class Reader:
                 raise BadFile("file-item-too-large", where or self._describe_place(self._at))
             if not self._read_more() and self._at >= len(self._text):
                 self._fail("file-truncated")
+
+    def _count_items(self) -> int:
+        """Return how many items the held text has at most, exactly where a rough count is not enough."""
+        rough = sum(self._text.count(mark, self._at) for mark in "[{,")
+        if rough <= MOST_ITEMS_IN_A_VALUE:
+            return rough
+        return sum(len(_ITEM.findall(piece)) for piece in _STRING.split(self._text[self._at :]))
 
     def _clean(self, found: Any) -> Any:
         try:

@@ -112,12 +112,22 @@ class TestImport:
     def test_an_invalid_file_is_reported_with_the_place_of_the_error_and_deleted(self, owner, ours, settings):
         chats = json.loads(read_sample("chatgpt.json"))
         chats[0]["mapping"]["b1"]["message"]["author"]["role"] = "robot"
-        answer = ours.get(upload(ours, json.dumps(chats).encode()).url)
+        answer = ours.get(upload(ours, json.dumps(chats[:1]).encode()).url)
         assert answer.status_code == 422
         page = answer.content.decode()
         assert "[0].mapping.b1.message.author.role: is none of the words that may stand here." in page
         assert "Nothing was imported" in page
         assert uploaded_files(settings) == []
+
+    def test_a_broken_chat_is_listed_with_its_place_and_the_others_come_in(self, owner, ours):
+        chats = json.loads(read_sample("chatgpt.json"))
+        chats[0]["mapping"]["b1"]["message"]["author"]["role"] = "robot"
+        address = upload(ours, json.dumps(chats).encode()).url
+        page = ours.get(address).content.decode()
+        assert "[0].mapping.b1.message.author.role" in page
+        assert "is none of the words that may stand here" in page
+        ours.post(address, {"do": "import"})
+        assert Conversation.objects.count() == len(chats) - 1
 
     def test_skipped_rows_are_listed_with_the_reason(self, owner, ours):
         page = ours.get(upload(ours, read_sample("mem0.json")).url).content.decode()

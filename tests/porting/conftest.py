@@ -15,6 +15,7 @@ from chat.actions import deletions, importing
 from chat.actions.export import export_json
 from chat.actions.importing import ImportOptions, ImportReport
 from chat.actions.messages import finish_reply
+from chat.errors import BadFile
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -71,3 +72,12 @@ def add_exchange(talk: Any) -> Callable[..., Any]:
         return asked.conversation
 
     return send_and_reply
+
+
+def find_fault(work: Any, owner: Any, path: Any) -> str:
+    """Return the first fault of a file with its place: one that refuses the file, or leaves out an item."""
+    try:
+        report = work(owner, path)
+    except BadFile as fault:
+        return str(fault)
+    return f"{report.refusals[0].what}: {report.refusals[0].why}"

@@ -15,10 +15,11 @@ from django.utils.translation import gettext as _
 
 from chat.actions import conversation_jobs, events, indexing, jobs, message_windows
 from chat.actions.owners import lock_memory, settings_of
+from chat.error_messages import describe
 from chat.errors import BadFile, Refused
 from chat.models import Conversation, Deletion, DeletionState, MemoryMode, Message, OwnerSettings, User
 from chat.porting import files, ours
-from chat.porting.parts import FilePart
+from chat.porting.parts import BrokenItem, FilePart
 from chat.porting.shapes import (
     ImportedApp,
     ImportedConversation,
@@ -52,6 +53,16 @@ class _Contents:
     facts: list[ImportedFact] = field(default_factory=list)
     graph: ImportedGraph = field(default_factory=ImportedGraph)
     oldest: list[Any] = field(default_factory=list)
+    # Conversations and facts that could be read, and the first fault of those that could not.
+    whole_items: int = 0
+    fault: BadFile | None = None
+
+    def leave_out(self, broken: BrokenItem, outcome: ImportReport) -> None:
+        """Report a conversation or fact that cannot be read."""
+        tally = outcome.conversations if broken.kind == "conversation" else outcome.facts
+        where = broken.fault.where if isinstance(broken.fault.where, str) else describe(broken.fault.where)
+        outcome.refuse(tally, where, describe(broken.fault.reason))
+        self.fault = self.fault or broken.fault
 
 
 def dry_run(owner: User, path: Path, options: ImportOptions | None = None) -> ImportReport:
@@ -135,6 +146,8 @@ def _read(path: Path, chats: ChatImporter | None, options: ImportOptions, outcom
         if chats is not None:
             chats.take_portion(portion)
         contents.oldest += [given.updated_at for given in portion]
+    if contents.fault is not None and not contents.whole_items:
+        raise contents.fault
     if len(persons) > 1 and options.person not in persons:
         outcome.persons = sorted(persons)
     else:
@@ -161,16 +174,27 @@ def _portions(
             held_items += 1 + len(getattr(value, "history", ())) + len(getattr(value, "memories", ()))
         if held_items > _MAX_HELD:
             raise BadFile("file-too-many-items", part.where)
-        if part.kind == "conversation":
-            if outcome.source == ours.FORMAT:
-                _check_conversation_ids(seen, value, part.where)
+        if part.kind == "broken":
+            contents.leave_out(value, outcome)
+        elif part.kind == "conversation":
+            try:
+                if outcome.source == ours.FORMAT:
+                    _check_conversation_ids(seen, value, part.where)
+            except BadFile as fault:
+                contents.leave_out(BrokenItem("conversation", fault), outcome)
+                continue
+            contents.whole_items += 1
             if portion and (held + len(value.messages) > _MESSAGES or len(portion) >= _CONVERSATIONS):
                 yield portion
                 portion, held = [], 0
             portion.append(value)
             held += len(value.messages)
         elif part.kind == "fact":
-            _check_unique(known, value.id, f"{part.where}.id")
+            if value.id in known:
+                contents.leave_out(BrokenItem("fact", BadFile("file-id-twice", f"{part.where}.id")), outcome)
+                continue
+            known.add(value.id)
+            contents.whole_items += 1
             persons.setdefault(part.person, []).append(value)
         elif part.kind == "refused":
             outcome.refuse(outcome.facts, value.what, value.why)

@@ -78,10 +78,8 @@ def test_an_invalid_file_is_a_problem_with_its_place(owner, program):
     assert told["detail"] == "[0]: This is none of the files that can be taken."
     rows = json.loads(read_sample("mem0.json"))
     rows["results"][1]["memory"] = None
-    told = upload(program, json.dumps(rows).encode()).json()
-    assert told["errors"] == [
-        {"loc": ["body", "file", "results[1].memory"], "detail": "results[1].memory: must be text."}
-    ]
+    told = upload(program, json.dumps(rows["results"][1:2]).encode()).json()
+    assert told["errors"] == [{"loc": ["body", "file", "[0].memory"], "detail": "[0].memory: must be text."}]
     assert not Fact.objects.exists()
 
 
