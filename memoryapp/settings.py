@@ -18,6 +18,9 @@ for _pool in ("OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.data_dir()
 
+# Where files are while they are received. A start empties it, so that a killed request leaves none.
+FILE_UPLOAD_TEMP_DIR = env.private_folder(DATA_DIR / "incoming")
+
 # "local": one owner on loopback, without a login. "server": everybody logs in.
 MODE = env.envchoice("MODE", ("local", "server"))
 DEBUG = env.envbool("DEBUG", False)
@@ -96,7 +99,8 @@ _SQLITE: dict[str, Any] = {
     "OPTIONS": {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        # What is deleted is overwritten in the file. Debian's SQLite does so by itself, others do not.
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA secure_delete=ON;",
     },
     "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
 }

@@ -7,8 +7,10 @@ The functions on accounts are steps of the functions in `deletions`; each runs i
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
@@ -32,9 +34,9 @@ from chat.models import (
 from chat.models.app import FIRST_APP
 from chat.models.conversation import ConversationQuerySet
 
-from . import app_memories, events, graph, indexing, jobs, purge
+from . import app_memories, events, graph, indexing, jobs, leftovers, purge
 from .conversation_jobs import queue_extraction, schedule_idle_end
-from .owners import lock_memory
+from .owners import is_local, lock_memory
 
 # Kinds of jobs that concern one conversation; their dedupe key is `kind:conversation`.
 _CONVERSATION_JOBS = ("extract", "end_idle", "title", "warm", "prepare", "app_memory")
@@ -172,6 +174,9 @@ def wipe_account(deletion: Deletion) -> None:
     UsageRecord.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     earlier.exclude(pk=deletion.pk).delete()
     _reset_settings_and_apps(owner)
+    if is_local():
+        # Former databases that a restore has put aside, with the chats of the machine's only owner.
+        transaction.on_commit(lambda: leftovers.remove_former_data(Path(settings.DATA_DIR)))
     events.send_on_commit(owner.pk, "conversations")
 
 

@@ -12,6 +12,7 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
 
 from chat.actions.owners import is_local, local_owner
+from memoryapp.base.locking import try_lock
 
 
 @contextlib.contextmanager
@@ -29,8 +30,10 @@ def write_atomically(target: Path) -> Iterator[Path]:
     try:
         half.unlink(missing_ok=True)
         half.touch(mode=0o600)
-        yield half
-        half.replace(target)
+        # The lock tells a start of the server that this process lives.
+        with try_lock(half):
+            yield half
+            half.replace(target)
     except BaseException as error:
         with contextlib.suppress(OSError):
             half.unlink(missing_ok=True)

@@ -6,6 +6,8 @@ and cached prompts are not in it: both can be fetched or computed again.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -15,12 +17,14 @@ import zlib
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
+
+from chat.actions.leftovers import hold_working_folder
+from memoryapp.base.env import unfinished_restore
 
 from .arguments import write_atomically
 
@@ -46,8 +50,8 @@ def back_up(target: Path) -> None:
     source = database_file()
     if not source.exists():
         raise CommandError(f"There is nothing to back up: {source} is not there.")
-    with write_atomically(target) as half, TemporaryDirectory(dir=settings.DATA_DIR) as folder:
-        copy = Path(folder) / _DATABASE
+    with write_atomically(target) as half, hold_working_folder(Path(settings.DATA_DIR)) as folder:
+        copy = folder / _DATABASE
         _copy(source, copy)
         _check(copy)
         with zipfile.ZipFile(half, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -60,32 +64,100 @@ def back_up(target: Path) -> None:
 
 
 def restore(source: Path, now: datetime) -> list[Path]:
-    """Replace this machine's data by a backup; return where the old files were moved to.
+    """Replace this machine's data by a backup; return the files that hold the former data now.
 
-    The caller holds the engine's lock. The backup is checked first: raises CommandError where it is damaged
-    or of a newer version, and nothing is changed then.
+    The caller holds the engine's lock, and calls `finish_restore` at the end. The backup is checked first:
+    raises CommandError where it is damaged or of a newer version, and nothing is changed then. There is
+    always a whole database: a process that is killed in between leaves a mark, and nothing starts until the
+    restore has been repeated.
     """
     database = database_file()
     data = Path(settings.DATA_DIR)
-    with _open_backup(source) as archive, TemporaryDirectory(dir=data) as folder:
-        unpacked = Path(folder) / _DATABASE
+    with _open_backup(source) as archive, hold_working_folder(data) as folder:
+        unpacked = folder / _DATABASE
         _unpack(archive, _DATABASE, unpacked)
         _check(unpacked)
         _check_version(unpacked)
         key = archive.read(_KEY) if _KEY in archive.namelist() else None
         connection.close()
-        stamp = now.strftime("%Y%m%d-%H%M%S")
-        aside = _put_aside(database, stamp)
+        former = _put_former_aside(database, data / _KEY if key is not None else None, now)
         unpacked.replace(database)
         if key is not None:
-            aside += _put_aside(data / _KEY, stamp)
             fresh = data / f"{_KEY}.new"
             fresh.touch(mode=0o600)
             fresh.write_bytes(key)
+            _sync(fresh)
             fresh.replace(data / _KEY)
+        _sync(data)
     # They contain prompts of the replaced conversations.
     shutil.rmtree(data / "parked", ignore_errors=True)
-    return aside
+    return former
+
+
+def finish_restore() -> None:
+    """Let the program start again after a restore that is complete."""
+    unfinished_restore(Path(settings.DATA_DIR)).unlink(missing_ok=True)
+
+
+def _put_former_aside(database: Path, key: Path | None, now: datetime) -> list[Path]:
+    """Give the former files a second name, which they keep when they are replaced; return these names."""
+    mark = unfinished_restore(database.parent)
+    if mark.exists():
+        # An earlier restore was broken off: what is here may be a part of it, and the former data is aside.
+        return [database.with_name(name) for name in json.loads(mark.read_text() or "[]")]
+    stamp = _choose_stamp(database, now)
+    _checkpoint(database)
+    pairs = [
+        (path, path.with_name(f"{path.stem}-before-{stamp}{path.suffix}"))
+        for path in (database, key)
+        if path is not None and path.exists()
+    ]
+    # After a checkpoint there are none, unless the database is damaged. The new one must not find them.
+    aside = database.with_name(f"{database.stem}-before-{stamp}{database.suffix}")
+    beside = [(database.with_name(database.name + end), aside.with_name(aside.name + end)) for end in _BESIDE]
+    for path, second in pairs:
+        _link(path, second)
+    mark.write_text(json.dumps([second.name for _, second in pairs]))
+    _sync(mark)
+    moved = [path.replace(second) for path, second in beside if path.exists()]
+    _sync(database.parent)
+    return (moved[:1] if not aside.exists() else []) + [second for _, second in pairs]
+
+
+def _choose_stamp(database: Path, now: datetime) -> str:
+    """Return the part of the second names that tells this restore from others, also of the same second."""
+    stamp = now.strftime("%Y%m%d-%H%M%S")
+    taken = {path.name for path in database.parent.glob(f"*-before-{stamp}*")}
+    numbers = (f"{stamp}-{n}" if n else stamp for n in itertools.count())
+    return next(s for s in numbers if not any(f"-before-{s}" in name for name in taken))
+
+
+def _checkpoint(database: Path) -> None:
+    """Write all of a database into its one file, so that it needs no file beside it."""
+    if not database.exists():
+        return
+    with contextlib.suppress(sqlite3.Error), closing(sqlite3.connect(database)) as opened:
+        opened.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        opened.execute("PRAGMA journal_mode=DELETE")
+
+
+def _link(path: Path, second: Path) -> None:
+    try:
+        os.link(path, second)
+    except OSError:
+        # A file system without hard links.
+        second.touch(mode=0o600)
+        shutil.copyfile(path, second)
+        _sync(second)
+
+
+def _sync(path: Path) -> None:
+    """Write a file or folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -145,14 +217,3 @@ def _unpack(archive: zipfile.ZipFile, name: str, target: Path) -> None:
             os.fsync(file.fileno())
     except (*_DAMAGE, KeyError) as error:
         raise CommandError("This backup is damaged.") from error
-
-
-def _put_aside(path: Path, stamp: str) -> list[Path]:
-    """Move a file and the files beside it away.
-
-    Left-over -wal files are moved even without the database, or the next database would use them.
-    """
-    aside = path.with_name(f"{path.stem}-before-{stamp}{path.suffix}")
-    ends = [end for end in ("", *_BESIDE) if path.with_name(path.name + end).exists()]
-    moved = [path.with_name(path.name + end).replace(aside.with_name(aside.name + end)) for end in ends]
-    return moved[:1]

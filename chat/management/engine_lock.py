@@ -10,7 +10,7 @@ from typing import IO
 
 from django.core.management.base import CommandError
 
-from memoryapp.base.env import engine_lock_path
+from memoryapp.base.env import RESTORE_BROKEN_OFF, engine_lock_path, unfinished_restore
 
 
 class EngineTaken(CommandError):
@@ -32,7 +32,8 @@ class EngineTaken(CommandError):
 def lock_engine(folder: Path, command: str) -> IO[str]:
     """Take the engine's lock without waiting; the operating system releases it when the process ends.
 
-    Raises EngineTaken with a sentence that names the holder.
+    Raises EngineTaken with a sentence that names the holder, and CommandError after a restore that was broken
+    off.
     """
     folder.mkdir(parents=True, exist_ok=True)
     handle = engine_lock_path(folder).open("a+")
@@ -47,6 +48,9 @@ def lock_engine(folder: Path, command: str) -> IO[str]:
         raise EngineTaken(
             f"memoryapp is running already ({holder}). Use that one, or stop it first.", holder
         ) from error
+    if command != "restore" and unfinished_restore(folder).exists():
+        handle.close()
+        raise CommandError(RESTORE_BROKEN_OFF)
     sign_lock(handle, f"{command}, process {os.getpid()}")
     return handle
 

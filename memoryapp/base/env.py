@@ -145,6 +145,12 @@ def data_dir() -> Path:
     return folder
 
 
+def private_folder(folder: Path) -> Path:
+    """Create a folder with mode 0700 where it is missing, and return it."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
 def database_path() -> Path:
     """Return the path of the default database."""
     return data_path() / "memoryapp.sqlite3"
@@ -177,6 +183,17 @@ def parse_database_url(url: str) -> dict[str, Any]:
         "PORT": options.pop("port", str(port or "")),
         "OPTIONS": options,
     }
+
+
+def unfinished_restore(folder: Path) -> Path:
+    """Return the file that stands in a data folder while a restore is incomplete."""
+    return folder / "restore-unfinished"
+
+
+RESTORE_BROKEN_OFF = (
+    "A restore was broken off, so the data may be incomplete. Run `manage.py restore FILE` again with the "
+    "same file; what was there before is kept aside."
+)
 
 
 def static_root() -> Path:

@@ -8,7 +8,15 @@ import sys
 from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 
-from memoryapp.base.env import ROOT, data_dir, database_path, engine_lock_path, static_root
+from memoryapp.base.env import (
+    RESTORE_BROKEN_OFF,
+    ROOT,
+    data_dir,
+    database_path,
+    engine_lock_path,
+    static_root,
+    unfinished_restore,
+)
 from memoryapp.base.error_text import AGAIN, explain_selftest_failure
 from memoryapp.base.locking import try_lock
 from memoryapp.bootstrap import environment
@@ -89,7 +97,8 @@ def check_engine_decodes(interpreter: Interpreter, engine_key: str, model: Path,
 
 def ensure_database(interpreter: Interpreter, lock_key: str, env: Mapping[str, str], keep: int) -> None:
     """Migrate the database unless nothing changed since the last time. Raises BootstrapError."""
-    data_dir()
+    if unfinished_restore(data_dir()).exists():
+        raise BootstrapError(RESTORE_BROKEN_OFF)
     key = _database_key(lock_key, env)
     if key is not None and environment.is_done("database", key):
         return

@@ -108,7 +108,7 @@ def test_a_closed_standard_output_writes_into_no_other_file(run: Run, tmp_path: 
     env = _clean() | {"DATA_DIR": str(tmp_path / "data")}
     ended = subprocess.run(["sh", "-c", shell], cwd=ROOT, env=env, timeout=60, check=False)
     assert ended.returncode == 0
-    assert not any("smollm" in path.read_text() for path in (tmp_path / "data").iterdir())
+    assert not any("smollm" in path.read_text() for path in (tmp_path / "data").iterdir() if path.is_file())
 
 
 @pytest.mark.parametrize(

@@ -27,25 +27,6 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def data_folder(settings, tmp_path, transactional_db, monkeypatch):
-    """A data folder with a database of its own, which a restore may replace."""
-    if connection.vendor != "sqlite":
-        pytest.skip("a database server has tools of its own")
-    folder = tmp_path / "data"
-    folder.mkdir()
-    settings.DATA_DIR = folder
-    (folder / "secret_key").write_text("the key")
-    here = folder / "memoryapp.sqlite3"
-    connection.ensure_connection()
-    with closing(sqlite3.connect(here)) as copy:
-        connection.connection.backup(copy)
-    connection.close()
-    monkeypatch.setitem(connection.settings_dict, "NAME", str(here))
-    yield folder
-    connection.close()
-
-
-@pytest.fixture
 def exported(data_folder):
     """The export of an owner with sample data."""
     owner = local_owner()

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from chat.actions import leftovers
 from chat.actions.clock_repair import find_dates_ahead, move_dates_back
 from chat.management.backups import back_up
 from chat.management.health import FindingState, run_checks
@@ -32,12 +33,21 @@ class Command(BaseCommand):
             help="with --clock: write a backup, and move these dates back so that the latest is now",
         )
         parser.add_argument(
+            "--remove-former",
+            action="store_true",
+            help="remove the former databases and keys that restores have put aside",
+        )
+        parser.add_argument(
             "--deep", action="store_true", help="read the weights whole and compare checksums"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["clock"]:
             self._look_at_dates(move_back=options["move_back"])
+            return
+        if options["remove_former"]:
+            for path in leftovers.remove_former_data(Path(settings.DATA_DIR)):
+                self.stdout.write(f"Removed {path}")
             return
         if options["move_back"]:
             raise CommandError("--move-back goes with --clock.")

@@ -11,7 +11,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from chat.management.backups import restore
+from chat.management.backups import finish_restore, restore
+from chat.management.carry_over import carry_over
 from chat.management.engine_lock import lock_engine
 
 
@@ -27,9 +28,15 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         # Raises EngineTaken while a server or another command runs, and keeps others out meanwhile.
         with lock_engine(settings.DATA_DIR, "restore"):
-            aside = restore(options["file"], timezone.localtime())
+            former = restore(options["file"], timezone.localtime())
             # An older backup has an older schema.
             call_command("migrate", verbosity=0)
-        for path in aside:
+            carried = carry_over(former)
+            finish_restore()
+        for path in former:
             self.stdout.write(f"What was here is now {path}")
+        if carried.forgotten:
+            self.stdout.write(f"Forgotten since that backup, and not restored: {carried.forgotten} memories.")
+        if carried.revoked:
+            self.stdout.write(f"Tokens that stay revoked: {carried.revoked}.")
         self.stdout.write("Restored.")

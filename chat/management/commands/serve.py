@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from chat.actions import conversations, events, jobs, provider
+from chat.actions import conversations, events, jobs, leftovers, provider
 from chat.actions.owners import local_owner
 from chat.generation import run as generation
 from chat.jobs import schedule
@@ -65,6 +65,7 @@ class Command(BaseCommand):
             f"http://[{host.strip('[]')}]:{port}/" if ":" in host.strip("[]") else f"http://{host}:{port}/"
         )
         sign_lock(lock, address)
+        leftovers.remove_leftovers(settings.DATA_DIR)
         _recover()
         runner = JobRunner()
         registry.add_listener(_announce_model)

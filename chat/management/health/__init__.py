@@ -15,6 +15,7 @@ from .checks import (
     check_decode,
     check_disk,
     check_embedder,
+    check_leftovers,
     check_memory,
     check_model,
     check_processor,
@@ -40,5 +41,6 @@ def run_checks(*, deep: bool) -> Iterator[Finding]:
     yield check_embedder(deep=deep)
     yield from check_database()
     yield check_data_folder(data_path())
+    yield from check_leftovers(data_path())
     if server is None:
         yield check_decode()

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from chat.actions import leftovers
 from chat.actions.provider import run_engine_probe
 from chat.errors import BadAddress, ProviderError, ServerAway
 from chat.llm import weights
@@ -22,7 +23,14 @@ from chat.llm.remote.address import parse_address
 from chat.llm.remote.errors import without_message
 from chat.llm.remote.protocol import Capabilities, ConstraintSupport
 from chat.llm.remote.provider import RemoteProvider
-from memoryapp.base.env import cache_dir, data_path, engine_lock_path, model_dir
+from memoryapp.base.env import (
+    RESTORE_BROKEN_OFF,
+    cache_dir,
+    data_path,
+    engine_lock_path,
+    model_dir,
+    unfinished_restore,
+)
 from memoryapp.base.locking import try_lock
 from memoryapp.base.machine import GIB, total_memory
 from memoryapp.base.provider import ServerChoice, choice_path
@@ -292,6 +300,20 @@ def check_data_folder(folder: Path) -> Finding:
             "data folder", f"{folder} belongs to another user. Give it to yourself, or set DATA_DIR."
         )
     return ok("data folder", f"{folder}, for its owner alone")
+
+
+def check_leftovers(folder: Path) -> Iterator[Finding]:
+    """List what killed processes and restores have left."""
+    if unfinished_restore(folder).exists():
+        yield broken("restore", RESTORE_BROKEN_OFF)
+    if found := leftovers.find_leftovers(folder):
+        names = ", ".join(path.name for path in found)
+        yield note("leftovers", f"a killed process left {names}. The next start removes it.")
+    if former := leftovers.find_former_data(folder):
+        names = ", ".join(path.name for path in former)
+        yield note(
+            "former data", f"a restore has put {names} aside. `manage.py doctor --remove-former` removes it."
+        )
 
 
 def _is_open(path: Path) -> bool:

@@ -1,0 +1,93 @@
+"""Carries over what was forgotten and revoked since a backup was made, when it is restored in place.
+
+Whoever restores a backup wants the chats back, and not what they have forgotten meanwhile, and no token that
+they have revoked.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.dateparse import parse_datetime
+
+from chat.actions import purge
+from chat.actions.owners import lock_memory
+from chat.actions.tombstones import add_tombstones, hash_facts
+from chat.models import ApiToken, Fact, User
+
+
+@dataclass(slots=True)
+class CarriedOver:
+    """How many memories of the backup were forgotten since, and how many of its tokens were revoked."""
+
+    forgotten: int = 0
+    revoked: int = 0
+
+
+def carry_over(former: Sequence[Path]) -> CarriedOver:
+    """Apply what the former database has forgotten and revoked to the restored one.
+
+    `former` are the files that `restore` has put aside: the database, and the key. Digests are made with the
+    key and the owner's id, so nothing is carried over from a database with another key or other accounts.
+    Repeating it changes nothing. The caller holds the engine's lock.
+    """
+    carried = CarriedOver()
+    database = next((path for path in former if path.suffix == ".sqlite3"), None)
+    key = next((path for path in former if path.suffix != ".sqlite3"), None)
+    if database is None or (key is not None and key.read_text() != _present_key()):
+        return carried
+    try:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as opened:
+            forgotten = opened.execute(
+                "SELECT owner_id, username, digest, pressed_at FROM chat_tombstone JOIN auth_user "
+                "ON auth_user.id = owner_id"
+            ).fetchall()
+            revoked = opened.execute(
+                "SELECT digest, revoked_at FROM chat_apitoken WHERE revoked_at IS NOT NULL"
+            ).fetchall()
+    except sqlite3.Error:
+        # Damaged, or from before there were such tables.
+        return carried
+    for digest, when in revoked:
+        standing = ApiToken.objects.filter(digest=digest, revoked_at=None)
+        carried.revoked += standing.update(revoked_at=_parse(when))
+    by_owner: dict[tuple[int, str], dict[str, datetime]] = {}
+    for owner_id, username, digest, when in forgotten:
+        by_owner.setdefault((owner_id, username), {})[digest] = _parse(when)
+    for (owner_id, username), digests in by_owner.items():
+        if owner := User.objects.filter(pk=owner_id, username=username).first():
+            carried.forgotten += _forget_again(owner, digests)
+    return carried
+
+
+def _present_key() -> str:
+    return (Path(settings.DATA_DIR) / "secret_key").read_text()
+
+
+def _forget_again(owner: User, digests: dict[str, datetime]) -> int:
+    """Store the tombstones, and remove the facts that were known before they were forgotten."""
+    with transaction.atomic():
+        lock_memory(owner.pk)
+        for pressed_at in set(digests.values()):
+            add_tombstones(owner, {d for d, when in digests.items() if when == pressed_at}, pressed_at)
+        barred = set()
+        for fact in Fact.objects.for_owner(owner):
+            mine = hash_facts(owner, Fact.objects.filter(pk=fact.pk)) & digests.keys()
+            if any(digests[digest] >= fact.last_seen for digest in mine):
+                barred.add(fact.pk)
+        purge.purge_facts(owner, barred)
+    return len(barred)
+
+
+def _parse(stored: str) -> datetime:
+    found = parse_datetime(stored)
+    if found is None:
+        raise ValueError(stored)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
