@@ -158,6 +158,8 @@ SECURE_CSP = {
     "base-uri": ["'none'"],
     "frame-ancestors": ["'none'"],
 }
+# In server mode: whether staff can read everybody's chats and memories on the admin site. Users are told so.
+ADMIN_READS_CHATS = env.envbool("ADMIN_READS_CHATS", False)
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 if MODE == "server":

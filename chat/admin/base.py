@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
 from django.http import HttpRequest
+
+from chat.actions.owners import is_local
 
 if TYPE_CHECKING:  # Django's admin classes are generic for the type checker only
     AnyAdmin = admin.ModelAdmin[Any]
@@ -16,8 +21,66 @@ else:
     AnyAdmin, AnyInline, AnyForm = admin.ModelAdmin, admin.TabularInline, forms.ModelForm
 
 
+# The action of a log entry of the admin site that records a look; Django's own are 1 to 3.
+LOOKED = 4
+
+
+def may_read_contents() -> bool:
+    """Return whether the admin site shows what people have written: on their own machine, or where the
+    operator has decided so.
+    """
+    return is_local() or bool(settings.ADMIN_READS_CHATS)
+
+
 class ReadOnly(AnyAdmin):
-    """A table that can be inspected and not changed: only actions write these rows."""
+    """A table that can be inspected and not changed: only actions write these rows.
+
+    On a server each look at a table with what people have written is recorded in the log of the admin site.
+    """
+
+    # Whether its rows hold what people have written, or what was made of it.
+    holds_contents = True
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the rows may be seen."""
+        if self.holds_contents and not may_read_contents():
+            return False
+        return bool(super().has_view_permission(request, obj))
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Return whether the table is listed."""
+        if self.holds_contents and not may_read_contents():
+            return False
+        return bool(super().has_module_permission(request))
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Show the list, and record the look."""
+        response = super().changelist_view(request, extra_context)
+        if response.status_code == 200:
+            self._record_look(request, "", "the list", request.GET.urlencode())
+        return response
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        """Show one row, and record the look."""
+        response = super().change_view(request, object_id, form_url, extra_context)
+        if response.status_code == 200:
+            self._record_look(request, object_id, f"row {object_id}", "")
+        return response
+
+    def _record_look(self, request: HttpRequest, key: str, what: str, query: str) -> None:
+        if not self.holds_contents or is_local():
+            return
+        LogEntry.objects.create(
+            user_id=int(request.user.pk or 0),
+            content_type=ContentType.objects.get_for_model(self.model),
+            object_id=key or None,
+            # Neither a text nor a search for one.
+            object_repr=f"{self.opts.verbose_name}: {what}"[:200],
+            action_flag=LOOKED,
+            change_message=f"Looked at {what}{', filtered' if query else ''}.",
+        )
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
         """Return False: a row created here would have no history."""

@@ -45,6 +45,7 @@ class JobStateFilter(admin.SimpleListFilter):
 class JobAdmin(ReadOnly):
     """Jobs by the time at which they run."""
 
+    holds_contents = False
     list_display = (
         "kind",
         "state",
@@ -120,6 +121,7 @@ def _shorten(value: Any) -> str:
 class UsageRecordAdmin(ReadOnly):
     """One row for each model call."""
 
+    holds_contents = False
     list_display = (
         *("created_at", "purpose", "lane", "owner", "prompt_tokens", "cached_tokens", "completion_tokens"),
         *("seconds", "energy", "outcome"),
@@ -133,6 +135,7 @@ class UsageRecordAdmin(ReadOnly):
 class ClockReadingAdmin(ReadOnly):
     """What the program has seen of the machine's clock; one row."""
 
+    holds_contents = False
     list_display = ("read_at", "steady_since")
     date_hierarchy = "read_at"
 
@@ -141,5 +144,6 @@ class ClockReadingAdmin(ReadOnly):
 class EnergyAdmin(ReadOnly):
     """The energy budget of background work; one row for the machine."""
 
+    holds_contents = False
     list_display = ("level", "measured_at")
     date_hierarchy = "measured_at"

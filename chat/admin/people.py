@@ -23,7 +23,7 @@ from chat.actions.owners import (
 from chat.models import ApiToken, Deletion, IdempotentRequest, LoginFailure, OwnerSettings, Tombstone
 from chat.views.responses import stream_download
 
-from .base import AnyAdmin, AnyForm, ReadOnly
+from .base import AnyAdmin, AnyForm, ReadOnly, may_read_contents
 
 
 class SettingsForm(AnyForm):
@@ -98,8 +98,10 @@ class OwnerSettingsAdmin(AnyAdmin):
         obj.save(update_fields=form.changed_data)
 
     def has_export_permission(self, request: HttpRequest) -> bool:
-        """Return whether the user may export: the permission to view messages and facts."""
-        return request.user.has_perms(("chat.view_message", "chat.view_fact"))
+        """Return whether the user may export: the permission to view messages and facts, where the admin site
+        shows them.
+        """
+        return may_read_contents() and request.user.has_perms(("chat.view_message", "chat.view_fact"))
 
     @admin.action(description="Export all that is kept of the owner", permissions=["export"])
     def export(self, request: HttpRequest, queryset: QuerySet[OwnerSettings]) -> HttpResponseBase | None:
@@ -118,6 +120,7 @@ class OwnerSettingsAdmin(AnyAdmin):
 class ApiTokenAdmin(ReadOnly):
     """API tokens; their hashes are not shown."""
 
+    holds_contents = False
     list_display = ("name", "owner", "scopes", "created_at", "expires_at", "last_used_at", "revoked_at")
     list_filter = (("revoked_at", admin.EmptyFieldListFilter), "owner")
     search_fields = ("name",)
@@ -130,6 +133,7 @@ class ApiTokenAdmin(ReadOnly):
 class LoginFailureAdmin(ReadOnly):
     """Attempts to log in with a wrong password, kept for 30 days."""
 
+    holds_contents = False
     list_display = ("created_at", "owner", "address")
     list_filter = ("owner",)
     search_fields = ("address",)
@@ -141,6 +145,7 @@ class LoginFailureAdmin(ReadOnly):
 class IdempotentRequestAdmin(ReadOnly):
     """Requests with an Idempotency-Key, kept for a day."""
 
+    holds_contents = False
     list_display = ("created_at", "owner", "key", "status")
     list_filter = ("status", "owner")
     search_fields = ("key",)
@@ -153,6 +158,7 @@ class IdempotentRequestAdmin(ReadOnly):
 class DeletionAdmin(ReadOnly):
     """Deletions, pending and finished."""
 
+    holds_contents = False
     list_display = ("pressed_at", "owner", "state", "everything", "whole", "expires_at")
     list_filter = ("state", "everything", "whole", "owner")
     list_select_related = ("owner",)
@@ -163,6 +169,7 @@ class DeletionAdmin(ReadOnly):
 class TombstoneAdmin(ReadOnly):
     """Hashes of deleted facts."""
 
+    holds_contents = False
     list_display = ("pressed_at", "owner", "digest")
     list_filter = ("owner",)
     search_fields = ("digest",)

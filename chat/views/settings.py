@@ -83,6 +83,7 @@ def render_settings(request: HtmxHttpRequest, status: int = 200, **more: Any) ->
         **system_info.load_system_info(request.user),
         **tokens_context(request.user),
         "asks_password": not owners.is_local(),
+        "staff_reads": settings.ADMIN_READS_CHATS and not owners.is_local(),
         "failed_logins": _describe_failed_logins(request.user),
         **more,
     }
