@@ -18,8 +18,8 @@ from django.urls import path  # noqa: E402
 from servestatic import ServeStaticASGI  # noqa: E402
 
 from chat.consumers import ChatConsumer  # noqa: E402
-from memoryapp.middleware import GuardedSocket  # noqa: E402
 from memoryapp.shared_threads import RequestHandler, SocketHandler  # noqa: E402
+from memoryapp.socket_guard import GuardedSocket  # noqa: E402
 from memoryapp.upload_limits import LimitBody  # noqa: E402
 
 # The wrapper and not ServeStatic's middleware, which is asynchronous only.

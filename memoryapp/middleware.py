@@ -1,4 +1,4 @@
-"""Who may send requests and open sockets, and the pages for refused ones.
+"""Who may send requests, and the pages for refused ones. `socket_guard` checks sockets.
 
 Any web page that the user visits can send requests to this machine, so local mode trusts neither cookies nor
 addresses: a request that changes something needs our own Origin (scheme, host and port) or a bearer token.
@@ -6,15 +6,12 @@ addresses: a request that changes something needs our own Origin (scheme, host a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from channels.auth import AuthMiddlewareStack
-from channels.db import database_sync_to_async
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseRedirect
-from django.http.request import split_domain_port, validate_host
 from django.shortcuts import render, resolve_url
 from django.utils import timezone, translation
 from django.utils.translation import gettext
@@ -38,6 +35,7 @@ API_PATHS = ("/api/", "/v1/")
 # token is revoked. Nor may it delete everything.
 BROWSER_ONLY_PATHS = ("/admin/", "/settings/tokens/", "/settings/erase/")
 BROWSER_ONLY_SENTENCE = "A token does not open this: it is for people, in their browser."
+FOREIGN_PAGE = "This request came from another site's page."
 OTHER_ORIGIN = "This request came from another page than memoryapp's own, so nothing was changed."
 
 
@@ -57,7 +55,8 @@ def parse_bearer(header: str | None) -> str | None:
     return secret.strip() or None if kind.lower() == "bearer" else None
 
 
-def _use_token(secret: str | None) -> ApiToken | None:
+def use_token(secret: str | None) -> ApiToken | None:
+    """Return the valid token with this secret, and record its use; None without one."""
     token = ApiToken.objects.valid(secret) if secret else None
     if token is not None:
         record_use(token)
@@ -90,7 +89,7 @@ class SameOrigin:
         # get_host() also refuses an unknown Host header before anything else uses the request.
         host = request.get_host()
         secret = parse_bearer(request.headers.get("Authorization"))
-        token = _use_token(secret)
+        token = use_token(secret)
         if secret and token is None and not may_try_token(request):
             return problems.build_response(
                 request, Problem("too-many", describe_limit(), headers=RETRY_HEADERS)
@@ -108,6 +107,31 @@ class SameOrigin:
             and not request.path_info.startswith(API_PATHS)
         ):
             return HttpResponseForbidden(OTHER_ORIGIN, content_type="text/plain; charset=utf-8")
+        return self.get_response(request)
+
+
+def is_foreign_embedding(headers: Mapping[str, str]) -> bool:
+    """Return whether another site's page sends this request other than by opening it as a page.
+
+    Such a page cannot read the response, but how long it takes tells something, such as whether a search
+    finds anything. Browsers say where a request comes from, and no page can change that; programs say nothing.
+    """
+    if headers.get("Sec-Fetch-Site") not in ("cross-site", "same-site"):
+        return False
+    return headers.get("Sec-Fetch-Mode") != "navigate" or headers.get("Sec-Fetch-Dest") != "document"
+
+
+class ForeignPages:
+    """Refuse requests that another site's page sends without opening them as a page of their own."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if is_foreign_embedding(request.headers):
+            if problems.is_for_programs(request):
+                return problems.build_response(request, Problem("forbidden", FOREIGN_PAGE))
+            return HttpResponseForbidden(FOREIGN_PAGE, content_type="text/plain; charset=utf-8")
         return self.get_response(request)
 
 
@@ -186,72 +210,6 @@ class ContentSecurityPolicy:
         if "Cache-Control" not in response.headers:
             response.headers["Cache-Control"] = "no-store"
         return response
-
-
-# -- sockets -----------------------------------------------------------------------------------------
-
-Scope = dict[str, Any]
-AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
-
-
-def socket_refusal(scope: Scope, *, has_token: bool = False) -> str | None:
-    """Return why a socket may not be opened, None where it may.
-
-    With a valid bearer token no Origin is needed.
-    """
-    headers = _headers(scope)
-    if is_local() and is_forwarded(headers):
-        return FORWARDED_REFUSED
-    host = headers.get("host", "")
-    if not validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
-        return "This address is not one of memoryapp's own."
-    if not has_token and not is_same_origin(headers.get("origin"), _page_scheme(scope, headers), host):
-        return OTHER_ORIGIN
-    return None
-
-
-def _headers(scope: Scope) -> dict[str, str]:
-    return {name.decode("latin1").lower(): value.decode("latin1") for name, value in scope.get("headers", [])}
-
-
-def _page_scheme(scope: Scope, headers: dict[str, str]) -> str:
-    """Return the scheme of the page that opens the socket, by the rules that Django applies to requests."""
-    secure = scope.get("scheme") == "wss"
-    if settings.SECURE_PROXY_SSL_HEADER:
-        name, value = settings.SECURE_PROXY_SSL_HEADER
-        given = headers.get(name.removeprefix("HTTP_").replace("_", "-").lower())
-        secure = secure if given is None else given.split(",")[0].strip() == value
-    return "https" if secure else "http"
-
-
-def find_token(secret: str | None, needed: Collection[str] = ()) -> ApiToken | None:
-    """Return the token with this secret and its owner; None where it is not valid or lacks a scope."""
-    token = _use_token(secret)
-    return token if token and token.allows(needed) else None
-
-
-class GuardedSocket:
-    """Checks host, Origin or token of a socket and puts its owner on the scope; otherwise closes it with code
-    4403.
-    """
-
-    def __init__(self, inner: AsgiApp) -> None:
-        self.inner = inner
-        self.with_login: Any = AuthMiddlewareStack(inner)
-
-    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        secret = parse_bearer(_headers(scope).get("authorization"))
-        token = await database_sync_to_async(find_token)(secret, scopes.SOCKET_SCOPES)
-        if socket_refusal(scope, has_token=token is not None):
-            await send({"type": "websocket.close", "code": 4403})
-            return
-        if token is not None:
-            await self.inner({**scope, "user": token.owner, "token": token.pk}, receive, send)
-        elif is_local():
-            owner = await database_sync_to_async(local_owner)()
-            await self.inner({**scope, "user": owner}, receive, send)
-        else:
-            await self.with_login(scope, receive, send)
 
 
 class LoginForPages:

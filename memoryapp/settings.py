@@ -50,6 +50,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "memoryapp.middleware.ContentSecurityPolicy",
     "memoryapp.middleware.RejectForwarded",
+    "memoryapp.middleware.ForeignPages",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",

@@ -27,14 +27,12 @@ from chat.error_messages import describe
 from chat.errors import Refused
 from memoryapp.middleware import (
     API_PATHS,
-    AsgiApp,
     GetResponse,
-    Scope,
-    find_token,
     is_forwarded,
     is_same_origin,
     parse_bearer,
 )
+from memoryapp.socket_guard import AsgiApp, Scope, find_token
 
 # URLs that accept a file, for pages and for programs.
 _UPLOADS = ("/settings/import/", "/api/import")

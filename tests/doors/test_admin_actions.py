@@ -69,8 +69,8 @@ class TestPurging:
         assert "1 had none." in page
         assert not Deletion.objects.exists()
 
-    def test_purging_needs_the_permission_to_delete_memories(self, staff, work_with_memories):
-        server_mode.ADMIN_READS_CHATS = True
+    def test_purging_needs_the_permission_to_delete_memories(self, staff, work_with_memories, settings):
+        settings.ADMIN_READS_CHATS = True
         act(staff("view_app", "view_appmemory"), "app", "purge", work_with_memories.pk)
         assert AppMemory.objects.live().count() == 2
         act(staff("view_app", "delete_appmemory"), "app", "purge", work_with_memories.pk)
@@ -98,8 +98,8 @@ class TestExport:
         page = act(ours, "ownersettings", "export", owner.pk, other.pk).content.decode()
         assert "Choose one owner." in page
 
-    def test_exporting_needs_the_permission_to_read_messages(self, staff, owner, owner_with_data):
-        server_mode.ADMIN_READS_CHATS = True
+    def test_exporting_needs_the_permission_to_read_messages(self, staff, owner, owner_with_data, settings):
+        settings.ADMIN_READS_CHATS = True
         answer = act(staff("view_ownersettings", "view_fact"), "ownersettings", "export", owner.pk)
         assert not answer.streaming
         answer = act(
