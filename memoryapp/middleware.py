@@ -114,7 +114,7 @@ def is_foreign_embedding(headers: Mapping[str, str]) -> bool:
     """Return whether another site's page sends this request other than by opening it as a page.
 
     Such a page cannot read the response, but how long it takes tells something, such as whether a search
-    finds anything. Browsers say where a request comes from, and no page can change that; programs say nothing.
+    finds anything. Browsers say where a request comes from, which no page can change; programs say nothing.
     """
     if headers.get("Sec-Fetch-Site") not in ("cross-site", "same-site"):
         return False
@@ -230,7 +230,11 @@ class LoginForPages:
             return response
         page = request.headers.get("HX-Current-URL" if fragment else "Referer", "")
         address = f"{login}?{urlencode({'next': _own_path(page, request) or '/'})}"
-        return HttpResponseClientRedirect(address) if fragment else HttpResponseRedirect(address)
+        led = HttpResponseClientRedirect(address) if fragment else HttpResponseRedirect(address)
+        for name, value in response.items():
+            if name not in ("Location", "Content-Type"):
+                led.headers.setdefault(name, value)
+        return led
 
 
 class PageForNotAllowed:

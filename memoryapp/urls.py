@@ -5,7 +5,6 @@ from __future__ import annotations
 from allauth.account.decorators import secure_admin_login
 from allauth.account.views import LoginView
 from django.contrib import admin
-from django.contrib.auth import views as auth
 from django.urls import include, path
 
 from chat.views import (
@@ -99,7 +98,7 @@ urlpatterns = [
     path("login/", LoginView.as_view(), name="login"),
     # The name by which allauth finds it.
     path("login/", LoginView.as_view(), name="account_login"),
-    path("logout/", auth.LogoutView.as_view(), name="logout"),
+    path("logout/", settings.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),
     path("v1/", include("chat.api.openai.views")),
     path("api/", include("chat.api.rest.urls")),

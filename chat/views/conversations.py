@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -13,13 +15,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from chat.access import HtmxHttpRequest, own_app, own_conversation, uuid_or_404
+from chat.access import HtmxHttpRequest, messages_of, own_app, own_conversation, uuid_or_404
 from chat.actions import conversation_jobs
 from chat.actions import messages as actions
+from chat.actions.idempotency import hash_request
 from chat.commands import COMMANDS, parse
 from chat.error_messages import describe
 from chat.errors import AppError, Refused, UnknownCommand, status_of
-from chat.generation.run import begin_exchange
+from chat.generation.run import NO_KEY, RequestKey, begin_exchange
 from chat.models import App, Conversation, Message, PromptReport
 from chat.models.message import MessageQuerySet
 
@@ -30,6 +33,8 @@ from .responses import build_message_url, respond_with_error
 
 # Messages of one page. Links at both ends load the next page.
 PAGE_SIZE = 60
+# The key that a form carries, so that a message whose answer is lost is not said twice.
+_KEY = re.compile(r"[\w-]{8,64}")
 # Messages that are shown before the one that a search result or a link leads to.
 _LEADING_MESSAGES = 8
 
@@ -52,7 +57,14 @@ def home(request: HtmxHttpRequest) -> HttpResponse:
 
 def _render_empty_chat(request: HtmxHttpRequest, status: int = 200, **more: Any) -> HttpResponse:
     first = not Conversation.objects.for_owner(request.user).listed().exists()
-    context = {"conversation": None, "message_views": [], "commands": COMMANDS, "is_first_run": first, **more}
+    context = {
+        "conversation": None,
+        "message_views": [],
+        "commands": COMMANDS,
+        "form_key": secrets.token_urlsafe(16),
+        "is_first_run": first,
+        **more,
+    }
     return render(request, "chat/page.html", context, status=status)
 
 
@@ -92,6 +104,7 @@ def _render_conversation(
         "earlier": part.earlier,
         "later": part.later,
         "commands": COMMANDS,
+        "form_key": secrets.token_urlsafe(16),
         "context_share": compute_window_share(newest) or 0,
         "is_first_run": False,
         **more,
@@ -103,7 +116,10 @@ def _render_conversation(
 def messages_after(request: HtmxHttpRequest, pk: UUID, seq: int) -> HttpResponse:
     """Show the messages after a `seq`, which the page does not have yet."""
     found = own_conversation(request, pk)
-    rows = Message.objects.filter(conversation=found, seq__gt=seq).current_branch()
+    rows = list(Message.objects.filter(conversation=found, seq__gt=seq).current_branch()[: PAGE_SIZE + 1])
+    if len(rows) > PAGE_SIZE:
+        # The page has missed so much that it is loaded anew.
+        return HttpResponseClientRedirect(reverse("conversation", args=[pk]))
     return render(
         request, "chat/_messages.html", {"conversation": found, "message_views": build_message_views(rows)}
     )
@@ -117,16 +133,22 @@ def send_message(request: HtmxHttpRequest) -> HttpResponse:
     app = request.POST.get("app", "")
     chosen = own_app(request, uuid_or_404(app)) if app else None
     temporary = request.POST.get("temporary") == "1"
+    key = _request_key(request.POST.get("key", ""), given or app or str(temporary), text)
     try:
         if (command := parse(text)) is not None:
             return run_command(request, found, *command)
-        asked, reply = begin_exchange(
+        exchange = begin_exchange(
             request.user,
             lambda: actions.send_message(request.user, text, found, app=chosen, temporary=temporary),
-        ).saved
+            key=key,
+        )
     except (Refused, UnknownCommand) as problem:
         return _respond_not_sent(request, found, problem, text, chosen)
-    page = reverse("conversation", args=[reply.conversation_id])
+    # The answer to the first request may have been lost; this one gets the same.
+    rows = exchange.saved or messages_of(request.user).filter(pk__in=exchange.keys).order_by("seq")
+    if not rows:
+        return respond_with_error(request, Refused("conversation-deleted"), "home")
+    page = reverse("conversation", args=[rows[0].conversation_id])
     if not request.htmx:
         return redirect(page)
     if found is None:
@@ -134,8 +156,16 @@ def send_message(request: HtmxHttpRequest) -> HttpResponse:
     return render(
         request,
         "chat/_messages.html",
-        {"conversation": found, "message_views": build_message_views([asked, reply])},
+        {"conversation": found, "message_views": build_message_views(rows)},
     )
+
+
+def _request_key(given: str, where: str, text: str) -> RequestKey:
+    """Return what identifies this message among repeated requests; an edited text is another message."""
+    if not _KEY.fullmatch(given):
+        return NO_KEY
+    request = f"{where}\n{text}".encode()
+    return RequestKey(f"page:{given}:{hash_request(request)[:32]}", request)
 
 
 def _respond_not_sent(

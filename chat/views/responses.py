@@ -40,6 +40,12 @@ def respond_with_error(request: HtmxHttpRequest, problem: AppError, back: str) -
     )
 
 
+def forget_storage(response: HttpResponse) -> HttpResponse:
+    """Let the browser remove what this site has stored in it, such as drafts of messages."""
+    response.headers["Clear-Site-Data"] = '"storage"'
+    return response
+
+
 def build_message_url(message: Message) -> str:
     """Return the address that shows a message in its conversation."""
     return f"{reverse('conversation', args=[message.conversation_id])}?m={message.pk}#m-{message.pk}"

@@ -11,8 +11,9 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages as notices
+from django.contrib.auth import views as auth
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -42,7 +43,7 @@ from chat.models import ApiToken, Message, MessageState, Scope, Theme, User
 from memoryapp.base.provider import WINDOW_RANGE
 
 from . import system_info
-from .responses import add_toast, respond_with_error
+from .responses import add_toast, forget_storage, respond_with_error
 
 # How long a request waits until a stopped reply has reached its next token and is saved.
 _STOPPING_SECONDS = 5.0
@@ -129,7 +130,15 @@ def erase_account(request: HtmxHttpRequest) -> HttpResponse:
     deletions.erase_account(request.user)
     # Another reply may have begun before its conversation was marked as deleted.
     _stop_replies(request, timeout=0)
-    return HttpResponseClientRedirect(reverse("home")) if request.htmx else redirect("home")
+    return forget_storage(HttpResponseClientRedirect(reverse("home")) if request.htmx else redirect("home"))
+
+
+class LogoutView(auth.LogoutView):
+    """Ends the login, and lets the browser forget the drafts."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Answer the request."""
+        return forget_storage(super().dispatch(request, *args, **kwargs))
 
 
 def _stop_replies(request: HtmxHttpRequest, timeout: float) -> None:

@@ -6,12 +6,28 @@ import { appendMessages, findStreamingReply } from "./messages.js";
 import { postFrom } from "./requests.js";
 
 const form = find("#compose", document, HTMLFormElement);
-const draftKey = `draft:${conversationId ?? "new"}`;
+/** Where this browser keeps the draft: for each account, and for each conversation or app. "" for nowhere. */
+const draftKey = getDraftKey();
 const options = findAll("#commands li");
 /** @type {HTMLElement | undefined} The selected entry of the open list of commands. */
 let selected;
 
 const findBox = () => findRequired("#text", document, HTMLTextAreaElement);
+
+function getDraftKey() {
+  const fields = form?.elements;
+  if (!fields || fields.namedItem("temporary")) return "";
+  const app = fields.namedItem("app");
+  const place = conversationId ?? `new-${app instanceof HTMLInputElement ? app.value : ""}`;
+  return `draft:${document.body.dataset.owner}:${place}`;
+}
+
+/** Remove drafts that were kept without their account, by an earlier version. */
+function removeOldDrafts() {
+  useStorage((store) => {
+    for (const key of Object.keys(store)) if (/^draft:[^:]*$/.test(key)) store.removeItem(key);
+  });
+}
 
 /**
  * Use the browser's storage; where it is blocked, drafts are lost and nothing else.
@@ -33,7 +49,7 @@ function fitHeight(box) {
 
 /** @param {HTMLTextAreaElement} box */
 function saveDraft(box) {
-  useStorage((store) => (box.value ? store.setItem(draftKey, box.value) : store.removeItem(draftKey)));
+  if (draftKey) useStorage((store) => (box.value ? store.setItem(draftKey, box.value) : store.removeItem(draftKey)));
   fitHeight(box);
 }
 
@@ -131,7 +147,8 @@ function addCommandListListeners() {
 
 export function startComposer() {
   if (!form) return;
-  const box = findBox(), draft = useStorage((store) => store.getItem(draftKey));
+  removeOldDrafts();
+  const box = findBox(), draft = draftKey ? useStorage((store) => store.getItem(draftKey)) : null;
   if (draft && !box.value) box.value = draft;
   box.setSelectionRange(box.value.length, box.value.length);
   // On touch screens a focused box would open the keyboard.
@@ -145,6 +162,9 @@ export function startComposer() {
     if (!isMatch(elt, "[data-append]") || xhr.status >= 400) return;
     // Text that was typed while the message was being sent stays in the box.
     if (elt === form && box.value === requestConfig.parameters.text) fillBox("");
+    // The next message is another one, also with the same text.
+    const key = elt === form ? find("[name=key]", form, HTMLInputElement) : null;
+    if (key) key.value = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random().toString(36).slice(2)}`;
     appendMessages(xhr.responseText);
     scrollToEnd();
   });

@@ -159,7 +159,7 @@ class TestLocalModeAccess:
     def test_every_other_request_needs_a_token(self, metrics_enabled, owner, headers):
         answer = Client().get("/metrics", headers=headers)
         assert answer.status_code in (401, 403)
-        assert answer.headers["WWW-Authenticate"] == "Bearer"
+        assert answer.headers.get("WWW-Authenticate") == ("Bearer" if answer.status_code == 401 else None)
         assert b"memoryapp_" not in answer.content
 
     def test_a_revoked_token_is_refused(self, metrics_enabled, scraper):

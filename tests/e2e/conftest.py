@@ -26,6 +26,7 @@ FLAGS = [
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
 PROVOKED = (
+    "net::ERR_FAILED",
     "the server responded with a status of 4",
     "net::ERR_INTERNET_DISCONNECTED",
     # htmx logs these for requests that fail while the connection is cut.
