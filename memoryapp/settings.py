@@ -107,6 +107,8 @@ _SQLITE: dict[str, Any] = {
 }
 _DATABASE_URL = env.envstr("DATABASE_URL").strip()
 DATABASES: dict[str, Any] = {"default": env.parse_database_url(_DATABASE_URL) if _DATABASE_URL else _SQLITE}
+if DATABASES["default"]["ENGINE"] == _SQLITE["ENGINE"]:
+    env.tighten_file(Path(DATABASES["default"]["NAME"]))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # For one process; several processes need Redis. It carries control events only, since it drops messages when

@@ -25,8 +25,9 @@ _LOCKED_UNFINISHED, _UNFINISHED = "*.part", "*.new"
 _UNFINISHED_SECONDS = 60
 # Uploads between dry run and import, uploads that are being received (FILE_UPLOAD_TEMP_DIR), cached prompts.
 _OF_THE_LAST_PROCESS = ("imports", "incoming", "parked")
-# What a restore has put aside: the former database with the files beside it, and the former key.
-_FORMER = "*-before-[0-9]*"
+# What a restore has put aside (the former database with the files beside it, and the former key), and the
+# backups that the program has made before an update and before it moved dates.
+_FORMER = ("*-before-[0-9]*", "before-*.backup")
 
 
 @contextmanager
@@ -57,12 +58,12 @@ def remove_leftovers(data: Path) -> list[Path]:
 
 
 def find_former_data(data: Path) -> list[Path]:
-    """Return the files that restores have put aside."""
-    return sorted(path for path in data.glob(_FORMER) if path.is_file())
+    """Return the files that hold former data."""
+    return sorted(path for pattern in _FORMER for path in data.glob(pattern) if path.is_file())
 
 
 def remove_former_data(data: Path) -> list[Path]:
-    """Remove the files that restores have put aside; return them."""
+    """Remove the files that hold former data; return them."""
     found = find_former_data(data)
     for path in found:
         _remove(path)

@@ -142,7 +142,43 @@ def data_dir() -> Path:
         raise BadValue(
             f"The data folder {folder} cannot be made: {error.strerror}. Set DATA_DIR to a folder of yours."
         ) from None
+    _tighten_folder(folder)
     return folder
+
+
+def _tighten_folder(folder: Path) -> None:
+    """Let only its owner read a data folder. Raises BadValue where that is not for this program to do."""
+    if os.name == "nt" or not folder.stat().st_mode & 0o077:
+        return
+    # The root of a file system has the first of these, and Macs put the second one everywhere.
+    names = {path.name for path in folder.iterdir()} - {"lost+found", ".DS_Store"}
+    if names and not names & {"memoryapp.sqlite3", "secret_key"}:
+        raise BadValue(
+            f"Others on this machine can read the data folder {folder}, and it holds files of something else. "
+            "Set DATA_DIR to a folder of its own."
+        )
+    try:
+        folder.chmod(0o700)
+    except OSError:
+        raise BadValue(
+            f"Others on this machine can read the data folder {folder}, and it is not yours to close. "
+            "Set DATA_DIR to a folder of yours."
+        ) from None
+
+
+def create_private_file(path: Path) -> None:
+    """Create an empty file that only its owner can read, where there is none."""
+    if not path.exists() and path.parent.is_dir():
+        path.touch(mode=0o600)
+
+
+def tighten_file(database: Path) -> None:
+    """Let only its owner read a database and the files beside it; new ones get the mode of the database."""
+    for end in ("", "-wal", "-shm", "-journal"):
+        path = database.with_name(database.name + end)
+        with contextlib.suppress(OSError):
+            if path.stat().st_mode & 0o077:
+                path.chmod(0o600)
 
 
 def private_folder(folder: Path) -> Path:

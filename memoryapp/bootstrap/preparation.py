@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Mapping, MutableMapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from memoryapp.base.env import (
@@ -102,9 +103,60 @@ def ensure_database(interpreter: Interpreter, lock_key: str, env: Mapping[str, s
     key = _database_key(lock_key, env)
     if key is not None and environment.is_done("database", key):
         return
-    _manage(interpreter, "Preparing the database", "database", ["migrate", "--noinput", "-v", "0"], keep)
+    backup = _back_up_before_update(interpreter, env, keep)
+    try:
+        _manage(interpreter, "Preparing the database", "database", ["migrate", "--noinput", "-v", "0"], keep)
+    except BootstrapError as error:
+        if backup is not None:
+            raise BootstrapError(f"{error} The data is as it was; a backup of it is {backup}.") from error
+        raise
     if (key := _database_key(lock_key, env)) is not None:
         environment.mark_done("database", key)
+
+
+# Backups that are kept of updates.
+_MOST_BACKUPS = 3
+
+
+def _back_up_before_update(interpreter: Interpreter, env: Mapping[str, str], keep: int) -> Path | None:
+    """Write a backup of a database that this version will change; return its path, None without one.
+
+    Raises BootstrapError for a database of a newer version, which is not touched.
+    """
+    if env.get("DATABASE_URL"):
+        return None
+    applied = _list_applied(database_path())
+    known = {path.stem for path in (ROOT / "chat" / "migrations").glob("[0-9]*.py")}
+    if newer := sorted(applied - known):
+        raise BootstrapError(
+            f"The database is of a newer version of memoryapp ({newer[-1]}). Nothing was changed. Update "
+            "this program, or restore a backup of the older version."
+        )
+    if not applied or known <= applied:
+        return None
+    folder = data_dir()
+    earlier = sorted(folder.glob("before-update-*.backup"))
+    for path in earlier[: max(0, len(earlier) - _MOST_BACKUPS + 1)]:
+        path.unlink()
+    target = folder / f"before-update-{datetime.now():%Y%m%d-%H%M%S}.backup"
+    _manage(interpreter, "Backing up the data before the update", "backup", ["backup", str(target)], keep)
+    say(f"  to {target}")
+    return target
+
+
+def _list_applied(database: Path) -> set[str]:
+    """Return the names of the applied migrations of the program; none for a database without tables."""
+    if not database.exists():
+        return set()
+    try:
+        connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=1)
+        try:
+            rows = connection.execute("SELECT name FROM django_migrations WHERE app = 'chat'").fetchall()
+        finally:
+            connection.close()
+    except sqlite3.Error:
+        return set()
+    return {name for (name,) in rows}
 
 
 def _database_key(lock_key: str, env: Mapping[str, str]) -> str | None:

@@ -35,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--remove-former",
             action="store_true",
-            help="remove the former databases and keys that restores have put aside",
+            help="remove what restores have put aside, and the backups made before updates",
         )
         parser.add_argument(
             "--deep", action="store_true", help="read the weights whole and compare checksums"

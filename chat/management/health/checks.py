@@ -312,7 +312,8 @@ def check_leftovers(folder: Path) -> Iterator[Finding]:
     if former := leftovers.find_former_data(folder):
         names = ", ".join(path.name for path in former)
         yield note(
-            "former data", f"a restore has put {names} aside. `manage.py doctor --remove-former` removes it."
+            "former data",
+            f"{names} hold what was here before. `manage.py doctor --remove-former` removes them.",
         )
 
 
