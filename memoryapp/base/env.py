@@ -154,7 +154,7 @@ def _tighten_folder(folder: Path) -> None:
     names = {path.name for path in folder.iterdir()} - {"lost+found", ".DS_Store"}
     if names and not names & {"memoryapp.sqlite3", "secret_key"}:
         raise BadValue(
-            f"Others on this machine can read the data folder {folder}, and it holds files of something else. "
+            f"Others on this machine can read the data folder {folder}, and it holds other files. "
             "Set DATA_DIR to a folder of its own."
         )
     try:
