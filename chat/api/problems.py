@@ -13,10 +13,13 @@ from typing import Any
 from django.core.exceptions import DisallowedHost
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.template import loader
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 from django.views import defaults
 from pydantic import BaseModel, Field
+
+from chat.disk_full import is_disk_full
 
 MEDIA_TYPE = "application/problem+json"
 # The beginning of a document's `type`: the section of the reference that explains the kind.
@@ -39,6 +42,7 @@ KINDS: dict[str, tuple[int, Any]] = {
     "if-match-required": (428, lazy("If-Match is missing")),
     "too-many": (429, lazy("Too many attempts")),
     "broken": (500, lazy("Internal error")),
+    "disk-full": (507, lazy("The disk is full")),
     "no-model": (503, lazy("No model is ready")),
     "busy": (503, lazy("Try again in a moment")),
 }
@@ -162,13 +166,27 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
 
 def server_error(request: HttpRequest) -> HttpResponseBase:
     """Django's handler of 500: exceptions outside of the API's own handlers; Django has logged them."""
-    if not is_for_programs(request):
+    error = sys.exc_info()[1]
+    if is_for_programs(request):
+        return build_response(request, problem_of_error(error))
+    if not is_disk_full(error):
         return defaults.server_error(request)
-    return build_response(request, problem_of_error(sys.exc_info()[1]))
+    if request.headers.get("HX-Request") == "true":
+        return HttpResponse(describe_full_disk(), status=507, content_type="text/plain; charset=utf-8")
+    return HttpResponse(
+        loader.get_template("507.html").render({"sentence": describe_full_disk()}), status=507
+    )
+
+
+def describe_full_disk() -> str:
+    """Return the sentence for a request that failed because there was no room."""
+    return _("The disk is full, so this was not saved. Make room on it and try again.")
 
 
 def problem_of_error(error: Any) -> Problem:
-    """Return the problem of an unexpected exception; a locked database is reported as temporary."""
+    """Return the problem of an unexpected exception: a locked database is temporary, a full disk is named."""
     if isinstance(error, OperationalError) and "locked" in str(error):
         return busy()
+    if is_disk_full(error):
+        return Problem("disk-full", describe_full_disk())
     return Problem("broken", _("Something went wrong. The log has the details."))
