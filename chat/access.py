@@ -57,6 +57,11 @@ def is_asked_by_owner(request: HtmxHttpRequest) -> bool:
     return own_page and bool(request.user.is_authenticated)
 
 
+def is_from_another_site(request: HttpRequest) -> bool:
+    """Return whether a link or a script of another site's page led here: it could measure what this takes."""
+    return request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site")
+
+
 def conversations_of(owner: User) -> ConversationQuerySet:
     """Return the owner's conversations that are not deleted, with app and owner loaded."""
     return Conversation.objects.for_owner(owner).not_deleted().select_related("app", "owner")

@@ -10,8 +10,11 @@ from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.internal import ratelimit
 from django.contrib import messages as notices
 from django.contrib.auth import get_user_model
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
@@ -49,6 +52,14 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         # Whoever has the password of a deactivated account learns nothing about it.
         return user if user is not None and user.is_active else None
 
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        """Return the key of the count of attempts: the account, under whatever name the server is called.
+
+        Who is logged in has a limit of their own, so that others cannot use theirs up.
+        """
+        account = str(credentials.get("username", "")).casefold()
+        return f"confirmed:{account}" if request.user.is_authenticated else account
+
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         """Record the attempt for the owner of the account, if there is one."""
         name = str(credentials.get("username", ""))
@@ -67,11 +78,19 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """Show none of allauth's own messages, such as "Successfully signed in"."""
 
 
+@login_not_required
+def lead_to_login(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    """Lead from the admin site's pages about passwords to the login, or home who is logged in."""
+    if request.user.is_authenticated:
+        return redirect("admin:index" if request.user.is_staff else "home")
+    return redirect_to_login(request.GET.get("next", "/admin/"))
+
+
 def describe_failed_logins(failed: logins.FailedLogins) -> str:
     """Return a sentence about attempts to log in as the reader."""
     sentence = ngettext(
-        "Somebody tried to log in as you with a wrong password on %(when)s, from %(address)s.",
-        "%(count)s attempts to log in as you failed, the last on %(when)s from %(address)s.",
+        "A wrong password was entered for your account on %(when)s, from %(address)s.",
+        "A wrong password was entered for your account %(count)s times, last on %(when)s from %(address)s.",
         failed.count,
     )
     when = date_format(localtime(failed.last), "DATETIME_FORMAT")

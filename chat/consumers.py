@@ -99,16 +99,21 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         """Stop watching the conversation; its reply goes on."""
         watch.discard(self)
-        if self.watcher is not None and self.conversation is not None:
-            hub.unwatch(self.conversation, self.watcher)
-            if not hub.is_watched(self.conversation):
-                await _write(conversations.schedule_end_after_close, self.conversation)
         if self.pump is not None:
             self.pump.cancel()
             # The task may have ended with an error already: a send after the peer had closed the socket.
             await asyncio.gather(self.pump, return_exceptions=True)
         for group in self.joined_groups:
             await self.channel_layer.group_discard(group, self.channel_name)
+        if self.watcher is None or self.conversation is None:
+            return
+        hub.unwatch(self.conversation, self.watcher)
+        if not hub.is_watched(self.conversation):
+            try:
+                await _write(conversations.schedule_end_after_close, self.conversation)
+            except DatabaseError:
+                # The sweep ends idle conversations too.
+                logger.warning("the end of a conversation could not be scheduled", exc_info=True)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
         """Parse one frame; text that is not JSON is ignored."""

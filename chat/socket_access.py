@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 from channels.db import DatabaseSyncToAsync
 from django.contrib.auth import HASH_SESSION_KEY
 from django.contrib.sessions.models import Session
-from django.db import DatabaseError
 from django.db.models import Q
 from django.utils import timezone
 
@@ -67,7 +66,7 @@ class AccessWatch:
             open_sockets = dict(self._sockets)
             try:
                 ended = await find({login for login, _ in open_sockets.values()})
-            except DatabaseError:
+            except Exception:
                 logger.warning("the logins of open pages could not be checked", exc_info=True)
                 continue
             for socket, (login, close) in open_sockets.items():

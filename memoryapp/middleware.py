@@ -23,6 +23,7 @@ from chat.actions.owners import is_local, local_owner, settings_of, time_zone_fr
 from chat.api import problems, scopes
 from chat.api.problems import RETRY_HEADERS, Problem
 from chat.models import ApiToken
+from chat.models.connections import close_unusable_connection
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -61,6 +62,23 @@ def use_token(secret: str | None) -> ApiToken | None:
     if token is not None:
         record_use(token)
     return token
+
+
+class FreshConnections:
+    """Close connections that the database has closed, in the thread that is about to use them.
+
+    Threads are shared, so Django's signals at the begin and end of a request run in other ones.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        close_unusable_connection()
+        try:
+            return self.get_response(request)
+        finally:
+            close_unusable_connection()
 
 
 class RejectForwarded:
@@ -151,6 +169,8 @@ class TokenScopes:
         if token is None or scopes.is_allowed(token, route, request.method or ""):
             return None
         needed = scopes.find_needed_scopes(route, request.method or "")
+        if needed == ():
+            return problems.build_response(request, Problem("forbidden", BROWSER_ONLY_SENTENCE))
         if needed is None:
             return HttpResponseForbidden(BROWSER_ONLY_SENTENCE, content_type="text/plain; charset=utf-8")
         names = scopes.list_names(needed)

@@ -48,6 +48,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "memoryapp.middleware.FreshConnections",
     "memoryapp.middleware.ContentSecurityPolicy",
     "memoryapp.middleware.RejectForwarded",
     "memoryapp.middleware.ForeignPages",
@@ -143,6 +144,13 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 # Without the choice "remember me": a login lasts two weeks.
 ACCOUNT_SESSION_REMEMBER = True
+# The attempts are counted here. With the default of 300 entries others could push out an account's count.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    }
+}
 ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

@@ -78,6 +78,8 @@ class RequestHandler(ASGIHandler):
         for name, value in response.items():
             if name.lower() not in ("content-type", "content-length"):
                 found.headers.setdefault(name, value)
+        found.cookies.update(response.cookies)
+        found._resource_closers.extend(response._resource_closers)  # type: ignore[attr-defined]
         found._handler_class = self.__class__  # type: ignore[attr-defined]
         return found
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from allauth.account.decorators import secure_admin_login
 from allauth.account.views import LoginView
 from django.contrib import admin
 from django.urls import include, path
 
+from chat.accounts import lead_to_login
 from chat.views import (
     apps,
     conversation_menu,
@@ -22,8 +22,9 @@ from chat.views import (
     topics,
 )
 
-# The admin site has no login of its own: all attempts count together.
-admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+# The admin site has no login and no change of password of its own: all attempts count together.
+admin.site.login = lead_to_login  # type: ignore[method-assign]
+admin.site.password_change = lead_to_login  # type: ignore[method-assign, assignment]
 handler400 = "chat.api.problems.bad_request"
 handler500 = "chat.api.problems.server_error"
 urlpatterns = [

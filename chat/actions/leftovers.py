@@ -21,13 +21,17 @@ from memoryapp.base.locking import try_lock
 WORKING = "working-"
 _LOCK = "lock"
 # Files that would have replaced others at the end. Those of `write_atomically` are locked by their process.
-_LOCKED_UNFINISHED, _UNFINISHED = "*.part", "*.new"
+_LOCKED_UNFINISHED = "*.part"
+_UNFINISHED = ("secret_key.new", "provider.json.new", "restore-unfinished.new")
 _UNFINISHED_SECONDS = 60
 # Uploads between dry run and import, uploads that are being received (FILE_UPLOAD_TEMP_DIR), cached prompts.
 _OF_THE_LAST_PROCESS = ("imports", "incoming", "parked")
 # What a restore has put aside (the former database with the files beside it, and the former key), and the
 # backups that the program has made before an update and before it moved dates.
-_FORMER = ("*-before-[0-9]*", "before-*.backup")
+_FORMER = (
+    *("memoryapp-before-[0-9]*", "secret_key-before-[0-9]*"),
+    *("before-update-[0-9]*.backup", "before-move-back-[0-9]*.backup"),
+)
 
 
 @contextmanager
@@ -42,7 +46,8 @@ def find_leftovers(data: Path) -> list[Path]:
     found = [path for path in _find_working_folders(data) if _is_unlocked(path / _LOCK)]
     found += [path for path in data.glob(_LOCKED_UNFINISHED) if _is_unlocked(path)]
     before = time.time() - _UNFINISHED_SECONDS
-    return found + [path for path in data.glob(_UNFINISHED) if path.stat().st_mtime < before]
+    unfinished = [data / name for name in _UNFINISHED if (data / name).exists()]
+    return found + [path for path in unfinished if path.stat().st_mtime < before]
 
 
 def remove_leftovers(data: Path) -> list[Path]:

@@ -69,18 +69,14 @@ class ReadOnly(AnyAdmin):
             self._record_look(request, object_id, f"row {object_id}", "")
         return response
 
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
+        """Show the history of a row, and record the look: the page names the row by its text."""
+        self._record_look(request, object_id, f"the history of row {object_id}", "")
+        return super().history_view(request, object_id, extra_context)
+
     def _record_look(self, request: HttpRequest, key: str, what: str, query: str) -> None:
-        if not self.holds_contents or is_local():
-            return
-        LogEntry.objects.create(
-            user_id=int(request.user.pk or 0),
-            content_type=ContentType.objects.get_for_model(self.model),
-            object_id=key or None,
-            # Neither a text nor a search for one.
-            object_repr=f"{self.opts.verbose_name}: {what}"[:200],
-            action_flag=LOOKED,
-            change_message=f"Looked at {what}{', filtered' if query else ''}.",
-        )
+        if self.holds_contents:
+            record_look(request, self.model, key, f"{what}{', filtered' if query else ''}")
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
         """Return False: a row created here would have no history."""
@@ -93,6 +89,21 @@ class ReadOnly(AnyAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return False: the admin site would delete rows without undo, and leave traces of them elsewhere."""
         return False
+
+
+def record_look(request: HttpRequest, model: Any, key: str, what: str) -> None:
+    """Record on a server that somebody of the staff has looked at what people have written."""
+    if is_local():
+        return
+    LogEntry.objects.create(
+        user_id=int(request.user.pk or 0),
+        content_type=ContentType.objects.get_for_model(model),
+        object_id=key or None,
+        # Neither a text nor a search for one.
+        object_repr=f"{model._meta.verbose_name}: {what}"[:200],
+        action_flag=LOOKED,
+        change_message=f"Looked at {what}.",
+    )
 
 
 def shortened(text: str, most: int = 100) -> str:

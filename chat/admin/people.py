@@ -23,7 +23,7 @@ from chat.actions.owners import (
 from chat.models import ApiToken, Deletion, IdempotentRequest, LoginFailure, OwnerSettings, Tombstone
 from chat.views.responses import stream_download
 
-from .base import AnyAdmin, AnyForm, ReadOnly, may_read_contents
+from .base import AnyAdmin, AnyForm, ReadOnly, may_read_contents, record_look
 
 
 class SettingsForm(AnyForm):
@@ -111,6 +111,7 @@ class OwnerSettingsAdmin(AnyAdmin):
             self.message_user(request, "Choose one owner.", messages.WARNING)
             return None
         owner = chosen[0].owner
+        record_look(request, OwnerSettings, str(chosen[0].pk), f"all data of {owner.get_username()}")
         return stream_download(
             request, export_json(owner), f"memoryapp-{owner.get_username()}.json", "application/json"
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from chat.models import ApiToken, Scope
 
-# Sets of scopes, of which a token needs one whole set. An empty set: any token.
+# Sets of scopes, of which a token needs one whole set. An empty set: any token. No set: only full tokens.
 Needed = tuple[frozenset[str], ...]
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -28,6 +28,7 @@ _READ_BOTH = _all_of(Scope.READ_CHATS, Scope.READ_MEMORY)
 _WRITE_EITHER = _any_of(Scope.CHAT, Scope.WRITE_MEMORY)
 _IMPORT = _all_of(Scope.IMPORT)
 _ANY: Needed = (frozenset(),)
+_NOBODY: Needed = ()
 
 # The first pattern that matches the beginning of a route decides: what reading needs, and what other methods
 # need. Routes without a pattern are pages for people.
@@ -35,6 +36,8 @@ _ROUTES: tuple[tuple[re.Pattern[str], Needed, Needed], ...] = tuple(
     (re.compile(pattern), reading, writing)
     for pattern, reading, writing in (
         (r"v1/", _CHAT, _CHAT),
+        # It deletes for good and many chats at once.
+        (r"api/conversations/prune$", _NOBODY, _NOBODY),
         (r"metrics$", _MODEL, _MODEL),
         (r"settings/provider/$", _MODEL, _MODEL),
         (r"api/(docs|openapi\.json)?$", _ANY, _ANY),

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from django.db import DatabaseError, close_old_connections
@@ -117,14 +118,21 @@ class ReplyRun:
                 self.ended.set()
                 listeners, self.end_listeners = self.end_listeners, []
             for listener in listeners:
-                listener()
+                # The event loop of one that waits may be closed; the others must be told.
+                with suppress(RuntimeError):
+                    listener()
 
     def end_early(self) -> None:
         """Stop the reply; its text so far is kept."""
         self.stop.set()
-        if self.queued is not None and self.queued.cancel():
-            # No thread of the pool has begun it, and it must not wait for one.
-            _ending_threads.submit(self.main)
+        with self.lock:
+            queued = self.queued
+            if queued is None or not queued.cancel():
+                return
+            # Taken once: a cancelled place can be cancelled again.
+            self.queued = None
+        # No thread of the pool has begun it, and it must not wait for one.
+        _ending_threads.submit(self.main)
 
     def call_at_end(self, listener: Callable[[], object]) -> None:
         """Call the listener in the reply's thread when the reply has ended, or now if it has."""
@@ -151,6 +159,11 @@ class ReplyRun:
             logger.info("the reply ended: %s", state)
             self.state, self.failure = state, failure
             self._finish(row, state, failure)
+
+    def forget_listener(self, listener: Callable[[], object]) -> None:
+        """Drop a listener of `call_at_end` that waits no more."""
+        with self.lock, suppress(ValueError):
+            self.end_listeners.remove(listener)
 
     def text(self) -> str:
         """Return the text so far; callable from any thread."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from chat.actions.idempotency import CreatedObjects, run_once
@@ -98,10 +99,14 @@ async def wait_end(reply_id: Any, seconds: float) -> None:
     if (run := find_run(reply_id)) is None:
         return
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
-    run.call_at_end(lambda: loop.call_soon_threadsafe(ended.set))
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await ended.wait()
+    listener = partial(loop.call_soon_threadsafe, ended.set)
+    run.call_at_end(listener)
+    try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await ended.wait()
+    finally:
+        run.forget_listener(listener)
 
 
 def save_unsaved_ends() -> None:
@@ -142,11 +147,12 @@ def stop_all(timeout: float = 10.0) -> None:
 
 
 def wait_all(timeout: float = 10.0) -> None:
-    """Wait until all replies have ended; up to `timeout` for each."""
+    """Wait up to `timeout` until all replies have ended."""
     with _lock:
         runs = list(_running.values())
+    deadline = time.monotonic() + timeout
     for run in runs:
-        run.ended.wait(timeout)
+        run.ended.wait(max(0.0, deadline - time.monotonic()))
 
 
 def _handle_end(run: ReplyRun, unsaved: ReplyEnd | None) -> None:

@@ -81,6 +81,7 @@ def restore(source: Path, now: datetime) -> list[Path]:
         key = archive.read(_KEY) if _KEY in archive.namelist() else None
         connection.close()
         former = _put_former_aside(database, data / _KEY if key is not None else None, now)
+        _remove_beside(database)
         unpacked.replace(database)
         if key is not None:
             fresh = data / f"{_KEY}.new"
@@ -94,6 +95,40 @@ def restore(source: Path, now: datetime) -> list[Path]:
     return former
 
 
+def restore_former() -> list[Path]:
+    """Bring back what was there before a restore that was broken off; return the files that were put back.
+
+    The caller holds the engine's lock. Raises CommandError where no restore was broken off.
+    """
+    database = database_file()
+    data = Path(settings.DATA_DIR)
+    mark = unfinished_restore(data)
+    if not mark.exists():
+        raise CommandError("No restore was broken off.")
+    connection.close()
+    put_back = []
+    for former in _read_mark(mark):
+        present = data / _KEY if former.name.startswith(_KEY) else database
+        if former.exists():
+            if present == database:
+                _remove_beside(database)
+            former.replace(present)
+            put_back.append(present)
+    _sync(data)
+    finish_restore()
+    return put_back
+
+
+def _remove_beside(database: Path) -> None:
+    """Remove the log of the database that is replaced: SQLite would apply it to the new one."""
+    for end in (*_BESIDE, "-journal"):
+        database.with_name(database.name + end).unlink(missing_ok=True)
+
+
+def _read_mark(mark: Path) -> list[Path]:
+    return [mark.with_name(name) for name in json.loads(mark.read_text())]
+
+
 def finish_restore() -> None:
     """Let the program start again after a restore that is complete."""
     unfinished_restore(Path(settings.DATA_DIR)).unlink(missing_ok=True)
@@ -104,7 +139,7 @@ def _put_former_aside(database: Path, key: Path | None, now: datetime) -> list[P
     mark = unfinished_restore(database.parent)
     if mark.exists():
         # An earlier restore was broken off: what is here may be a part of it, and the former data is aside.
-        return [database.with_name(name) for name in json.loads(mark.read_text() or "[]")]
+        return _read_mark(mark)
     stamp = _choose_stamp(database, now)
     _checkpoint(database)
     pairs = [
@@ -117,8 +152,10 @@ def _put_former_aside(database: Path, key: Path | None, now: datetime) -> list[P
     beside = [(database.with_name(database.name + end), aside.with_name(aside.name + end)) for end in _BESIDE]
     for path, second in pairs:
         _link(path, second)
-    mark.write_text(json.dumps([second.name for _, second in pairs]))
-    _sync(mark)
+    fresh = mark.with_name(f"{mark.name}.new")
+    fresh.write_text(json.dumps([second.name for _, second in pairs]))
+    _sync(fresh)
+    fresh.replace(mark)
     moved = [path.replace(second) for path, second in beside if path.exists()]
     _sync(database.parent)
     return (moved[:1] if not aside.exists() else []) + [second for _, second in pairs]

@@ -6,6 +6,7 @@ they have revoked.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -14,13 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.utils.dateparse import parse_datetime
 
 from chat.actions import purge
 from chat.actions.owners import lock_memory
 from chat.actions.tombstones import add_tombstones, hash_facts
-from chat.models import ApiToken, Fact, User
+from chat.models import FULL, ApiToken, Fact, User
 
 
 @dataclass(slots=True)
@@ -34,14 +36,17 @@ class CarriedOver:
 def carry_over(former: Sequence[Path]) -> CarriedOver:
     """Apply what the former database has forgotten and revoked to the restored one.
 
-    `former` are the files that `restore` has put aside: the database, and the key. Digests are made with the
-    key and the owner's id, so nothing is carried over from a database with another key or other accounts.
-    Repeating it changes nothing. The caller holds the engine's lock.
+    `former` are the files that `restore` has put aside: the database, and the key. All logins end, tokens
+    keep what they have lost since, and deactivated accounts stay so; passwords are those of the backup.
+    Digests of what was forgotten are made with the key and the owner's id, so none are carried over from one
+    with another key or other accounts. Repeating it changes nothing. The caller holds the engine's lock.
     """
     carried = CarriedOver()
-    database = next((path for path in former if path.suffix == ".sqlite3"), None)
-    key = next((path for path in former if path.suffix != ".sqlite3"), None)
-    if database is None or (key is not None and key.read_text() != _present_key()):
+    # Logins of then must not open what was closed since.
+    Session.objects.all().delete()
+    database = next((path for path in former if path.suffix == ".sqlite3" and path.exists()), None)
+    key = next((path for path in former if path.suffix != ".sqlite3" and path.exists()), None)
+    if database is None:
         return carried
     try:
         with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as opened:
@@ -49,15 +54,19 @@ def carry_over(former: Sequence[Path]) -> CarriedOver:
                 "SELECT owner_id, username, digest, pressed_at FROM chat_tombstone JOIN auth_user "
                 "ON auth_user.id = owner_id"
             ).fetchall()
-            revoked = opened.execute(
-                "SELECT digest, revoked_at FROM chat_apitoken WHERE revoked_at IS NOT NULL"
+            tokens = opened.execute(
+                "SELECT digest, revoked_at, scopes, expires_at FROM chat_apitoken"
             ).fetchall()
+            inactive = opened.execute("SELECT id, username FROM auth_user WHERE is_active = 0").fetchall()
     except sqlite3.Error:
         # Damaged, or from before there were such tables.
         return carried
-    for digest, when in revoked:
-        standing = ApiToken.objects.filter(digest=digest, revoked_at=None)
-        carried.revoked += standing.update(revoked_at=_parse(when))
+    for token in tokens:
+        carried.revoked += _limit_token(*token)
+    for owner_id, username in inactive:
+        User.objects.filter(pk=owner_id, username=username).update(is_active=False)
+    if key is not None and key.read_text() != _present_key():
+        return carried
     by_owner: dict[tuple[int, str], dict[str, datetime]] = {}
     for owner_id, username, digest, when in forgotten:
         by_owner.setdefault((owner_id, username), {})[digest] = _parse(when)
@@ -65,6 +74,21 @@ def carry_over(former: Sequence[Path]) -> CarriedOver:
         if owner := User.objects.filter(pk=owner_id, username=username).first():
             carried.forgotten += _forget_again(owner, digests)
     return carried
+
+
+def _limit_token(digest: str, revoked_at: str | None, scopes: str, expires_at: str | None) -> int:
+    """Take from a restored token what it has lost since; return how many tokens were revoked, 0 or 1."""
+    token = ApiToken.objects.filter(digest=digest, revoked_at=None).first()
+    if token is None:
+        return 0
+    now = json.loads(scopes)
+    if FULL not in now:
+        token.scopes = [scope for scope in now if token.allows([scope])]
+    ends = [end for end in (token.expires_at, _parse(expires_at) if expires_at else None) if end]
+    token.expires_at = min(ends, default=None)
+    token.revoked_at = _parse(revoked_at) if revoked_at else None
+    token.save(update_fields=["scopes", "expires_at", "revoked_at"])
+    return int(revoked_at is not None)
 
 
 def _present_key() -> str:

@@ -18,7 +18,7 @@ from .base import OwnedModel, OwnedQuerySet
 class Scope(models.TextChoices):
     """What a token allows; the routes of each are in `chat.api.scopes`."""
 
-    CHAT = "chat", _("Send messages and change chats")
+    CHAT = "chat", _("Send messages, and change and delete chats")
     READ_CHATS = "chats:read", _("Read chats")
     READ_MEMORY = "memory:read", _("Read memories")
     WRITE_MEMORY = "memory:write", _("Add, change and forget memories")

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as lazy
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
-from chat.access import HtmxHttpRequest, conversations_of, uuid_or_404
+from chat.access import HtmxHttpRequest, conversations_of, is_from_another_site, uuid_or_404
 from chat.error_messages import describe
 from chat.errors import Reason
 from chat.llm.registry import registry
@@ -83,7 +83,7 @@ def memory_graph(request: HtmxHttpRequest) -> HttpResponse:
     """Show the entity graph as a picture and a list, with the answer to a question where one is asked."""
     question = request.GET.get("q", "").strip()[:200]
     context: dict[str, Any] = {"q": question, "examples": EXAMPLE_QUESTIONS}
-    if question:
+    if question and not is_from_another_site(request):
         context["answer"] = answer_question(request.user, question, registry.embedder())
     if request.htmx:
         return render(request, "memory/graph.html#answer", context)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Iterator
+import weakref
+from collections.abc import AsyncIterator, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib import messages as notices
 from django.core.handlers.asgi import ASGIRequest
-from django.db import connection
+from django.db import connections
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -72,11 +73,17 @@ def stream_download(
     """
     chunks = _join_chunks(content)
     # Under ASGI Django reads a synchronous iterator to its end before it sends the first byte.
-    stream: Any = _iterate_in_one_thread(chunks) if isinstance(request, ASGIRequest) else chunks
     if not _downloads.acquire(blocking=False):
         raise Overloaded("server-overloaded")
+    stream: Any = _iterate_in_one_thread(chunks) if isinstance(request, ASGIRequest) else chunks
     disposition = content_disposition_header(as_attachment=True, filename=name) or "attachment"
-    return _Download(stream, content_type=content_type, headers={"Content-Disposition": disposition})
+    response = StreamingHttpResponse(
+        stream, content_type=content_type, headers={"Content-Disposition": disposition}
+    )
+    # Once: when it is closed or, where the client was gone before it was sent, when it is dropped.
+    release = weakref.finalize(response, _downloads.release)
+    response._resource_closers.append(release)  # type: ignore[attr-defined]
+    return response
 
 
 def _join_chunks(content: Iterator[bytes]) -> Iterator[bytes]:
@@ -99,15 +106,12 @@ async def _iterate_in_one_thread(chunks: Iterator[bytes]) -> AsyncIterator[bytes
         while (chunk := await step()) is not None:
             yield chunk
     finally:
-        thread.submit(connection.close)
+        # In its own thread: a connection and a generator belong to the thread that uses them.
+        thread.submit(_close_all, chunks)
         thread.shutdown(wait=False)
 
 
-class _Download(StreamingHttpResponse):
-    """A download that counts until it is closed, whether it was read or not."""
-
-    def close(self) -> None:
-        """Count one download less."""
-        if not self.closed:
-            _downloads.release()
-        super().close()
+def _close_all(chunks: Iterator[bytes]) -> None:
+    if isinstance(chunks, Generator):
+        chunks.close()
+    connections.close_all()

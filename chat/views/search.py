@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from chat.access import HtmxHttpRequest
+from chat.access import HtmxHttpRequest, is_from_another_site
 from chat.past_chats.related_messages import find_related_messages
 from chat.search.search import Hit, HitKind, find
 
@@ -41,7 +41,7 @@ def search(request: HtmxHttpRequest) -> HttpResponse:
     query = request.GET.get("q", "").strip()
     offset = _whole_number(request.GET.get("from", ""))
     # Another site's page could measure how long the search takes, which tells whether it finds something.
-    foreign = request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site")
+    foreign = is_from_another_site(request)
     found = find(request.user, "" if foreign else query, limit=PAGE_SIZE, offset=offset)
     lines = [_build_result(hit) for hit in sorted(found.hits, key=lambda hit: _ORDER.index(hit.kind))]
     by_meaning = request.GET.get("meaning") == "on"

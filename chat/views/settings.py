@@ -253,6 +253,9 @@ def choose_provider(request: HtmxHttpRequest) -> HttpResponse:
     drop = request.POST.get("drop_key") == "on"
     try:
         if wish == "test":
+            if not request.htmx:
+                # What it stores in the session must be there before the middleware saves it.
+                return _test_server(request, typed, drop)
             tested: HttpResponse = respond_from_slow_thread(
                 request, lambda: _test_server(request, typed, drop)
             )

@@ -228,7 +228,7 @@ def unfinished_restore(folder: Path) -> Path:
 
 RESTORE_BROKEN_OFF = (
     "A restore was broken off, so the data may be incomplete. Run `manage.py restore FILE` again with the "
-    "same file; what was there before is kept aside."
+    "same file, or go back to what was there before with `manage.py restore --back`."
 )
 
 

@@ -65,15 +65,25 @@ function connectSocket() {
     if (code === NOT_FOUND) location.assign(urls.home);
     // The server leads to the login and from there back to this page.
     else if (code === LOGGED_OUT && !wasReloadedNow()) location.reload();
+    else if (code === LOGGED_OUT) {
+      // Reloading did not help, so the next attempts are rare.
+      attempts = 5;
+      retryLater();
+    }
     else if (socket === opened) retryLater();
   };
 }
 
 /** Return whether this page was reloaded for the same reason a moment ago; then reloading does not help. */
 function wasReloadedNow() {
-  const last = Number(sessionStorage.getItem("logged-out-at"));
-  sessionStorage.setItem("logged-out-at", String(Date.now()));
-  return Date.now() - last < 10_000;
+  try {
+    if (Date.now() - Number(sessionStorage.getItem("logged-out-at")) < 10_000) return true;
+    sessionStorage.setItem("logged-out-at", String(Date.now()));
+    return false;
+  } catch {
+    // The browser blocks its storage.
+    return true;
+  }
 }
 
 function retryLater() {

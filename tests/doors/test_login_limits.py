@@ -53,6 +53,39 @@ def test_one_address_cannot_try_many_accounts(other):
     assert log_in(other.username, PASSWORD, "198.51.100.4") == "in"
 
 
+def test_another_name_of_the_server_is_no_other_limit(other, settings):
+    settings.ALLOWED_HOSTS = ["*"]
+    for n, host in enumerate(["testserver", "testserver:1", "TESTSERVER", "other.example", "testserver:2"]):
+        client = Client(headers={"origin": f"http://{host}", "host": host}, REMOTE_ADDR=f"192.0.2.{n}")
+        client.post("/login/", {"login": other.username, "password": "guess"})
+    client = Client(
+        headers={"origin": "http://testserver:9", "host": "testserver:9"}, REMOTE_ADDR="192.0.2.9"
+    )
+    answer = client.post("/login/", {"login": other.username, "password": PASSWORD})
+    assert "Too many attempts failed" in answer.content.decode()
+
+
+def test_many_other_names_do_not_push_the_count_out(other):
+    for n in range(5):
+        log_in(other.username, "guess", f"192.0.2.{n}")
+    for n in range(2000):
+        cache.set(f"another-key-{n}", 1)
+    assert log_in(other.username, PASSWORD, "198.51.100.1") == "limit"
+
+
+def test_staff_cannot_guess_passwords_on_the_admin_site(owner, other, logged_in):
+    other.is_staff = True
+    other.save()
+    client = logged_in(other)
+    owner.set_password("the secret of the owner")
+    owner.save()
+    for path in ("/admin/login/", "/admin/password_change/"):
+        data = {"username": owner.username, "password": "the secret of the owner", "old_password": PASSWORD}
+        answer = client.post(path, data)
+        assert (answer.status_code, answer.url) == (302, "/admin/")
+    assert client.get("/settings/").wsgi_request.user == other
+
+
 def test_the_limit_ends_after_five_minutes(other, monkeypatch):
     for n in range(6):
         log_in(other.username, "guess", f"192.0.2.{n}")
@@ -104,7 +137,7 @@ def test_the_owner_is_told_at_the_next_login_and_in_the_settings(other):
         log_in(other.username, "guess", f"192.0.2.{n}")
     client = Client(headers={"origin": ORIGIN})
     page = client.post("/login/", {"login": other.username, "password": PASSWORD}, follow=True)
-    told = "3 attempts to log in as you failed, the last on"
+    told = "A wrong password was entered for your account 3 times, last on"
     assert told in page.content.decode()
     assert "192.0.2.2" in page.content.decode()
     assert told in client.get("/settings/").content.decode()
@@ -116,7 +149,7 @@ def test_the_owner_is_told_at_the_next_login_and_in_the_settings(other):
 
 def test_nobody_else_is_told(other, owner, logged_in):
     record_failed_login(other, "192.0.2.1")
-    assert "log in as you" not in logged_in(owner).get("/settings/").content.decode()
+    assert "A wrong password" not in logged_in(owner).get("/settings/").content.decode()
 
 
 def test_attempts_on_unknown_names_are_not_stored():
@@ -177,6 +210,14 @@ def test_the_password_cannot_be_guessed_there_either(other, logged_in):
         client.post("/settings/erase/", {"word": "delete", "password": "guess"})
     answer = client.post("/settings/erase/", {"word": "delete", "password": PASSWORD}, follow=True)
     assert "Too many attempts failed" in answer.content.decode()
+
+
+def test_others_cannot_use_up_the_attempts_of_somebody_who_is_logged_in(other, logged_in):
+    client = logged_in(other)
+    for n in range(6):
+        log_in(other.username, "guess", f"192.0.2.{n}")
+    new = {"name": "Terminal", "scope": ["chat"], "end": "0", "password": PASSWORD}
+    assert client.post("/settings/tokens/", new).status_code == 200
 
 
 def test_local_mode_asks_for_no_password(server_mode, ours, owner):

@@ -28,7 +28,7 @@ def test_a_new_token_has_the_chosen_scopes_and_end(request, owner, client):
     assert token.expires_at is not None
     assert (token.expires_at - token.created_at).days in (29, 30)
     text = page.get("/settings/").content.decode()
-    assert "Send messages and change chats; Read memories" in text
+    assert "Send messages, and change and delete chats; Read memories" in text
     assert "ends on" in text
 
 

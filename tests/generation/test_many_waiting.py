@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import socket
 import threading
 
 import httpx2
@@ -14,6 +16,7 @@ from chat.actions.messages import send_message
 from chat.generation import run as generation
 from chat.llm.registry import registry
 from chat.models import Message
+from chat.views import responses
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -129,7 +132,18 @@ def test_a_reply_that_no_thread_has_begun_can_be_stopped(owner, scripted, gate):
         generation.start(reply)
     wait_until(lambda: len(scripted.calls) == generation.REPLY_THREADS)
     last = replies[-1]
+    ended = []
+    run = generation.find_run(last.pk)
+    real = run.on_end
+
+    def count(*args):
+        ended.append(1)
+        real(*args)
+
+    run.on_end = count
+    assert generation.stop(last.pk)
     assert generation.stop(last.pk, timeout=5)
+    assert ended == [1]
     last.refresh_from_db()
     assert (last.state, last.failure) == ("stopped", "stopped-by-user")
     generation.stop_all()
@@ -145,3 +159,26 @@ def test_a_reply_gives_its_connection_back_while_the_model_works(owner, scripted
     gate.release(10_000)
     generation.wait_all()
     assert registry.provider() is scripted
+
+
+def test_a_client_that_leaves_before_its_download_begins_takes_no_place(address, owner):
+    page = httpx2.get(address)
+    token = page.text.split('X-CSRFToken": "')[1].split('"')[0]
+    host = address.removeprefix("http://")
+    head = (
+        f"POST /settings/export/ HTTP/1.1\r\nHost: {host}\r\nOrigin: {address}\r\nX-CSRFToken: {token}\r\n"
+        f"Cookie: csrftoken={page.cookies['csrftoken']}\r\nContent-Length: 0\r\n\r\n"
+    ).encode()
+    for _ in range(responses.MAX_DOWNLOADS * 3):
+        with socket.create_connection(tuple(host.split(":")), timeout=5) as client:
+            client.sendall(head)
+    headers = {"origin": address, "x-csrftoken": token}
+
+    def is_answered() -> bool:
+        gc.collect()
+        answer = httpx2.post(
+            f"{address}/settings/export/", headers=headers, cookies=dict(page.cookies), timeout=20
+        )
+        return answer.status_code == 200 and "conversations" in answer.text
+
+    wait_until(is_answered)

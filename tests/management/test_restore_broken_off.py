@@ -5,20 +5,25 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import timezone
 
 from chat.actions import deletions, leftovers
-from chat.actions.api_tokens import create_token, revoke_token
+from chat.actions.api_tokens import create_token, narrow_token, revoke_token
 from chat.actions.facts import add_fact
 from chat.actions.owners import local_owner
 from chat.management import backups
 from chat.management.engine_lock import lock_engine
-from chat.models import ApiToken, Fact, Tombstone
+from chat.models import ApiToken, Fact, Scope, Tombstone, User
 from memoryapp.bootstrap import preparation
 from memoryapp.bootstrap.errors import BootstrapError
 
@@ -92,6 +97,51 @@ def test_a_restore_killed_at_any_step_loses_nothing_and_can_be_repeated(
     lock_engine(data_folder, "serve").close()
 
 
+def test_a_log_that_a_killed_restore_has_written_is_not_applied_to_the_next_one(data_folder, backup):
+    backups.restore(backup, timezone.now())
+    here = data_folder / "memoryapp.sqlite3"
+    # Killed in the migration: its changes are in the log, and the process has not closed the database.
+    script = (
+        "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA journal_mode=WAL');"
+        "c.execute('CREATE TABLE junk AS SELECT * FROM chat_fact'); c.execute('DELETE FROM chat_fact');"
+        "c.commit(); os._exit(1)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(here)], check=False)
+    assert (data_folder / "memoryapp.sqlite3-wal").stat().st_size
+    call_command("restore", str(backup))
+    assert texts() == {"I like tea"}
+    with closing(sqlite3.connect(here)) as opened:
+        assert opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert not opened.execute("SELECT 1 FROM sqlite_master WHERE name = 'junk'").fetchall()
+
+
+def test_what_was_there_before_can_be_brought_back(data_folder, backup, capsys):
+    with pytest.raises(CommandError, match="No restore was broken off"):
+        call_command("restore", "--back")
+    backups.restore(backup, timezone.now())
+    assert texts() == {"I like tea"}
+    call_command("restore", "--back")
+    assert texts() == {"I like tea", "I like rye"}
+    lock_engine(data_folder, "serve").close()
+    assert "Back again" in capsys.readouterr().out
+
+
+def test_tokens_and_accounts_get_no_rights_back(data_folder, tmp_path):
+    owner = local_owner()
+    create_token(owner, "narrowed")
+    create_token(owner, "as it was")
+    left = User.objects.create_user("left")
+    backups.back_up(tmp_path / "mine.backup")
+    narrow_token(ApiToken.objects.get(name="narrowed"), ["chat"])
+    User.objects.filter(pk=left.pk).update(is_active=False)
+    Session.objects.create(session_key="x", session_data="", expire_date=timezone.now() + timedelta(days=1))
+    call_command("restore", str(tmp_path / "mine.backup"))
+    assert ApiToken.objects.get(name="narrowed").scopes == ["chat"]
+    assert set(ApiToken.objects.get(name="as it was").scopes) == set(Scope.values)
+    assert not User.objects.get(pk=left.pk).is_active
+    assert not Session.objects.exists()
+
+
 def test_start_refuses_after_a_restore_that_was_broken_off(tmp_path, monkeypatch):
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
     (tmp_path / "restore-unfinished").touch()
@@ -110,7 +160,7 @@ def test_what_was_forgotten_and_revoked_since_the_backup_stays_so(data_folder, t
     assert deletions.finish_deletion(gone.pk, gone.expires_at + deletions.UNDO_GRACE)
     revoke_token(ApiToken.objects.get(name="a program"))
     call_command("restore", str(tmp_path / "mine.backup"))
-    assert texts() == {"I like tea"} or texts() == {"User likes tea"}
+    assert texts() == {"I like tea"}
     assert Tombstone.objects.exists()
     assert ApiToken.objects.valid(secret) is None
     assert ApiToken.objects.unrevoked().get().name == "another"

@@ -22,6 +22,7 @@ from chat.api.problems import Problem
 from chat.generation.run import RequestKey
 from chat.later_response import respond_from_slow_thread, respond_later
 from chat.models import App
+from chat.models.connections import close_unusable_connection
 
 T = TypeVar("T")
 MAX_PAGE_SIZE = 100
@@ -167,6 +168,7 @@ def _answering_errors(request: ApiRequest, build: Callable[[], HttpResponse]) ->
     from .api import api
 
     def answer() -> HttpResponse:
+        close_unusable_connection()
         try:
             return build()
         except Exception as error:

@@ -8,10 +8,10 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from chat.management.backups import finish_restore, restore
+from chat.management.backups import finish_restore, restore, restore_former
 from chat.management.carry_over import carry_over
 from chat.management.engine_lock import lock_engine
 
@@ -23,10 +23,22 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path)
+        parser.add_argument("file", type=Path, nargs="?")
+        parser.add_argument(
+            "--back",
+            action="store_true",
+            help="after a restore that was broken off: back to what was there before",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Raises EngineTaken while a server or another command runs, and keeps others out meanwhile.
+        if options["back"]:
+            with lock_engine(settings.DATA_DIR, "restore"):
+                for path in restore_former():
+                    self.stdout.write(f"Back again: {path}")
+            return
+        if options["file"] is None:
+            raise CommandError("Name the backup.")
         with lock_engine(settings.DATA_DIR, "restore"):
             former = restore(options["file"], timezone.localtime())
             # An older backup has an older schema.

@@ -17,6 +17,8 @@ from .test_ownership import OF_A_FILE, OF_AN_OBJECT, OF_WHOEVER_ASKS, ask, thing
 
 CHAT, READ_CHATS, MODEL = {"chat"}, {"chats:read"}, {"model"}
 READ_MEMORY, WRITE_MEMORY = {"memory:read"}, {"memory:write"}
+# No scope allows it.
+NOBODY = {"nothing"}
 READ_BOTH, WRITE_BOTH = READ_CHATS | READ_MEMORY, CHAT | WRITE_MEMORY
 
 # By the method and the address of an operation, written without a look at the rules: the scopes it needs.
@@ -59,7 +61,7 @@ NEEDED: dict[tuple[str, str], set[str]] = {
     ("DELETE", "apps/{app}/memories/{app_memory}"): WRITE_MEMORY,
     ("POST", "conversations"): CHAT,
     ("GET", "conversations"): READ_CHATS,
-    ("POST", "conversations/prune"): CHAT,
+    ("POST", "conversations/prune"): NOBODY,
     ("GET", "facts"): READ_MEMORY,
     ("POST", "facts"): WRITE_MEMORY,
     ("POST", "facts/clear"): WRITE_MEMORY,
@@ -98,7 +100,9 @@ def test_every_operation_has_its_scopes_in_this_table():
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(case[:2]))
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if NEEDED.get(key_of(c)) is not NOBODY], ids=lambda case: " ".join(case[:2])
+)
 def test_a_token_with_just_the_needed_scopes_may_use_an_operation(things, owner, case):  # noqa: F811
     needed = NEEDED.get(key_of(case)) or {min(EITHER.get(key_of(case), {"import"}))}
     assert ask(with_scopes(owner, *needed), case, things).status_code in (200, 201, 202)
@@ -115,7 +119,8 @@ def test_a_token_without_a_needed_scope_is_refused_and_nothing_changes(things, o
         if not allowed:
             answer = ask(program, case, things)
             assert (answer.status_code, scope, case) == (403, scope, case)
-            assert 'error="insufficient_scope"' in answer.headers["WWW-Authenticate"]
+            if NEEDED.get(key) is not NOBODY:
+                assert 'error="insufficient_scope"' in answer.headers["WWW-Authenticate"]
             assert "of the owner" not in answer.getvalue().decode()
     assert database_state() == before
 
