@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone, translation
 from hypothesis import settings as hypothesis_settings
@@ -92,6 +93,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
 def _reset_model_and_replies() -> Iterator[None]:
     """Remove the model and the embedder before each test. After it, stop its replies and empty the hub."""
     registry.set_status(ModelStatus(ModelState.MISSING, reason=Reason("no-model")))
+    # The counts of attempts to log in.
+    cache.clear()
     registry._embedder = None
     # The keys of another test's rows may be the same.
     bit_cache.clear()

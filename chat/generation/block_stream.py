@@ -19,7 +19,7 @@ _LINE = re.compile(r"(?<![^\r\n])[^\r\n]*(?:\r\n?|\n)")
 # Finished lines of code that are highlighted with the next ones: Pygments needs what is before a line.
 _CONTEXT_LINES = 12
 # Without an indentation, which would be taken away from the lines too.
-_FENCE_START = re.compile(r"(?P<marker>`{3,}|~{3,})[^\n]*\n")
+_FENCE_START = re.compile(r"\A(?P<marker>`{3,}+|~{3,}+)[^\n]*+\n")
 # Characters that end a line or are replaced for Markdown, but not in the code of `OpenFence`.
 _ODD = re.compile(r"[\r\x00]")
 

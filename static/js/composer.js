@@ -1,33 +1,18 @@
 // @ts-check
 // The message box: keeps a draft for each conversation, offers commands, sends messages, stops replies.
 import { scrollPage, scrollToEnd } from "./autoscroll.js";
-import { conversationId, find, findAll, findClosest, findRequired, isMatch } from "./dom.js";
+import { find, findAll, findClosest, findRequired, isMatch } from "./dom.js";
 import { appendMessages, findStreamingReply } from "./messages.js";
 import { postFrom } from "./requests.js";
 
 const form = find("#compose", document, HTMLFormElement);
-/** Where this browser keeps the draft: for each account, and for each conversation or app. "" for nowhere. */
-const draftKey = getDraftKey();
+/** Where the draft is kept: for each account and each conversation or app; "" for nowhere. */
+const draftKey = form?.dataset.draft ?? "";
 const options = findAll("#commands li");
 /** @type {HTMLElement | undefined} The selected entry of the open list of commands. */
 let selected;
 
 const findBox = () => findRequired("#text", document, HTMLTextAreaElement);
-
-function getDraftKey() {
-  const fields = form?.elements;
-  if (!fields || fields.namedItem("temporary")) return "";
-  const app = fields.namedItem("app");
-  const place = conversationId ?? `new-${app instanceof HTMLInputElement ? app.value : ""}`;
-  return `draft:${document.body.dataset.owner}:${place}`;
-}
-
-/** Remove drafts that were kept without their account, by an earlier version. */
-function removeOldDrafts() {
-  useStorage((store) => {
-    for (const key of Object.keys(store)) if (/^draft:[^:]*$/.test(key)) store.removeItem(key);
-  });
-}
 
 /**
  * Use the browser's storage; where it is blocked, drafts are lost and nothing else.
@@ -147,7 +132,8 @@ function addCommandListListeners() {
 
 export function startComposer() {
   if (!form) return;
-  removeOldDrafts();
+  // An earlier version kept it for all accounts.
+  useStorage((store) => store.removeItem("draft:new"));
   const box = findBox(), draft = draftKey ? useStorage((store) => store.getItem(draftKey)) : null;
   if (draft && !box.value) box.value = draft;
   box.setSelectionRange(box.value.length, box.value.length);
@@ -163,8 +149,8 @@ export function startComposer() {
     // Text that was typed while the message was being sent stays in the box.
     if (elt === form && box.value === requestConfig.parameters.text) fillBox("");
     // The next message is another one, also with the same text.
-    const key = elt === form ? find("[name=key]", form, HTMLInputElement) : null;
-    if (key) key.value = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random().toString(36).slice(2)}`;
+    const key = find("[name=key]", elt, HTMLInputElement);
+    if (key) key.value = `${Date.now()}-${Math.random()}`.replace(".", "-");
     appendMessages(xhr.responseText);
     scrollToEnd();
   });

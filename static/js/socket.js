@@ -63,27 +63,10 @@ function connectSocket() {
   };
   opened.onclose = ({ code }) => {
     if (code === NOT_FOUND) location.assign(urls.home);
-    // The server leads to the login and from there back to this page.
-    else if (code === LOGGED_OUT && !wasReloadedNow()) location.reload();
-    else if (code === LOGGED_OUT) {
-      // Reloading did not help, so the next attempts are rare.
-      attempts = 5;
-      retryLater();
-    }
+    // The server leads to the login and back to this page. Right after loading it, that would not help.
+    else if (code === LOGGED_OUT && performance.now() > 3000) location.reload();
     else if (socket === opened) retryLater();
   };
-}
-
-/** Return whether this page was reloaded for the same reason a moment ago; then reloading does not help. */
-function wasReloadedNow() {
-  try {
-    if (Date.now() - Number(sessionStorage.getItem("logged-out-at")) < 10_000) return true;
-    sessionStorage.setItem("logged-out-at", String(Date.now()));
-    return false;
-  } catch {
-    // The browser blocks its storage.
-    return true;
-  }
 }
 
 function retryLater() {

@@ -155,14 +155,16 @@ def _work(client: CrashClient, over: threading.Event) -> None:
 
 
 def _settle(client: CrashClient) -> None:
+    why = ""
     for _ in range(60):
         try:
             client.settle()
-        except Interrupted:
+        except Interrupted as problem:
+            why = str(problem) or repr(problem.__cause__)
             time.sleep(0.5)
         else:
             return
-    raise RuntimeError("a request is not answered after the restart")
+    raise RuntimeError(f"a request is not answered after the restart: {why}")
 
 
 def run(rounds: int, seed: int, report: Any = print) -> list[str]:

@@ -50,13 +50,13 @@ def count_public(llama) -> int:
 def test_a_guess_of_another_owners_words_reads_as_many_tokens_as_any_other_prompt(shared):
     public = count_public(shared)
     assert public > 40
-    assert ask(shared, "ann", "chat of ann") == public
+    assert ask(shared, "gus", "chat of gus") == public
     # In the context.
     assert ask(shared, "bob", "chat of bob") == public
     # As a saved state.
     assert ask(shared, "bob", "visitor", [Turn("user", "Quite another matter.")]) < 8
     assert ask(shared, "carl", "chat of carl") == public
-    shared.prefill(SECRET, slot="ahead", owner="ann")
+    shared.prefill(SECRET, slot="ahead", owner="gus")
     assert ask(shared, "dora", "chat of dora") == public
 
 
@@ -84,6 +84,6 @@ def test_a_conversation_continues_unchanged_from_the_public_beginning_of_another
         shared.prefill(SECRET, slot=slot, owner=owner)
         return shared.engine._caches[False].native.last_logits().copy()
 
-    first, second = read("one", "ann"), read("two", "bob")
+    first, second = read("one", "eva"), read("two", "finn")
     assert first.argmax() == second.argmax()
     assert np.abs(first - second).mean() < 0.15 * first.std()

@@ -9,6 +9,9 @@ from django.utils import timezone
 
 from chat.actions import apps
 from chat.models import AppMemory, Conversation, MemoryMode
+from tests.full_token import create_full_token
+
+from .conftest import Program
 
 pytestmark = pytest.mark.django_db
 
@@ -140,7 +143,9 @@ def test_history_is_hidden_from_the_model_and_shown_again(program, new_chat):
     assert len(program("GET", f"{here}/messages").json()["items"]) == 1
 
 
-def test_pruning_deletes_old_conversations_and_keeps_pinned_ones(program, new_chat):
+def test_pruning_deletes_old_conversations_and_keeps_pinned_ones(program, new_chat, owner):
+    # No scope allows it.
+    program = Program(authorization=f"Bearer {create_full_token(owner, 'full')}")
     old = timezone.now() - timedelta(days=40)
     pinned = program("POST", "conversations", {"title": "Pinned"}).json()
     program("PATCH", f"conversations/{pinned['id']}", {"pinned": True})
