@@ -148,6 +148,6 @@ class CrashClient:
             answer = self._ask("POST", "import", files={"file": ("claude.json", content, "application/json")})
             if answer.status_code == 200:
                 self.ledger.imported.add(text)
-            # 409: the rows of an import that was killed wait for their time to be removed; nothing was imported.
+            # 409: an import that was killed has not been removed yet, and nothing was imported.
 
         return step
