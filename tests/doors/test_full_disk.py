@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import DatabaseError, OperationalError, connection
+from django.db.backends.signals import connection_created
 from django.test import Client
 
 from chat.actions.api_tokens import create_token
@@ -32,12 +33,19 @@ def full_disk():
         cursor.execute("VACUUM")
         cursor.execute("PRAGMA page_count")
         pages = cursor.fetchone()[0]
-        cursor.execute(f"PRAGMA max_page_count = {pages}")
+
+    def limit(connection, **_: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA max_page_count = {pages}")
+
+    # The limit is one of a connection, and each request has its own.
+    connection_created.connect(limit)
+    connection.close()
     try:
         yield
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA max_page_count = 1073741823")
+        connection_created.disconnect(limit)
+        connection.close()
 
 
 @pytest.fixture
