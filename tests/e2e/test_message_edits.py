@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from chat.generation import run as generation
+
 from .page_actions import last_reply, send_message
 
 pytestmark = pytest.mark.browser
@@ -156,5 +158,7 @@ class TestWithoutJavaScript:
         scripted.replies.append("A better answer.")
         with plain.expect_navigation():
             plain.get_by_role("button", name="Regenerate this reply").click()
+        # Without JavaScript the page does not follow the reply.
+        generation.wait_all()
         plain.reload()
         expect(plain.locator("[data-role=assistant]").last).to_contain_text("A better answer.")
