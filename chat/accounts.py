@@ -31,7 +31,7 @@ TOKEN_FAILURES = "30/m/ip"  # noqa: S105 - a rate
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
-    """How allauth logs people in here. Local mode has no login."""
+    """Adapts the login of django-allauth to this program. Only server mode has a login."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
         "username_password_mismatch": lazy("The name or the password is wrong. Please try again."),

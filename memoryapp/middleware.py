@@ -65,9 +65,10 @@ def use_token(secret: str | None) -> ApiToken | None:
 
 
 class FreshConnections:
-    """Close connections that the database has closed, in the thread that is about to use them.
+    """Discard a database connection that no longer works, before and after each request.
 
-    Threads are shared, so Django's signals at the begin and end of a request run in other ones.
+    Django does this by signals at the beginning and end of a request. Requests share threads here, so the
+    signals may run in another thread, which has another connection.
     """
 
     def __init__(self, get_response: GetResponse) -> None:

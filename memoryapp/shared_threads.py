@@ -23,7 +23,8 @@ from chat.api.problems import RETRY_HEADERS, Problem
 from chat.later_response import LOOP_KEY, CountingPool, LaterResponse
 
 # SQLite has one writer, and Python runs one thread at a time, so more threads would only need more memory.
-# Requests that only read have threads of their own: those that write may wait long for SQLite's lock.
+# Requests that only read use another pool than requests that write. A writing request may wait up to 20 s for
+# SQLite's lock, and must not keep a thread from a reading one meanwhile.
 READING_THREADS, WRITING_THREADS, SOCKET_THREADS = 16, 8, 8
 # Requests of either kind that run or wait for a thread. A page sends a few at a time.
 MAX_WAITING = 200
@@ -42,7 +43,7 @@ class SharedThreads(ThreadSensitiveContext):
         return entered
 
     async def __aexit__(self, *details: Any) -> None:
-        # Otherwise the pool would be shut down.
+        # The base class shuts down the executor that it finds here, and other requests still use the pool.
         SyncToAsync.context_to_thread_executor.pop(self, None)
         await super().__aexit__(*details)  # type: ignore[no-untyped-call]
 

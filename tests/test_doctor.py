@@ -13,16 +13,9 @@ from django.core.management import call_command
 
 from chat.llm import weights
 from chat.management import health
-from chat.management.health import checks
-from chat.management.health.checks import (
-    Finding,
-    FindingState,
-    broken,
-    check_key_file,
-    check_remote,
-    note,
-    ok,
-)
+from chat.management.health import checks, data_folder
+from chat.management.health.checks import check_remote
+from chat.management.health.findings import Finding, FindingState, broken, note, ok
 from memoryapp.base.env import ROOT
 from memoryapp.base.locking import hold_lock
 from memoryapp.base.provider import ServerChoice, choice_path, save_choice
@@ -93,11 +86,11 @@ class TestDatabase:
 class TestDataFolder:
     def test_a_private_folder_is_ok(self, tmp_path: Path) -> None:
         tmp_path.chmod(0o700)
-        assert checks.check_data_folder(tmp_path).state is FindingState.OK
+        assert data_folder.check_data_folder(tmp_path).state is FindingState.OK
 
     def test_an_open_folder_names_the_command(self, tmp_path: Path) -> None:
         tmp_path.chmod(0o755)
-        finding = checks.check_data_folder(tmp_path)
+        finding = data_folder.check_data_folder(tmp_path)
         assert finding.state is FindingState.BROKEN
         assert f"chmod 700 '{tmp_path}'" in finding.text
 
@@ -106,10 +99,10 @@ class TestDataFolder:
         key = tmp_path / "secret_key"
         key.touch(mode=0o644)
         key.chmod(0o644)
-        assert f"chmod 600 '{key}'" in checks.check_data_folder(tmp_path).text
+        assert f"chmod 600 '{key}'" in data_folder.check_data_folder(tmp_path).text
 
     def test_a_missing_folder_is_reported(self, tmp_path: Path) -> None:
-        assert checks.check_data_folder(tmp_path / "none").state is FindingState.BROKEN
+        assert data_folder.check_data_folder(tmp_path / "none").state is FindingState.BROKEN
 
 
 class TestProcessor:
@@ -284,7 +277,7 @@ class TestServer:
         assert "4,096 tokens" in model.text
         assert (key.topic, key.state) == ("key", FindingState.OK)
         choice_path().chmod(0o644)
-        assert "chmod 600" in check_key_file(choice_path()).text
+        assert "chmod 600" in data_folder.check_key_file(choice_path()).text
 
     def test_an_unreachable_server_is_broken(self) -> None:
         (found,) = check_remote(ServerChoice("http://127.0.0.1:9", fixed=True))

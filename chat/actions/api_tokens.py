@@ -64,8 +64,8 @@ def parse_end(days: str, now: datetime) -> datetime | None:
 def narrow_token(token: ApiToken, scopes: Collection[str]) -> list[str]:
     """Take away all scopes but these from a token; return those that it keeps.
 
-    It never adds one: whoever has copied the secret would get it too. Raises Refused where none would be
-    left, or with an unknown scope.
+    It never adds a scope: whoever has copied the secret would get that scope too. Raises Refused where no
+    scope would be left, and for an unknown scope.
     """
     with transaction.atomic():
         lock_memory(token.owner_id)
@@ -79,7 +79,7 @@ def narrow_token(token: ApiToken, scopes: Collection[str]) -> list[str]:
 
 
 def _clean_scopes(scopes: Collection[str]) -> list[str]:
-    """Return the scopes in the order of Scope; raises Refused without one or with an unknown one."""
+    """Return the scopes in the order of the enum Scope. Raises Refused for none and for an unknown one."""
     if not set(scopes) <= set(Scope.values):
         raise Refused("token-scope-unknown")
     if not scopes:

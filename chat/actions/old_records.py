@@ -25,7 +25,7 @@ def delete_old_records(now: datetime) -> None:
     ended = Deletion.objects.filter(
         state__in=(DeletionState.DONE, DeletionState.UNDONE), expires_at__lt=now - DELETIONS_KEPT
     ).filter(everything=False, whole=False, app=None, message=None, retraction__isnull=True)
-    # Whatever a record still names would be deleted with it.
+    # Rows that refer to a deletion would be deleted together with it, so such deletions are kept.
     ended.filter(facts=None, conversations=None, app_memories=None).delete()
     Session.objects.filter(expire_date__lt=now).delete()
     delete_old_failed_logins(now)

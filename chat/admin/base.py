@@ -21,7 +21,7 @@ else:
     AnyAdmin, AnyInline, AnyForm = admin.ModelAdmin, admin.TabularInline, forms.ModelForm
 
 
-# The action of a log entry of the admin site that records a look; Django's own are 1 to 3.
+# The `action_flag` of a log entry for a viewed page; Django uses 1 to 3 for additions, changes and deletions.
 LOOKED = 4
 
 
@@ -35,7 +35,7 @@ def may_read_contents() -> bool:
 class ReadOnly(AnyAdmin):
     """A table that can be inspected and not changed: only actions write these rows.
 
-    On a server each look at a table with what people have written is recorded in the log of the admin site.
+    In server mode each view of a table with what people have written is logged in the admin site's log.
     """
 
     # Whether its rows hold what people have written, or what was made of it.
@@ -54,7 +54,7 @@ class ReadOnly(AnyAdmin):
         return bool(super().has_module_permission(request))
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the list, and record the look."""
+        """Show the list of rows, and log on a server that the user has viewed it."""
         response = super().changelist_view(request, extra_context)
         if response.status_code == 200:
             self._record_look(request, "", "the list", request.GET.urlencode())
@@ -63,14 +63,14 @@ class ReadOnly(AnyAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> Any:
-        """Show one row, and record the look."""
+        """Show the page of one row, and log on a server that the user has viewed it."""
         response = super().change_view(request, object_id, form_url, extra_context)
         if response.status_code == 200:
             self._record_look(request, object_id, f"row {object_id}", "")
         return response
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
-        """Show the history of a row, and record the look: the page names the row by its text."""
+        """Show the history of a row, and log on a server that the user has viewed it."""
         self._record_look(request, object_id, f"the history of row {object_id}", "")
         return super().history_view(request, object_id, extra_context)
 
@@ -92,7 +92,7 @@ class ReadOnly(AnyAdmin):
 
 
 def record_look(request: HttpRequest, model: Any, key: str, what: str) -> None:
-    """Record on a server that somebody of the staff has looked at what people have written."""
+    """Log in server mode that a member of the staff has viewed what people have written."""
     if is_local():
         return
     LogEntry.objects.create(

@@ -46,7 +46,7 @@ _ROUTES: tuple[tuple[re.Pattern[str], Needed, Needed], ...] = tuple(
         (r"api/apps/[^/]+/memories(/|$)", _READ_MEMORY, _WRITE_MEMORY),
         (r"api/apps(/|$)", _READ_CHATS, _CHAT),
         (r"api/(facts|entities|graph|extract)(/|$)", _READ_MEMORY, _WRITE_MEMORY),
-        # The undo of a deletion that the token's program may have asked for.
+        # A program must be able to undo its own deletion, of a chat or of a memory.
         (r"api/deletions/", _WRITE_EITHER, _WRITE_EITHER),
         (r"api/search$", _READ_BOTH, _READ_BOTH),
         (r"api/recall$", _READ_CHATS, _READ_CHATS),

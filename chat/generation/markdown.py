@@ -80,7 +80,7 @@ def clean(rendered: str) -> str:
 
 
 def render_tokens(tokens: Sequence[Token]) -> str:
-    """Return the safe HTML of one top-level block."""
+    """Return the HTML of one top-level Markdown block, reduced to the allowed elements and attributes."""
     rendered = _PARSER.renderer.render(tokens, _PARSER.options, {})
     rendered = rendered.replace("<pre>", '<div class="highlight"><pre>').replace("</pre>", "</pre></div>")
     rendered = rendered.replace("<table>", '<div class="table"><table>').replace("</table>", "</table></div>")

@@ -118,7 +118,7 @@ class ReplyRun:
                 self.ended.set()
                 listeners, self.end_listeners = self.end_listeners, []
             for listener in listeners:
-                # The event loop of one that waits may be closed; the others must be told.
+                # A waiter whose event loop is closed raises; the other waiters must still be called.
                 with suppress(RuntimeError):
                     listener()
 
@@ -129,7 +129,7 @@ class ReplyRun:
             queued = self.queued
             if queued is None or not queued.cancel():
                 return
-            # Taken once: a cancelled place can be cancelled again.
+            # Future.cancel() returns True again for a cancelled future; `main` must be submitted once.
             self.queued = None
         # No thread of the pool has begun it, and it must not wait for one.
         _ending_threads.submit(self.main)

@@ -20,9 +20,10 @@ from chat.errors import ModelNotReady, PromptTooLong, ProviderError, reason_of
 
 from . import meter
 from .engine_request import EngineRequest, Sampler
+from .fixed_prompts import FixedPromptStore
 from .native import Native
 from .prefix_cache import PrefixCache, Slot
-from .state_cache import FixedPromptStore, StateCache
+from .state_cache import StateCache
 from .types import Lane
 
 logger = logging.getLogger(__name__)

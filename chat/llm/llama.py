@@ -14,8 +14,9 @@ from chat.errors import ModelNotReady, PromptTooLong, ProviderError, Unfinished
 
 from .engine import Engine
 from .engine_request import EngineRequest
+from .fixed_prompts import FixedPromptStore
 from .native import LIBRARY_VERSION, Native
-from .state_cache import FixedPromptStore, StateCache
+from .state_cache import StateCache
 from .template import ChatTemplate
 from .types import Completion, Finish, GenerationOptions, Turn, Usage
 

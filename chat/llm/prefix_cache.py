@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from chat.errors import PromptTooLong, ProviderError
 
+from .fixed_prompts import FixedPromptStore
 from .native import ABORTED, BATCH, NO_CELLS, Native
-from .state_cache import FixedPromptStore, SavedState, StateCache, WantedPrefix, common_prefix
+from .state_cache import SavedState, StateCache, WantedPrefix, common_prefix
 from .types import NEXT_PROMPT_SUFFIX
 
 # In tokens. A shorter prefix is evaluated again faster than it is copied from another slot.

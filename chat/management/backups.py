@@ -130,7 +130,7 @@ def _read_mark(mark: Path) -> list[Path]:
 
 
 def finish_restore() -> None:
-    """Let the program start again after a restore that is complete."""
+    """Remove the mark of an unfinished restore, which keeps the program from starting."""
     unfinished_restore(Path(settings.DATA_DIR)).unlink(missing_ok=True)
 
 

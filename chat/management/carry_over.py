@@ -42,7 +42,7 @@ def carry_over(former: Sequence[Path]) -> CarriedOver:
     with another key or other accounts. Repeating it changes nothing. The caller holds the engine's lock.
     """
     carried = CarriedOver()
-    # Logins of then must not open what was closed since.
+    # The backup contains login sessions that may have been ended since.
     Session.objects.all().delete()
     database = next((path for path in former if path.suffix == ".sqlite3" and path.exists()), None)
     key = next((path for path in former if path.suffix != ".sqlite3" and path.exists()), None)

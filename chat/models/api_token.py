@@ -26,7 +26,7 @@ class Scope(models.TextChoices):
     MODEL = "model", _("Choose the model and read its use")
 
 
-# The scope of tokens from before there were scopes: all that a token may do at all.
+# The scope of tokens that were created before tokens had scopes: it allows all that a token can allow.
 FULL = "full"
 
 
@@ -74,7 +74,7 @@ class ApiToken(OwnedModel):
 
     @property
     def is_full(self) -> bool:
-        """Whether the token is from before there were scopes."""
+        """Whether the token was created before tokens had scopes, and therefore allows everything."""
         return FULL in self.scopes
 
     @property

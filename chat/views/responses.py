@@ -80,7 +80,7 @@ def stream_download(
     response = StreamingHttpResponse(
         stream, content_type=content_type, headers={"Content-Disposition": disposition}
     )
-    # Once: when it is closed or, where the client was gone before it was sent, when it is dropped.
+    # `release` runs once: when the response is closed or, if Django drops it unsent, when it is collected.
     release = weakref.finalize(response, _downloads.release)
     response._resource_closers.append(release)  # type: ignore[attr-defined]
     return response

@@ -1,6 +1,5 @@
-"""The settings page, its API tokens, and the choice of the model server. Each setting is a form of its own.
-
-A server can be chosen or tested, or the model of this machine is used.
+"""The settings page with its API tokens, logging out, and deleting everything. Each setting is a form of its
+own; `model_server` has the form of the model.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib import messages as notices
 from django.contrib.auth import views as auth
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -29,20 +27,16 @@ from django_htmx.http import (
 
 from chat.access import HtmxHttpRequest, own_token
 from chat.accounts import describe_failed_logins, require_password
-from chat.actions import api_tokens, deletions, old_conversations, owners, provider
+from chat.actions import api_tokens, deletions, old_conversations, owners
 from chat.actions.logins import find_failed_logins
 from chat.actions.owners import redacts_secrets, settings_of
 from chat.error_messages import describe
 from chat.errors import Refused
 from chat.generation import run as generation
-from chat.jobs.prompts import start_warming
-from chat.later_response import respond_from_slow_thread
-from chat.llm.remote.protocol import Capabilities, ConstraintSupport
-from chat.llm.types import shorten_model_name
 from chat.models import ApiToken, Message, MessageState, Scope, Theme, User
-from memoryapp.base.provider import WINDOW_RANGE
 
 from . import system_info
+from .model_server import load_provider_context
 from .responses import add_toast, forget_storage, respond_with_error
 
 # How long a request waits until a stopped reply has reached its next token and is saved.
@@ -207,7 +201,7 @@ def create_token(request: HtmxHttpRequest) -> HttpResponse:
 
 @require_POST
 def narrow_token(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
-    """Take scopes away from a token."""
+    """Remove the scopes from a token that are not ticked in the form."""
     token = own_token(request, pk)
     try:
         api_tokens.narrow_token(token, request.POST.getlist("scope"))
@@ -238,105 +232,3 @@ def _render_tokens(request: HtmxHttpRequest, status: int, **more: Any) -> HttpRe
             request, "settings/_tokens.html", {**tokens_context(request.user), **more}, status=status
         )
     return render_settings(request, status, **more)
-
-
-_SERVER_FIELDS = ("url", "model", "key", "window")
-# Session key of the values in the form of the model server, until the page is rendered again.
-_SERVER_SESSION_KEY = "provider"
-
-
-@require_POST
-def choose_provider(request: HtmxHttpRequest) -> HttpResponse:
-    """Use the posted server, test it, or go back to the model of this machine."""
-    wish = request.POST.get("do", "use")
-    typed = {name: request.POST.get(name, "") for name in _SERVER_FIELDS}
-    drop = request.POST.get("drop_key") == "on"
-    try:
-        if wish == "test":
-            if not request.htmx:
-                # What it stores in the session must be there before the middleware saves it.
-                return _test_server(request, typed, drop)
-            tested: HttpResponse = respond_from_slow_thread(
-                request, lambda: _test_server(request, typed, drop)
-            )
-            return tested
-        if wish == "local":
-            provider.choose_local(request.user)
-            start_warming()
-        else:
-            provider.choose_server(request.user, **typed, drop_key=drop)
-    except Refused as problem:
-        _remember_typed(request, typed)
-        return respond_with_error(request, problem, "settings")
-    notices.success(request, _("Saved."))
-    return HttpResponseClientRefresh() if request.htmx else redirect("settings")
-
-
-def _test_server(request: HtmxHttpRequest, typed: dict[str, str], drop: bool) -> HttpResponse:
-    try:
-        found = provider.probe_server(request.user, **typed, drop_key=drop)
-    except Refused as problem:
-        if request.htmx:
-            return _respond_test_result(request, [describe(problem)], works=False)
-        _remember_typed(request, typed)
-        return respond_with_error(request, problem, "settings")
-    _remember_typed(request, typed)
-    return _respond_test_result(request, describe_capabilities(found), works=True)
-
-
-def load_provider_context(request: HtmxHttpRequest) -> dict[str, Any]:
-    """Return the context of the form, with unsaved input first; it never contains the key."""
-    choice = provider.describe_chosen_server()
-    return {
-        "server": choice,
-        "typed": request.session.pop(_SERVER_SESSION_KEY, None) or choice,
-        "may_choose": provider.is_choice_allowed(request.user),
-        "windows": WINDOW_RANGE,
-    }
-
-
-def _remember_typed(request: HtmxHttpRequest, typed: dict[str, str]) -> None:
-    """Keep the input of a plain form in the session for the page after the redirect; never the key."""
-    if not request.htmx:
-        request.session[_SERVER_SESSION_KEY] = {name: text for name, text in typed.items() if name != "key"}
-
-
-def describe_capabilities(found: Capabilities) -> list[str]:
-    """Return the capabilities that the probe found, one sentence each."""
-    window = {"used": intcomma(found.window), "offered": intcomma(found.offered)}
-    if not found.offered:
-        size = _("It does not state its context window. %(used)s tokens are used.") % window
-    elif found.offered > found.window:
-        size = _("Its context window has %(offered)s tokens. %(used)s of them are used.") % window
-    else:
-        size = _("Its context window has %(used)s tokens.") % window
-    forms = {
-        ConstraintSupport.GRAMMAR: _("The server enforces the output formats that memory needs."),
-        ConstraintSupport.PATTERN: _("The server enforces the output formats that memory needs."),
-        ConstraintSupport.SCHEMA: _(
-            "The server enforces some of the output formats that memory needs; memory checks the others."
-        ),
-        ConstraintSupport.NONE: _(
-            "The server enforces no output format. Memory checks each answer and asks again once."
-        ),
-    }
-    lines = [
-        _("“%(name)s” answers.") % {"name": shorten_model_name(found.model)},
-        size,
-        forms[found.constraint],
-        _("It counts tokens itself.")
-        if found.counts_tokens
-        else _("It does not count tokens. Four characters are counted as one."),
-    ]
-    if found.embeddings:
-        lines.append(_("It offers embeddings too. Memory continues to compute them on this machine."))
-    if found.writes_reasoning:
-        lines.append(_("The model writes its reasoning before it answers. Replies leave it out."))
-    return lines
-
-
-def _respond_test_result(request: HtmxHttpRequest, lines: list[str], *, works: bool) -> HttpResponse:
-    if request.htmx:
-        return render(request, "settings/_connection_test.html", {"lines": lines, "works": works})
-    notices.success(request, " ".join(lines))
-    return redirect("settings")

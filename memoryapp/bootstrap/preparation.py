@@ -114,7 +114,7 @@ def ensure_database(interpreter: Interpreter, lock_key: str, env: Mapping[str, s
         environment.mark_done("database", key)
 
 
-# Backups that are kept of updates.
+# How many backups made before updates are kept.
 _MOST_BACKUPS = 3
 
 
@@ -125,7 +125,7 @@ def _back_up_before_update(interpreter: Interpreter, env: Mapping[str, str], kee
     """
     if env.get("DATABASE_URL"):
         return None
-    applied = _list_applied(database_path())
+    applied = {name for app, name in applied_migrations(database_path()) or [] if app == "chat"}
     known = {path.stem for path in (ROOT / "chat" / "migrations").glob("[0-9]*.py")}
     if newer := sorted(applied - known):
         raise BootstrapError(
@@ -144,21 +144,6 @@ def _back_up_before_update(interpreter: Interpreter, env: Mapping[str, str], kee
     return target
 
 
-def _list_applied(database: Path) -> set[str]:
-    """Return the names of the applied migrations of the program; none for a database without tables."""
-    if not database.exists():
-        return set()
-    try:
-        connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=1)
-        try:
-            rows = connection.execute("SELECT name FROM django_migrations WHERE app = 'chat'").fetchall()
-        finally:
-            connection.close()
-    except sqlite3.Error:
-        return set()
-    return {name for (name,) in rows}
-
-
 def _database_key(lock_key: str, env: Mapping[str, str]) -> str | None:
     """Return a hash of what `migrate` depends on: our migrations and the applied ones; None where unknown."""
     if env.get("DATABASE_URL"):
@@ -167,23 +152,23 @@ def _database_key(lock_key: str, env: Mapping[str, str]) -> str | None:
     if applied is None:
         return None
     return environment.hash_of(
-        lock_key, database_path(), applied, environment.hash_of_tree(ROOT / "chat" / "migrations")
+        lock_key, database_path(), repr(applied), environment.hash_of_tree(ROOT / "chat" / "migrations")
     )
 
 
-def applied_migrations(database: Path) -> str | None:
-    """Return the applied migrations of a database as one text, None where there is no such database."""
+def applied_migrations(database: Path) -> list[tuple[str, str]] | None:
+    """Return app and name of the applied migrations; None where there is no database with such a table."""
     if not database.exists():
         return None
     try:
         connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=1)
         try:
-            rows = connection.execute("SELECT app, name FROM django_migrations ORDER BY app, name").fetchall()
+            query = "SELECT app, name FROM django_migrations ORDER BY app, name"
+            return connection.execute(query).fetchall()
         finally:
             connection.close()
     except sqlite3.Error:
         return None
-    return repr(rows)
 
 
 def ensure_static(interpreter: Interpreter, lock_key: str, keep: int) -> None:

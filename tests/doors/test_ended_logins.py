@@ -1,4 +1,4 @@
-"""An open socket is closed within about a second after its login has ended, whatever ended it."""
+"""An open socket is closed about a second after its login ended: by logout, revocation or deactivation."""
 
 from __future__ import annotations
 

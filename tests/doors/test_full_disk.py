@@ -38,7 +38,7 @@ def full_disk():
         with connection.cursor() as cursor:
             cursor.execute(f"PRAGMA max_page_count = {pages}")
 
-    # The limit is one of a connection, and each request has its own.
+    # SQLite keeps this limit for one connection only, and each request opens a new connection.
     connection_created.connect(limit)
     connection.close()
     try:

@@ -47,7 +47,7 @@ def loads(monkeypatch):
     """The calls that would load the local model."""
     calls: list[dict[str, Any]] = []
     monkeypatch.setattr(registry, "load", lambda **how: calls.append(how))
-    monkeypatch.setattr("chat.views.settings.start_warming", lambda: None)
+    monkeypatch.setattr("chat.views.model_server.start_warming", lambda: None)
     return calls
 
 

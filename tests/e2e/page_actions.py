@@ -111,3 +111,13 @@ def _run_axe(page: Page, **options: Any) -> list[tuple[str, list[str]]]:
         for v in found
         if v["impact"] in ("serious", "critical")
     ]
+
+
+PASSWORD = "a-long-enough-one"
+
+
+def log_in(page: Page, user: Any) -> None:
+    """Log in as a user whose password is PASSWORD, on the page of the login."""
+    page.get_by_label("Name").fill(user.username)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()

@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 from chat.actions import apps
 from chat.models import Message
 
+from .page_actions import PASSWORD, log_in
+
 pytestmark = pytest.mark.browser
 
 
@@ -42,12 +44,10 @@ def test_drafts_of_an_earlier_version_are_removed(open_page, owner):
 
 
 def test_logout_removes_the_drafts(open_page, live, server_mode, other):
-    other.set_password("a-long-enough-one")
+    other.set_password(PASSWORD)
     other.save()
     page = open_page("/")
-    page.get_by_label("Name").fill(other.username)
-    page.get_by_label("Password").fill("a-long-enough-one")
-    page.get_by_role("button", name="Log in").click()
+    log_in(page, other)
     page.wait_for_load_state()
     box(page).press_sequentially("My secret draft")
     assert len(stored_keys(page)) == 1

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from chat.llm.state_cache import FixedPromptStore
+from chat.llm.fixed_prompts import FixedPromptStore
 from chat.llm.types import GenerationOptions, Lane, Turn
 from tests.small_model import load_small_model
 

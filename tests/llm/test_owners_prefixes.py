@@ -35,7 +35,7 @@ def shared():
 
 
 def ask(llama, owner: str, slot: str, turns=SECRET) -> int:
-    """Return how many tokens of the prompt were cached."""
+    """Send the prompt as this owner, and return how many of its tokens came from the cache."""
     stream = llama.stream(turns, GenerationOptions.for_reply(slot, max_tokens=2, owner=owner))
     assert list(stream)
     return stream.usage.cached_tokens

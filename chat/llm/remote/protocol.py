@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 # Parameters that a request can omit when a server rejects them.
 _OPTIONAL = ("temperature", "stream_options", "cache_prompt", "cache_salt", "id_slot", "chat_template_kwargs")
-# Prompts with different salts share nothing in vLLM's cache. A new one with each start: nobody can guess it.
+# The key from which the salt of each owner is computed. vLLM shares cached prefixes between prompts with the
+# same salt only. The key is new at each start of the program, so that nobody can guess a salt.
 _SALT_KEY = secrets.token_bytes(32)
 
 

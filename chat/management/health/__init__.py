@@ -7,21 +7,19 @@ from memoryapp.base.machine import read_cpu_flags
 from memoryapp.base.provider import read_choice
 
 from .checks import (
-    Finding,
-    FindingState,
     check_build,
-    check_data_folder,
     check_database,
     check_decode,
     check_disk,
     check_embedder,
-    check_leftovers,
     check_memory,
     check_model,
     check_processor,
     check_python,
     check_remote,
 )
+from .data_folder import check_data_folder, check_leftovers
+from .findings import Finding, FindingState
 
 __all__ = ["Finding", "FindingState", "run_checks"]
 

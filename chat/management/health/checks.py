@@ -2,11 +2,8 @@
 
 import os
 import sqlite3
-import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,6 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from chat.actions import leftovers
 from chat.actions.provider import run_engine_probe
 from chat.errors import BadAddress, ProviderError, ServerAway
 from chat.llm import weights
@@ -24,48 +20,17 @@ from chat.llm.remote.errors import without_message
 from chat.llm.remote.protocol import Capabilities, ConstraintSupport
 from chat.llm.remote.provider import RemoteProvider
 from memoryapp.base.env import (
-    RESTORE_BROKEN_OFF,
     cache_dir,
     data_path,
     engine_lock_path,
     model_dir,
-    unfinished_restore,
 )
 from memoryapp.base.locking import try_lock
 from memoryapp.base.machine import GIB, total_memory
 from memoryapp.base.provider import ServerChoice, choice_path
 
-
-class FindingState(Enum):
-    """The severity of a finding; only `broken` makes doctor fail."""
-
-    OK = "ok"
-    NOTE = "note"
-    BROKEN = "broken"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One line of the report."""
-
-    state: FindingState
-    topic: str
-    text: str
-
-
-def ok(topic: str, text: str) -> Finding:
-    """Return a finding without a problem."""
-    return Finding(FindingState.OK, topic, text)
-
-
-def note(topic: str, text: str) -> Finding:
-    """Return a finding that the program works, but something should be done."""
-    return Finding(FindingState.NOTE, topic, text)
-
-
-def broken(topic: str, text: str) -> Finding:
-    """Return a finding that the program does not work until something is done."""
-    return Finding(FindingState.BROKEN, topic, text)
+from .data_folder import check_key_file
+from .findings import Finding, broken, note, ok
 
 
 def check_model(*, deep: bool) -> Finding:
@@ -143,13 +108,6 @@ def _describe_server(host: str, found: Capabilities) -> Finding:
     counts = "it counts tokens" if found.counts_tokens else "four characters are taken for a token"
     text = f"{found.model} on {host}: {found.window:,} tokens, {_FORMS[found.constraint]}, {counts}"
     return ok("model", text) if found.offered else note("model", f"{text}. It does not say its window.")
-
-
-def check_key_file(file: Path) -> Finding:
-    """Check that only the owner can read the file with the key."""
-    if os.name != "nt" and file.exists() and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return broken("key", f"others on this machine can read {file}. Run: chmod 600 '{file}'")
-    return ok("key", f"{file}, for its owner alone")
 
 
 def is_engine_running() -> bool:
@@ -283,39 +241,3 @@ def judge_sqlite(values: dict[str, Any], transaction_mode: str) -> Finding:
     return (
         broken("database", f"{text}. {'; '.join(wrong)}: see DATABASES.") if wrong else ok("database", text)
     )
-
-
-def check_data_folder(folder: Path) -> Finding:
-    """Check that only the owner can read the data folder and the secret key."""
-    try:
-        opened = [path for path in (folder, folder / "secret_key") if path.exists() and _is_open(path)]
-        owner = folder.stat().st_uid
-    except OSError as error:
-        return broken("data folder", f"{folder}: {error.strerror}.")
-    if opened:
-        commands = " && ".join(f"chmod {'700' if path.is_dir() else '600'} '{path}'" for path in opened)
-        return broken("data folder", f"others on this machine can read {opened[0]}. Run: {commands}")
-    if hasattr(os, "getuid") and owner != os.getuid():
-        return broken(
-            "data folder", f"{folder} belongs to another user. Give it to yourself, or set DATA_DIR."
-        )
-    return ok("data folder", f"{folder}, for its owner alone")
-
-
-def check_leftovers(folder: Path) -> Iterator[Finding]:
-    """List what killed processes and restores have left."""
-    if unfinished_restore(folder).exists():
-        yield broken("restore", RESTORE_BROKEN_OFF)
-    if found := leftovers.find_leftovers(folder):
-        names = ", ".join(path.name for path in found)
-        yield note("leftovers", f"a killed process left {names}. The next start removes it.")
-    if former := leftovers.find_former_data(folder):
-        names = ", ".join(path.name for path in former)
-        yield note(
-            "former data",
-            f"{names} hold what was here before. `manage.py doctor --remove-former` removes them.",
-        )
-
-
-def _is_open(path: Path) -> bool:
-    return os.name != "nt" and bool(path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))

@@ -11,7 +11,7 @@ from chat.llm.remote.provider import RemoteProvider
 from chat.llm.remote.server_probe import MAX_DEFAULT_WINDOW
 from chat.llm.remote.transport import Timeouts
 from chat.llm.types import GenerationOptions, Turn
-from chat.views.settings import describe_capabilities
+from chat.views.model_server import describe_capabilities
 
 from .fake_server import chat_endpoint, run_fake_server
 
