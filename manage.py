@@ -7,6 +7,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NEEDED = (3, 11)
+# Commands that need no keys of encrypted data, or get them themselves.
+NO_DATA = ("help", "encrypt", "decrypt", "weights", "collectstatic", "makemessages", "compilemessages", "mcp")
 # A shell's exit codes for a program that Ctrl-C or a closed pipe ended.
 STOPPED, UNREAD = 130, 141
 
@@ -31,6 +33,7 @@ def main():
         return 1
     settle_streams()
     try:
+        take_passphrase_fd()
         try:
             return run(command)
         finally:
@@ -40,6 +43,18 @@ def main():
         return STOPPED
     except Exception as error:
         return handle_error(error)
+
+
+def take_passphrase_fd():
+    # type: () -> None
+    """Move `--passphrase-fd N`, which every command takes, from the arguments to the environment."""
+    name = "--passphrase-fd"
+    for place, argument in enumerate(sys.argv):
+        if argument == name or argument.startswith(name + "="):
+            number = argument.partition("=")[2] or "".join(sys.argv[place + 1 : place + 2])
+            del sys.argv[place : place + (1 if "=" in argument else 2)]
+            os.environ["PASSPHRASE_FD"] = number or "none"
+            return
 
 
 def handle_error(error):
@@ -121,8 +136,22 @@ def django(command):
         return 1
     if command == "mcp":
         return mcp(sys.argv[2:])
+    if command not in NO_DATA:
+        open_encrypted_data()
     execute_from_command_line(sys.argv)
     return 0
+
+
+def open_encrypted_data():
+    # type: () -> None
+    """Where the data is encrypted, get the keys before anything else happens."""
+    from memoryapp.base.env import data_path
+    from memoryapp.base.passphrase import is_encrypted
+
+    if is_encrypted(data_path()) and "--help" not in sys.argv:
+        from memoryapp.base.encryption import process_keys
+
+        process_keys()
 
 
 if __name__ == "__main__":

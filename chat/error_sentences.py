@@ -274,6 +274,9 @@ SENTENCES: dict[str, str] = {
     "field-not-a-list": gettext_noop("must be a list"),
     "field-not-a-datetime": gettext_noop("must be a date with a time"),
     "file-unknown": gettext_noop("This is none of the files that can be taken."),
+    "file-encrypted": gettext_noop(
+        "This file is encrypted with another passphrase than the data here. Decrypt it first: age -d"
+    ),
     "file-empty": gettext_noop("There is nothing in this file."),
     "file-not-json": gettext_noop("This is not a JSON file, nor an archive with one."),
     "file-size-exceeded": gettext_noop("This file is too large."),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryapp.base import env, logs
+from memoryapp.base.passphrase import is_encrypted
 from memoryapp.base.secret_key import load_secret_key
 
 # NumPy needs one thread for the comparisons of vectors (a fraction of a millisecond). More threads would
@@ -20,6 +21,9 @@ DATA_DIR = env.data_dir()
 
 # Where files are while they are received. A start empties it, so that a killed request leaves none.
 FILE_UPLOAD_TEMP_DIR = env.private_folder(DATA_DIR / "incoming")
+if is_encrypted(DATA_DIR):
+    # Bytes: more than an upload may have then, so none is written to the disk before it is encrypted.
+    FILE_UPLOAD_MAX_MEMORY_SIZE = 66 << 20
 
 # "local": one owner on loopback, without a login. "server": everybody logs in.
 MODE = env.envchoice("MODE", ("local", "server"))
@@ -96,7 +100,7 @@ TEMPLATES = [
 # "database is locked" (measured), with them none. The test database is a file, since a live server cannot
 # share one in memory.
 _SQLITE: dict[str, Any] = {
-    "ENGINE": "django.db.backends.sqlite3",
+    "ENGINE": "memoryapp.encrypted_sqlite" if is_encrypted(DATA_DIR) else "django.db.backends.sqlite3",
     "NAME": env.database_path(),
     "OPTIONS": {
         "transaction_mode": "IMMEDIATE",

@@ -96,7 +96,7 @@ class RejectTooLarge:
         most = getattr(request, "scope", {}).get(_LIMIT_KEY)
         if most is None:
             return self.get_response(request)
-        sentence = describe(Refused("file-too-large", most=uploads.MAX_UPLOAD_BYTES >> 20))
+        sentence = describe(Refused("file-too-large", most=uploads.most_bytes() >> 20))
         if most <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
             sentence = _("This is larger than %s and was not accepted.") % filesizeformat(most)
         if request.path_info.startswith(API_PATHS):
@@ -120,7 +120,7 @@ async def _find_limit(scope: Scope, declared: int | None) -> int:
         return most
     if declared is not None and declared <= most:
         return most
-    return uploads.MAX_UPLOAD_BYTES + _FORM_OVERHEAD if await _may_bring_files(scope) else most
+    return uploads.most_bytes() + _FORM_OVERHEAD if await _may_bring_files(scope) else most
 
 
 @database_sync_to_async

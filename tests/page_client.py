@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.parse
 import urllib.request
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,16 +111,16 @@ def free_port() -> int:
 
 
 def start_server_process(
-    environment: dict[str, str], *arguments: str, port: int | None = None
+    environment: dict[str, str], *arguments: str, port: int | None = None, descriptors: Sequence[int] = ()
 ) -> tuple[subprocess.Popen[bytes], str]:
     """Start a server process: Python with the given arguments and a port, by default a free one.
 
-    Returns the process and its URL once it responds. Raises RuntimeError after 60 s, or when the process ends
+    The process inherits the `descriptors`. Returns the process and its URL once it responds. Raises RuntimeError after 60 s, or when the process ends
     before it responds, as it does where another process took the free port.
     """
     port = port or free_port()
     command = [sys.executable, *arguments, str(port)]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment)
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, pass_fds=descriptors)
     base = f"http://127.0.0.1:{port}"
     for _ in range(240):
         try:

@@ -219,6 +219,7 @@ def test_all_parts_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
         "database",
         "migrations",
         "data folder",
+        "encryption",
         "decode",
     ]
 

@@ -23,8 +23,10 @@ from chat.llm.remote.transport import Timeouts
 from chat.llm.types import ModelState
 from chat.models import User
 from memoryapp.base import provider as stored_choice
+from memoryapp.base.encryption import TemporaryCipher
 from memoryapp.base.env import cache_dir
 from memoryapp.base.error_text import explain_selftest_failure
+from memoryapp.base.passphrase import is_encrypted
 from memoryapp.base.provider import ServerChoice
 
 from .owners import is_local
@@ -67,6 +69,7 @@ def load_chosen_model(*, parking: bool = False, prove: Callable[[Path], None] | 
         state_memory_mib=settings.PARKING_MIB,
         state_folder=settings.DATA_DIR / "parked",
         state_disk_mib=settings.PARKING_DISK_MIB,
+        state_cipher=TemporaryCipher() if is_encrypted(Path(settings.DATA_DIR)) else None,
     )
 
 

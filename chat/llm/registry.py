@@ -19,6 +19,7 @@ from .types import ModelState, ModelStatus, Provider, shorten_model_name, shorte
 
 if TYPE_CHECKING:
     from chat.llm.remote.health import HealthMonitor
+    from memoryapp.base.encryption import TemporaryCipher
 
     from .embedder import Embedder
     from .llama import LlamaProvider
@@ -134,14 +135,16 @@ class Registry:
         state_memory_mib: int = 0,
         state_folder: Path | None = None,
         state_disk_mib: int = 0,
+        state_cipher: TemporaryCipher | None = None,
         fixed_prompts_folder: Path | None = None,
         run_selftest: Callable[[Path], None] | None = None,
     ) -> None:
         """Start to load the model that the environment chooses, and the embedder; return at once.
 
         Saved prompt states take up to `state_memory_mib` of memory, and `state_disk_mib` of disk in
-        `state_folder`. States of fixed prompts stay in `fixed_prompts_folder` between starts. `run_selftest`
-        is called with the model's file in the engine's thread before the file is loaded, and raises
+        `state_folder`, encrypted with `state_cipher`. States of fixed prompts stay in `fixed_prompts_folder`
+        between starts. `run_selftest` is called with the model's file in the engine's thread before the file
+        is loaded, and raises
         ProviderError where it must not be. If the same model still finishes a reply, it is reused: loading it
         again would need the memory twice.
         """
@@ -161,7 +164,7 @@ class Registry:
         if self._reuse_retired(path, window, label):
             return
         self.set_status(ModelStatus(ModelState.LOADING, name, label, Reason("model-loading")))
-        disk = DiskCache(state_folder, state_disk_mib * _MIB)
+        disk = DiskCache(state_folder, state_disk_mib * _MIB, state_cipher)
         self._loading = provider = LlamaProvider(
             name,
             path,

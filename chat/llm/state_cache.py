@@ -17,8 +17,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from memoryapp.base.encryption import TemporaryCipher
 
 logger = logging.getLogger(__name__)
 
@@ -141,13 +145,14 @@ class DiskCache:
 
     A file is written in about 100 ms and read faster, while evaluating 3,000 tokens again takes most of a
     minute. The text of a conversation can be reconstructed from its state. Therefore the folder is readable
-    by its owner only (0700), and is emptied when the engine starts and ends. Without a folder nothing is
-    kept.
+    by its owner only (0700), and is emptied when the engine starts and ends. Files are encrypted where there
+    is a `cipher`. Without a folder nothing is kept.
     """
 
-    def __init__(self, folder: Path | None, budget: int) -> None:
+    def __init__(self, folder: Path | None, budget: int, cipher: TemporaryCipher | None = None) -> None:
         self.folder = folder if budget > 0 else None
         self.budget = budget
+        self._cipher = cipher
         self._files: OrderedDict[str, StateFile] = OrderedDict()
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -174,7 +179,10 @@ class DiskCache:
         path = self.folder / f"{uuid.uuid4().hex}.state"
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            state.tofile(path)
+            if self._cipher is None:
+                state.tofile(path)
+            else:
+                path.write_bytes(self._cipher.encrypt(state.tobytes()))
         except OSError:
             logger.warning("a saved prompt state could not be written to disk", exc_info=True)
             with suppress(OSError):
@@ -188,12 +196,17 @@ class DiskCache:
         if file is None:
             return None
         try:
-            state = np.fromfile(file.path, np.uint8)
-        except OSError:
+            state = self._read(file.path)
+        except (OSError, ValueError):
             return None
         finally:
             file.path.unlink(missing_ok=True)
         return SavedState(file.tokens, state, file.owner) if state.nbytes == file.size else None
+
+    def _read(self, path: Path) -> np.ndarray:
+        if self._cipher is None:
+            return np.fromfile(path, np.uint8)
+        return np.frombuffer(self._cipher.decrypt(path.read_bytes()), np.uint8)
 
     def forget(self, name: str) -> None:
         """Delete the file of this name, if there is one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from django.core.management.base import CommandError
 
 from chat.actions.owners import is_local, local_owner
 from memoryapp.base.locking import try_lock
+from memoryapp.base.sqlcipher import DATABASE_ERRORS
 
 
 @contextlib.contextmanager
@@ -37,7 +37,7 @@ def write_atomically(target: Path) -> Iterator[Path]:
     except BaseException as error:
         with contextlib.suppress(OSError):
             half.unlink(missing_ok=True)
-        if isinstance(error, OSError | sqlite3.Error):
+        if isinstance(error, (OSError, *DATABASE_ERRORS)):
             why = getattr(error, "strerror", None) or error
             failed = getattr(error, "filename", None)
             place = target if failed in (None, str(half)) else failed

@@ -1,7 +1,9 @@
 """Backs up and restores the data of a machine in one file.
 
 A zip archive with `memoryapp.sqlite3`, `secret_key` (stored hashes depend on it) and `manifest.json`. Weights
-and cached prompts are not in it: both can be fetched or computed again.
+and cached prompts are not in it: both can be fetched or computed again. Where the data is encrypted, the
+database in it is encrypted in the same way, and `encryption.key` is in it: the passphrase of that time opens
+it.
 """
 
 from __future__ import annotations
@@ -13,10 +15,10 @@ import os
 import shutil
 import sqlite3
 import zipfile
-import zlib
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
@@ -24,15 +26,31 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
 from chat.actions.leftovers import hold_working_folder
+from memoryapp.base.encryption import process_keys
 from memoryapp.base.env import unfinished_restore
+from memoryapp.base.files import sync
+from memoryapp.base.passphrase import (
+    KEY_FILE,
+    is_encrypted,
+    is_plain,
+)
+from memoryapp.base.sqlcipher import DATABASE_ERRORS, connect, open_database
 
 from .arguments import write_atomically
+from .backup_file import (
+    DATABASE,
+    ENCRYPTED_VERSION,
+    FORMAT,
+    KEY,
+    MANIFEST,
+    VERSION,
+    open_backup,
+    unpack,
+    use_present_key,
+)
 
-_DATABASE, _KEY, _MANIFEST = "memoryapp.sqlite3", "secret_key", "manifest.json"
-_FORMAT, _VERSION = "memoryapp-backup", 1
 # Files that SQLite keeps beside a database; they are useless without it.
 _BESIDE = ("-wal", "-shm")
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError)
 
 
 def database_file() -> Path:
@@ -51,16 +69,19 @@ def back_up(target: Path) -> None:
     if not source.exists():
         raise CommandError(f"There is nothing to back up: {source} is not there.")
     with write_atomically(target) as half, hold_working_folder(Path(settings.DATA_DIR)) as folder:
-        copy = folder / _DATABASE
+        copy = folder / DATABASE
         _copy(source, copy)
         _check(copy)
         with zipfile.ZipFile(half, "w", zipfile.ZIP_DEFLATED) as archive:
             made = datetime.now(UTC).isoformat(timespec="seconds")
-            about = {"format": _FORMAT, "version": _VERSION, "made_at": made}
-            archive.writestr(_MANIFEST, json.dumps(about))
-            archive.write(copy, _DATABASE)
-            if (key := Path(settings.DATA_DIR) / _KEY).exists():
-                archive.write(key, _KEY)
+            version = VERSION if is_plain(copy) else ENCRYPTED_VERSION
+            about = {"format": FORMAT, "version": version, "made_at": made}
+            archive.writestr(MANIFEST, json.dumps(about))
+            archive.write(copy, DATABASE)
+            names = [KEY] if version == VERSION else [KEY, KEY_FILE]
+            for path in (Path(settings.DATA_DIR) / name for name in names):
+                if path.exists():
+                    archive.write(path, path.name)
 
 
 def restore(source: Path, now: datetime) -> list[Path]:
@@ -69,27 +90,28 @@ def restore(source: Path, now: datetime) -> list[Path]:
     The caller holds the engine's lock, and calls `finish_restore` at the end. The backup is checked first:
     raises CommandError where it is damaged or of a newer version, and nothing is changed then. There is
     always a whole database: a process that is killed in between leaves a mark, and nothing starts until the
-    restore has been repeated.
+    restore has been repeated. What is encrypted here stays so, with the keys of here.
     """
     database = database_file()
     data = Path(settings.DATA_DIR)
-    with _open_backup(source) as archive, hold_working_folder(data) as folder:
-        unpacked = folder / _DATABASE
-        _unpack(archive, _DATABASE, unpacked)
+    with open_backup(source) as archive, hold_working_folder(data) as folder:
+        unpacked = folder / DATABASE
+        unpack(archive, DATABASE, unpacked)
+        use_present_key(archive, unpacked)
         _check(unpacked)
         _check_version(unpacked)
-        key = archive.read(_KEY) if _KEY in archive.namelist() else None
+        key = archive.read(KEY) if KEY in archive.namelist() else None
         connection.close()
-        former = _put_former_aside(database, data / _KEY if key is not None else None, now)
-        _remove_beside(database)
+        former = _put_former_aside(database, data / KEY if key is not None else None, now)
+        remove_beside(database)
         unpacked.replace(database)
         if key is not None:
-            fresh = data / f"{_KEY}.new"
+            fresh = data / f"{KEY}.new"
             fresh.touch(mode=0o600)
             fresh.write_bytes(key)
-            _sync(fresh)
-            fresh.replace(data / _KEY)
-        _sync(data)
+            sync(fresh)
+            fresh.replace(data / KEY)
+        sync(data)
     # They contain prompts of the replaced conversations.
     shutil.rmtree(data / "parked", ignore_errors=True)
     return former
@@ -108,18 +130,18 @@ def restore_former() -> list[Path]:
     connection.close()
     put_back = []
     for former in _read_mark(mark):
-        present = data / _KEY if former.name.startswith(_KEY) else database
+        present = data / KEY if former.name.startswith(KEY) else database
         if former.exists():
             if present == database:
-                _remove_beside(database)
+                remove_beside(database)
             former.replace(present)
             put_back.append(present)
-    _sync(data)
+    sync(data)
     finish_restore()
     return put_back
 
 
-def _remove_beside(database: Path) -> None:
+def remove_beside(database: Path) -> None:
     """Remove the log of the database that is replaced: SQLite would apply it to the new one."""
     for end in (*_BESIDE, "-journal"):
         database.with_name(database.name + end).unlink(missing_ok=True)
@@ -154,10 +176,10 @@ def _put_former_aside(database: Path, key: Path | None, now: datetime) -> list[P
         _link(path, second)
     fresh = mark.with_name(f"{mark.name}.new")
     fresh.write_text(json.dumps([second.name for _, second in pairs]))
-    _sync(fresh)
+    sync(fresh)
     fresh.replace(mark)
     moved = [path.replace(second) for path, second in beside if path.exists()]
-    _sync(database.parent)
+    sync(database.parent)
     return (moved[:1] if not aside.exists() else []) + [second for _, second in pairs]
 
 
@@ -173,7 +195,7 @@ def _checkpoint(database: Path) -> None:
     """Write all of a database into its one file, so that it needs no file beside it."""
     if not database.exists():
         return
-    with contextlib.suppress(sqlite3.Error), closing(sqlite3.connect(database)) as opened:
+    with contextlib.suppress(*DATABASE_ERRORS), closing(open_database(database)) as opened:
         opened.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         opened.execute("PRAGMA journal_mode=DELETE")
 
@@ -185,20 +207,11 @@ def _link(path: Path, second: Path) -> None:
         # A file system without hard links.
         second.touch(mode=0o600)
         shutil.copyfile(path, second)
-        _sync(second)
-
-
-def _sync(path: Path) -> None:
-    """Write a file or folder to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync(second)
 
 
 def _copy(source: Path, target: Path) -> None:
-    with closing(sqlite3.connect(source)) as here, closing(sqlite3.connect(target)) as there:
+    with closing(open_database(source)) as here, closing(_create_like(source, target)) as there:
         # In one step: a stepwise backup starts again at every write, and in WAL mode a reader blocks no
         # writer.
         here.backup(there)
@@ -207,12 +220,19 @@ def _copy(source: Path, target: Path) -> None:
     target.chmod(0o600)
 
 
+def _create_like(source: Path, target: Path) -> Any:
+    """Open a new database with the same key as another one."""
+    if is_encrypted(Path(settings.DATA_DIR)) and not is_plain(source):
+        return connect(target, process_keys().database)
+    return sqlite3.connect(target)
+
+
 def _check(database: Path) -> None:
     try:
-        with closing(sqlite3.connect(database)) as opened:
+        with closing(open_database(database)) as opened:
             found = opened.execute("PRAGMA integrity_check(1)").fetchone()[0]
             opened.execute("SELECT count(*) FROM chat_conversation").fetchone()
-    except sqlite3.DatabaseError as error:
+    except DATABASE_ERRORS as error:
         raise CommandError(f"The database in it is damaged: {error}.") from error
     if found != "ok":
         raise CommandError(f"The database in it is damaged: {found}.")
@@ -220,37 +240,9 @@ def _check(database: Path) -> None:
 
 def _check_version(database: Path) -> None:
     known = MigrationLoader(None).disk_migrations or {}
-    with closing(sqlite3.connect(database)) as opened:
+    with closing(open_database(database)) as opened:
         applied = opened.execute("SELECT name FROM django_migrations WHERE app = 'chat'").fetchall()
     if newer := sorted(name for (name,) in applied if ("chat", name) not in known):
         raise CommandError(
             f"This backup is of a newer version of memoryapp ({newer[-1]}). Update this one first."
         )
-
-
-def _open_backup(source: Path) -> zipfile.ZipFile:
-    try:
-        archive = zipfile.ZipFile(source)
-        about = json.loads(archive.read(_MANIFEST))
-        readable = about["format"] == _FORMAT and about["version"] <= _VERSION
-    except OSError as error:
-        raise CommandError(f"{source} cannot be read: {error.strerror or error}.") from error
-    except (*_DAMAGE, KeyError, TypeError, ValueError) as error:
-        raise CommandError(f"{source} is no backup of memoryapp, or it is damaged.") from error
-    if not readable:
-        archive.close()
-        raise CommandError(f"{source} is no backup that this version of memoryapp can read.")
-    return archive
-
-
-def _unpack(archive: zipfile.ZipFile, name: str, target: Path) -> None:
-    target.touch(mode=0o600)
-    try:
-        if shutil.disk_usage(target.parent).free < archive.getinfo(name).file_size:
-            raise CommandError("There is not enough room on the disk.")
-        with archive.open(name) as packed, target.open("wb") as file:
-            shutil.copyfileobj(packed, file)
-            file.flush()
-            os.fsync(file.fileno())
-    except (*_DAMAGE, KeyError) as error:
-        raise CommandError("This backup is damaged.") from error

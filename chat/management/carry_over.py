@@ -7,7 +7,6 @@ they have revoked.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from chat.actions import purge
 from chat.actions.owners import lock_memory
 from chat.actions.tombstones import add_tombstones, hash_facts
 from chat.models import FULL, ApiToken, Fact, User
+from memoryapp.base.sqlcipher import DATABASE_ERRORS, open_database
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ def carry_over(former: Sequence[Path]) -> CarriedOver:
     if database is None:
         return carried
     try:
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as opened:
+        with closing(open_database(database, read_only=True)) as opened:
             forgotten = opened.execute(
                 "SELECT owner_id, username, digest, pressed_at FROM chat_tombstone JOIN auth_user "
                 "ON auth_user.id = owner_id"
@@ -58,7 +58,7 @@ def carry_over(former: Sequence[Path]) -> CarriedOver:
                 "SELECT digest, revoked_at, scopes, expires_at FROM chat_apitoken"
             ).fetchall()
             inactive = opened.execute("SELECT id, username FROM auth_user WHERE is_active = 0").fetchall()
-    except sqlite3.Error:
+    except DATABASE_ERRORS:
         # Damaged, or from before there were such tables.
         return carried
     for token in tokens:

@@ -10,10 +10,12 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, Literal, Protocol, cast
 
 from chat.errors import BadFile
+from memoryapp.base.encryption import AGE_HEADER, decrypt_from_people
+from memoryapp.base.env import data_path
+from memoryapp.base.passphrase import WrongPassphrase, is_encrypted
 
 from . import chatgpt, claude, mem0, ours
 from .parts import BrokenItem, FilePart, join_place, place_in_archive
@@ -21,6 +23,8 @@ from .reader import Reader
 
 # Bytes of unpacked text: three times the largest exports that are known.
 MOST_BYTES = 1 << 30
+# Bytes of an encrypted file, which is decrypted in memory.
+_MOST_ENCRYPTED_BYTES = 256 << 20
 # A zip bomb is assumed where more than _SHRUNK_FROM bytes are compressed by more than this factor; chats
 # compress to about a tenth.
 _MOST_SHRUNK, _SHRUNK_FROM = 200, 16 << 20
@@ -32,10 +36,19 @@ _WRAPPED = ("results", "memories")
 _INSIDE = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$")
 
 
-def read_parts(path: Path) -> Iterator[FilePart]:
+class ImportSource(Protocol):
+    """A file to import: a path, or an encrypted upload."""
+
+    def open(self, mode: Literal["rb"]) -> IO[bytes]:
+        """Open it for reading; it can be read at any place."""
+        ...
+
+
+def read_parts(path: ImportSource) -> Iterator[FilePart]:
     """Yield the validated parts of a file: first its source, then its items in their order.
 
-    Reads JSON of this program, of ChatGPT, Claude and mem0, and zip archives with such files. A conversation
+    Reads JSON of this program, of ChatGPT, Claude and mem0, and zip archives with such files, also encrypted
+    with the passphrase of the data here. A conversation
     or fact whose content is wrong is a broken part. Raises BadFile at any other error, which can be at the
     end of the file.
     """
@@ -108,14 +121,20 @@ def _detect_program(value: Any, where: str) -> Any:
     raise BadFile("file-unknown", where)
 
 
-def _open_streams(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+def _open_streams(source: ImportSource) -> Iterator[tuple[str, IO[bytes]]]:
     """Yield the names and streams of the files to read; the name is "" where the file is not an archive."""
-    if not zipfile.is_zipfile(path):
-        if path.stat().st_size > MOST_BYTES:
+    with _decrypt(source.open("rb")) as file:
+        yield from _open_file(file)
+
+
+def _open_file(file: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
+    if not zipfile.is_zipfile(file):
+        if file.seek(0, io.SEEK_END) > MOST_BYTES:
             raise BadFile("file-size-exceeded")
-        yield "", path.open("rb")
+        file.seek(0)
+        yield "", file
         return
-    with _open_archive(path) as archive:
+    with _open_archive(file) as archive:
         found = [info for info in archive.infolist() if _INSIDE.search(info.filename)]
         found = found or [info for info in archive.infolist() if info.filename.endswith(".json")][:1]
         if not found:
@@ -129,10 +148,27 @@ def _open_streams(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
             yield info.filename, archive.open(info)
 
 
+def _decrypt(file: IO[bytes]) -> IO[bytes]:
+    """Return a file's text, decrypted in memory where the file is encrypted. Raises BadFile."""
+    if file.read(len(AGE_HEADER)) != AGE_HEADER:
+        file.seek(0)
+        return file
+    with file:
+        if not is_encrypted(data_path()):
+            raise BadFile("file-encrypted")
+        if file.seek(0, io.SEEK_END) > _MOST_ENCRYPTED_BYTES:
+            raise BadFile("file-size-exceeded")
+        file.seek(0)
+        try:
+            return io.BytesIO(decrypt_from_people(file.read()))
+        except WrongPassphrase as error:
+            raise BadFile("file-encrypted") from error
+
+
 @contextmanager
-def _open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
+def _open_archive(file: IO[bytes]) -> Iterator[zipfile.ZipFile]:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             yield archive
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
         raise BadFile("archive-unreadable") from error

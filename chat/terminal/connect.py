@@ -23,8 +23,10 @@ from chat.actions.api_tokens import create_token, revoke_token
 from chat.errors import Refused
 from chat.management.engine_lock import EngineTaken, lock_engine
 from chat.models import ApiToken, Scope, User
+from memoryapp.base.encryption import dump_process_keys
 from memoryapp.base.env import ROOT, engine_lock_path
 from memoryapp.base.locking import hold_lock, read_lock_holder
+from memoryapp.base.passphrase import hand_over, is_encrypted
 
 _NAME = "Terminal, process "
 _SCOPES = (Scope.CHAT, Scope.READ_CHATS, Scope.READ_MEMORY, Scope.WRITE_MEMORY)
@@ -124,11 +126,29 @@ def _start_server(model: str, errors: IO[str]) -> subprocess.Popen[str]:
     environment.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
     # The server is used by this terminal over loopback, without TLS.
     environment["SSL_REDIRECT"] = "false"
+    with _hand_over_keys() as (descriptors, variables):
+        return _run(command, environment | variables, descriptors, errors)
+
+
+@contextmanager
+def _hand_over_keys() -> Iterator[tuple[list[int], dict[str, str]]]:
+    """Yield what the server needs to open encrypted data without asking again."""
+    if not is_encrypted(Path(settings.DATA_DIR)):
+        yield [], {}
+        return
+    with hand_over(dump_process_keys()) as (descriptor, variables):
+        yield [descriptor], variables
+
+
+def _run(
+    command: list[str], environment: dict[str, str], descriptors: list[int], errors: IO[str]
+) -> subprocess.Popen[str]:
     # A new session: Ctrl-C in the terminal stops the reply and not the server.
     return subprocess.Popen(
         command,
         cwd=ROOT,
         env=environment,
+        pass_fds=descriptors,
         # Nothing is written to it. Its end, also when this process is killed, stops the server (--until-eof).
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

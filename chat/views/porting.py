@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from chat.access import HtmxHttpRequest
 from chat.actions import importing
 from chat.actions.export import export_json
+from chat.actions.export_encryption import can_encrypt_exports, encrypt_export
 from chat.actions.export_markdown import export_markdown
 from chat.actions.importing import ImportOptions, ImportReport, uploads
 from chat.actions.importing.report import describe_source, list_report_rows
@@ -38,8 +39,11 @@ def export_data(request: HtmxHttpRequest) -> HttpResponseBase:
     """Send all data of the user as JSON or Markdown."""
     made, ending, content_type = _FORMATS.get(request.POST.get("format", ""), _FORMATS["json"])
     name = f"memoryapp-{timezone.localdate().isoformat()}.{ending}"
+    content = made(request.user)
+    if request.POST.get("encrypted") and can_encrypt_exports():
+        content, name, content_type = encrypt_export(content), f"{name}.age", "application/octet-stream"
     try:
-        return stream_download(request, made(request.user), name, content_type)
+        return stream_download(request, content, name, content_type)
     except Overloaded as problem:
         return respond_with_error(request, problem, "settings")
 

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
+from chat.actions.export_encryption import can_encrypt_exports
 from chat.actions.owners import list_time_zones
 from chat.errors import ModelNotReady
 from chat.llm import weights
@@ -18,6 +19,7 @@ from chat.llm.llama import default_window
 from chat.llm.registry import registry
 from chat.models import App, Conversation, Fact, Message, Strategy, User
 from memoryapp.base.env import model_dir
+from memoryapp.base.passphrase import is_encrypted
 
 _STRATEGY_TEXTS = {
     Strategy.HYBRID: _(
@@ -38,6 +40,10 @@ def load_system_info(owner: User) -> dict[str, Any]:
         if sees_machine and not registry.status().remote
         else _describe_remote_model(),
         "storage": _list_storage() if sees_machine else [],
+        # The disk of a database server is not this machine's.
+        "sees_encryption": sees_machine and connection.vendor == "sqlite",
+        "encrypted": is_encrypted(Path(settings.DATA_DIR)),
+        "can_encrypt_exports": can_encrypt_exports(),
         "counts": _count_rows(owner),
     }
 

@@ -19,7 +19,8 @@ _OF_DATABASES = (
     (("locked",), "Another program holds the database in {}. Try again in a moment."),
     (
         ("malformed", "not a database"),
-        "The database in {} is damaged. `manage.py restore` brings a backup back.",
+        "The database in {} is damaged, or it is encrypted and its encryption.key is missing. "
+        "`manage.py restore` brings a backup back.",
     ),
     (
         ("disk is full", "no space left"),

@@ -4,7 +4,6 @@ The bootstrap reads it too, since a remote model needs no weights here. It belon
 stored in a file instead of the database, so its key is in no export, backup or page.
 """
 
-import contextlib
 import ipaddress
 import json
 import os
@@ -14,6 +13,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from .env import BadValue, data_dir, data_path, envint
+from .files import write_private_file
+from .passphrase import is_encrypted
 
 FILE = "provider.json"
 # Tokens. Prompts of background work need at least the smaller number; no known model has more than the
@@ -53,7 +54,7 @@ def read_choice(env: Mapping[str, str] = os.environ) -> ServerChoice | None:
     if env.get("MODE", "local") == "server":
         return None
     try:
-        stored = json.loads(choice_path().read_text())
+        stored = json.loads(_read_file())
         return ServerChoice(
             str(stored["url"]), str(stored["model"]), str(stored["key"]), int(stored["window"])
         )
@@ -72,18 +73,51 @@ def save_choice(choice: ServerChoice | None) -> None:
         choice_path().unlink(missing_ok=True)
         return
     values = {name: value for name, value in asdict(choice).items() if name != "fixed"}
-    new = data_dir() / f"{FILE}.new"
-    with contextlib.suppress(FileNotFoundError):
-        new.unlink()
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(values, file)
-    new.replace(choice_path())
+    content = json.dumps(values).encode()
+    if is_encrypted(data_dir()):
+        from .encryption import encrypt
+
+        content = encrypt(content)
+    write_private_file(choice_path(), content)
 
 
 def choice_path() -> Path:
-    """Return the file of the choice, in the data folder."""
-    return data_path() / FILE
+    """Return the file of the choice, in the data folder; where the data is encrypted, the file is too."""
+    return data_path() / (f"{FILE}.age" if is_encrypted(data_path()) else FILE)
+
+
+def is_remote(env: Mapping[str, str] = os.environ) -> bool:
+    """Return whether a server is chosen. Unlike `read_choice` it needs no keys, so `start` can ask it."""
+    if is_encrypted(data_path()) and not env.get("PROVIDER_URL", "").strip():
+        return env.get("MODE", "local") != "server" and choice_path().exists()
+    return read_choice(env) is not None
+
+
+def encrypt_choice() -> None:
+    """Encrypt the stored choice where it is not yet; there are keys."""
+    from .encryption import encrypt
+
+    plain = data_path() / FILE
+    if plain.exists():
+        write_private_file(choice_path(), encrypt(plain.read_bytes()))
+        plain.unlink()
+
+
+def decrypt_choice() -> None:
+    """Decrypt the stored choice where it is not yet; there are keys."""
+    if choice_path().exists():
+        write_private_file(data_path() / FILE, _read_file())
+        choice_path().unlink()
+
+
+def _read_file() -> bytes:
+    content = choice_path().read_bytes()
+    if not is_encrypted(data_path()):
+        return content
+    # Imported late: the bootstrap imports this module before anything is installed.
+    from .encryption import decrypt
+
+    return decrypt(content)
 
 
 def is_loopback(host: str) -> bool:

@@ -5,12 +5,11 @@ The key is a file in the data folder. Standard library only.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import secrets
 from pathlib import Path
 
 from .env import BadValue
+from .files import write_private_file
 from .locking import hold_lock
 
 FILE = "secret_key"
@@ -48,13 +47,5 @@ def _read(path: Path) -> str:
 
 def _make(path: Path) -> str:
     key = secrets.token_urlsafe(64)
-    fresh = path.with_name(f"{path.name}.new")
-    with contextlib.suppress(FileNotFoundError):
-        fresh.unlink()
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(key)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+    write_private_file(path, key.encode())
     return key

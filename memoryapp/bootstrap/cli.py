@@ -47,6 +47,8 @@ COMMANDS = (
     ("import_memory", "read such a file, or one of another program"),
     ("backup", "write the database and its key into one file"),
     ("restore", "put a backup in the place of what is here"),
+    ("encrypt", "encrypt the data with a passphrase, or change it"),
+    ("decrypt", "take the encryption away again"),
     ("decay", "let unused memories fade now, as every night does"),
     ("prune", "delete chats that nobody wrote in for long"),
     ("run_jobs", "do background work without the server"),

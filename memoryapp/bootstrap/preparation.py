@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Mapping, MutableMapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from memoryapp.base.error_text import AGAIN, explain_selftest_failure
 from memoryapp.base.locking import try_lock
 from memoryapp.bootstrap import environment
 from memoryapp.bootstrap.console import run_logged, say
+from memoryapp.bootstrap.encrypted_data import EncryptedData
 from memoryapp.bootstrap.environment import Interpreter, log_of
 from memoryapp.bootstrap.errors import BootstrapError
 
@@ -96,21 +98,29 @@ def check_engine_decodes(interpreter: Interpreter, engine_key: str, model: Path,
     environment.mark_done("proof", key)
 
 
-def ensure_database(interpreter: Interpreter, lock_key: str, env: Mapping[str, str], keep: int) -> None:
+def ensure_database(
+    interpreter: Interpreter, lock_key: str, env: Mapping[str, str], keep: int, encrypted: EncryptedData
+) -> None:
     """Migrate the database unless nothing changed since the last time. Raises BootstrapError."""
     if unfinished_restore(data_dir()).exists():
         raise BootstrapError(RESTORE_BROKEN_OFF)
-    key = _database_key(lock_key, env)
+    applied = None if env.get("DATABASE_URL") else _find_applied(interpreter, encrypted)
+    key = _database_key(lock_key, applied)
     if key is not None and environment.is_done("database", key):
         return
-    backup = _back_up_before_update(interpreter, env, keep)
+    backup = None
+    if not env.get("DATABASE_URL"):
+        backup = _back_up_before_update(interpreter, applied or [], keep, encrypted)
+    command = ["migrate", "--noinput", "-v", "0"]
     try:
-        _manage(interpreter, "Preparing the database", "database", ["migrate", "--noinput", "-v", "0"], keep)
+        _manage(interpreter, "Preparing the database", "database", command, keep, encrypted)
     except BootstrapError as error:
         if backup is not None:
             raise BootstrapError(f"{error} The data is as it was; a backup of it is {backup}.") from error
         raise
-    if (key := _database_key(lock_key, env)) is not None:
+    if env.get("DATABASE_URL"):
+        return
+    if (key := _database_key(lock_key, _find_applied(interpreter, encrypted))) is not None:
         environment.mark_done("database", key)
 
 
@@ -118,14 +128,14 @@ def ensure_database(interpreter: Interpreter, lock_key: str, env: Mapping[str, s
 _MOST_BACKUPS = 3
 
 
-def _back_up_before_update(interpreter: Interpreter, env: Mapping[str, str], keep: int) -> Path | None:
+def _back_up_before_update(
+    interpreter: Interpreter, migrations: Sequence[tuple[str, str]], keep: int, encrypted: EncryptedData
+) -> Path | None:
     """Write a backup of a database that this version will change; return its path, None without one.
 
     Raises BootstrapError for a database of a newer version, which is not touched.
     """
-    if env.get("DATABASE_URL"):
-        return None
-    applied = {name for app, name in applied_migrations(database_path()) or [] if app == "chat"}
+    applied = {name for app, name in migrations if app == "chat"}
     known = {path.stem for path in (ROOT / "chat" / "migrations").glob("[0-9]*.py")}
     if newer := sorted(applied - known):
         raise BootstrapError(
@@ -139,16 +149,20 @@ def _back_up_before_update(interpreter: Interpreter, env: Mapping[str, str], kee
     for path in earlier[: max(0, len(earlier) - _MOST_BACKUPS + 1)]:
         path.unlink()
     target = folder / f"before-update-{datetime.now():%Y%m%d-%H%M%S}.backup"
-    _manage(interpreter, "Backing up the data before the update", "backup", ["backup", str(target)], keep)
+    label = "Backing up the data before the update"
+    _manage(interpreter, label, "backup", ["backup", str(target)], keep, encrypted)
     say(f"  to {target}")
     return target
 
 
-def _database_key(lock_key: str, env: Mapping[str, str]) -> str | None:
+def _find_applied(interpreter: Interpreter, encrypted: EncryptedData) -> list[tuple[str, str]] | None:
+    if encrypted.is_encrypted:
+        return encrypted.applied_migrations(interpreter)
+    return applied_migrations(database_path())
+
+
+def _database_key(lock_key: str, applied: Sequence[tuple[str, str]] | None) -> str | None:
     """Return a hash of what `migrate` depends on: our migrations and the applied ones; None where unknown."""
-    if env.get("DATABASE_URL"):
-        return None
-    applied = applied_migrations(database_path())
     if applied is None:
         return None
     return environment.hash_of(
@@ -182,9 +196,24 @@ def ensure_static(interpreter: Interpreter, lock_key: str, keep: int) -> None:
     environment.mark_done("static", key)
 
 
-def _manage(interpreter: Interpreter, label: str, step: str, command: list[str], keep: int) -> None:
+def _manage(
+    interpreter: Interpreter,
+    label: str,
+    step: str,
+    command: list[str],
+    keep: int,
+    encrypted: EncryptedData | None = None,
+) -> None:
     log = log_of(step)
-    code, output = run_logged(label, [interpreter.path, "manage.py", *command], log, keep=[keep])
+    nothing: tuple[list[int], dict[str, str]] = ([], {})
+    with encrypted.hand_over() if encrypted else nullcontext(nothing) as (descriptors, variables):
+        code, output = run_logged(
+            label,
+            [interpreter.path, "manage.py", *command],
+            log,
+            env=variables,
+            keep=[keep, *descriptors],
+        )
     if code:
         lines = output.strip().splitlines()
         reason = lines[-1] if lines else f"exit code {code}"

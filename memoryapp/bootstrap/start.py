@@ -15,6 +15,7 @@ from memoryapp.base.error_text import explain_port_error
 from memoryapp.base.locking import hold_lock
 from memoryapp.bootstrap import engine, environment, preparation
 from memoryapp.bootstrap.console import say
+from memoryapp.bootstrap.encrypted_data import EncryptedData
 from memoryapp.bootstrap.environment import Interpreter, Lock, split_lock
 from memoryapp.bootstrap.errors import BootstrapError
 
@@ -37,23 +38,28 @@ def start(arguments: Sequence[str]) -> int:
     check_host(options.host, os.environ)
     check_port(options.host, options.port)
     preparation.choose_model(options.model, os.environ)
+    # Asked for first, so that the rest needs nobody at the keyboard.
+    encrypted = EncryptedData()
     # Checked first, so that a wrong name or too little memory is reported before a compilation of ten
     # minutes. A remote model needs no weights here; the embedder always runs on this machine.
-    remote = provider.read_choice() is not None
+    remote = provider.is_remote()
     found = preparation.find_weights([*([] if remote else [preparation.CHAT]), preparation.EMBEDDER])
     with hold_setup_lock() as keep:
         interpreter, lock, key = ensure_runtime(keep)
+        encrypted.open(interpreter)
         if remote:
             preparation.ensure_embedder(interpreter, found[-1])
         else:
             model = preparation.ensure_model(interpreter, found)
             preparation.check_engine_decodes(interpreter, key, model, keep)
         lock_key = environment.hash_of(lock.runtime)
-        preparation.ensure_database(interpreter, lock_key, os.environ, keep)
+        preparation.ensure_database(interpreter, lock_key, os.environ, keep, encrypted)
         preparation.ensure_static(interpreter, lock_key, keep)
     serve = [str(interpreter.path), str(ROOT / "manage.py"), "serve", "--host", options.host]
     serve += ["--port", str(options.port), *(["--no-browser"] if options.no_browser else [])]
-    return replace_process(serve)
+    with encrypted.hand_over() as (descriptors, variables):
+        os.environ.update(variables)
+        return replace_process(serve, descriptors)
 
 
 def hold_setup_lock() -> AbstractContextManager[int]:
@@ -76,9 +82,14 @@ def ensure_runtime(keep: int) -> tuple[Interpreter, Lock, str]:
     return interpreter, lock, engine.ensure_engine(interpreter, lock, keep)
 
 
-def replace_process(command: list[str]) -> int:
-    """Replace this process by another program; on Windows run it and return its exit code."""
+def replace_process(command: list[str], descriptors: Sequence[int] = ()) -> int:
+    """Replace this process by another program; on Windows run it and return its exit code.
+
+    The program inherits the `descriptors`, which are inheritable already.
+    """
     if sys.platform == "win32":
+        if descriptors:
+            raise BootstrapError("Encrypted data can be used on Linux and on Macs only.")
         return subprocess.call(command)
     sys.stdout.flush()
     os.execv(command[0], command)

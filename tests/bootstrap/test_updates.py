@@ -13,6 +13,7 @@ from django.db import connection
 from chat.schema_version import NewerDatabase, list_known_migrations
 from memoryapp.base.env import BadValue, data_dir, tighten_file
 from memoryapp.bootstrap import preparation
+from memoryapp.bootstrap.encrypted_data import EncryptedData
 from memoryapp.bootstrap.errors import BootstrapError
 
 
@@ -34,7 +35,7 @@ def managed(monkeypatch):
     """Records the commands that the bootstrap runs; `fails` is the name of one that fails."""
     commands = []
 
-    def manage(interpreter, label, step, command, keep):
+    def manage(interpreter, label, step, command, keep, encrypted):
         commands.append(command)
         if manage.fails in command:
             raise BootstrapError("It failed.")
@@ -49,7 +50,7 @@ def managed(monkeypatch):
 
 def test_start_backs_up_before_it_changes_the_database_and_says_where(data, managed, capsys):
     make_database(data / "memoryapp.sqlite3", "0001_initial")
-    preparation.ensure_database(None, "", {}, 0)
+    preparation.ensure_database(None, "", {}, 0, EncryptedData())
     (backup, target), migrate = managed.commands[0], managed.commands[1]
     assert (backup, migrate[0]) == ("backup", "migrate")
     assert target.startswith(str(data / "before-update-"))
@@ -60,7 +61,7 @@ def test_start_backs_up_before_it_changes_the_database_and_says_where(data, mana
 def test_there_is_no_backup_without_a_change(data, managed, state):
     if state == "current":
         make_database(data / "memoryapp.sqlite3", *list_known_migrations())
-    preparation.ensure_database(None, "", {}, 0)
+    preparation.ensure_database(None, "", {}, 0, EncryptedData())
     assert [command[0] for command in managed.commands] == ["migrate"]
 
 
@@ -68,14 +69,14 @@ def test_a_failed_update_names_the_backup(data, managed):
     make_database(data / "memoryapp.sqlite3", "0001_initial")
     managed.fails = "migrate"
     with pytest.raises(BootstrapError, match=r"The data is as it was; a backup of it is .*before-update-"):
-        preparation.ensure_database(None, "", {}, 0)
+        preparation.ensure_database(None, "", {}, 0, EncryptedData())
 
 
 def test_only_a_few_backups_of_updates_are_kept(data, managed):
     make_database(data / "memoryapp.sqlite3", "0001_initial")
     for day in range(10, 16):
         (data / f"before-update-202601{day}-120000.backup").touch()
-    preparation.ensure_database(None, "", {}, 0)
+    preparation.ensure_database(None, "", {}, 0, EncryptedData())
     assert sorted(path.name for path in data.glob("*.backup")) == [
         "before-update-20260114-120000.backup",
         "before-update-20260115-120000.backup",
@@ -85,7 +86,7 @@ def test_only_a_few_backups_of_updates_are_kept(data, managed):
 def test_start_does_not_touch_a_newer_database(data, managed):
     before = make_database(data / "memoryapp.sqlite3", "0001_initial", "9999_of_tomorrow")
     with pytest.raises(BootstrapError, match="newer version of memoryapp"):
-        preparation.ensure_database(None, "", {}, 0)
+        preparation.ensure_database(None, "", {}, 0, EncryptedData())
     assert managed.commands == []
     assert (data / "memoryapp.sqlite3").read_bytes() == before
 

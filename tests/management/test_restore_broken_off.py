@@ -25,6 +25,7 @@ from chat.management import backups
 from chat.management.engine_lock import lock_engine
 from chat.models import ApiToken, Fact, Scope, Tombstone, User
 from memoryapp.bootstrap import preparation
+from memoryapp.bootstrap.encrypted_data import EncryptedData
 from memoryapp.bootstrap.errors import BootstrapError
 
 
@@ -146,7 +147,7 @@ def test_start_refuses_after_a_restore_that_was_broken_off(tmp_path, monkeypatch
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
     (tmp_path / "restore-unfinished").touch()
     with pytest.raises(BootstrapError, match="broken off"):
-        preparation.ensure_database(None, "", {}, 0)
+        preparation.ensure_database(None, "", {}, 0, EncryptedData())
 
 
 def test_what_was_forgotten_and_revoked_since_the_backup_stays_so(data_folder, tmp_path, capsys):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +18,7 @@ from chat.error_messages import describe
 from chat.errors import BadFile, Refused
 from chat.models import Conversation, Deletion, DeletionState, MemoryMode, Message, OwnerSettings, User
 from chat.porting import files, ours
+from chat.porting.files import ImportSource
 from chat.porting.parts import BrokenItem, FilePart
 from chat.porting.shapes import (
     ImportedApp,
@@ -65,7 +65,7 @@ class _Contents:
         self.fault = self.fault or broken.fault
 
 
-def dry_run(owner: User, path: Path, options: ImportOptions | None = None) -> ImportReport:
+def dry_run(owner: User, path: ImportSource, options: ImportOptions | None = None) -> ImportReport:
     """Return what an import would do; reads only. Raises BadFile when the file cannot be imported."""
     options = options or ImportOptions()
     outcome, chats = _create_importer(owner, options)
@@ -80,7 +80,7 @@ def dry_run(owner: User, path: Path, options: ImportOptions | None = None) -> Im
     return outcome
 
 
-def import_file(owner: User, path: Path, options: ImportOptions | None = None) -> ImportReport:
+def import_file(owner: User, path: ImportSource, options: ImportOptions | None = None) -> ImportReport:
     """Import a file and return what was done; many short transactions, of which one makes new rows visible.
 
     Existing chats are extended before that transaction and existing facts updated after it, one by one;
@@ -138,7 +138,9 @@ def _create_importer(owner: User, options: ImportOptions) -> tuple[ImportReport,
     return outcome, ChatImporter(owner, options, outcome, TombstoneFilter(owner, ignored=options.forgotten))
 
 
-def _read(path: Path, chats: ChatImporter | None, options: ImportOptions, outcome: ImportReport) -> _Contents:
+def _read(
+    path: ImportSource, chats: ChatImporter | None, options: ImportOptions, outcome: ImportReport
+) -> _Contents:
     """Read and validate a whole file; passes its conversations to `chats` in portions, if given."""
     contents = _Contents()
     persons: dict[str, list[ImportedFact]] = {}

@@ -13,11 +13,24 @@ from django.conf import settings
 
 from chat.errors import Busy, Refused
 from chat.models import User
+from chat.porting.files import ImportSource
+from memoryapp.base.encrypted_file import EncryptedFile
 from memoryapp.base.locking import try_lock
+from memoryapp.base.passphrase import is_encrypted
 
-# Bytes; larger files are imported in the terminal, where nothing is copied.
-MAX_UPLOAD_BYTES = 256 << 20
+# Bytes; larger files are imported in the terminal, where nothing is copied. Where the data is encrypted, a
+# file is in memory while it is received.
+MAX_UPLOAD_BYTES, MAX_ENCRYPTED_BYTES = 256 << 20, 64 << 20
 _MAX_AGE_SECONDS = 3600
+
+
+def most_bytes() -> int:
+    """Return how many bytes an uploaded file may have."""
+    return min(MAX_UPLOAD_BYTES, MAX_ENCRYPTED_BYTES) if _is_encrypted() else MAX_UPLOAD_BYTES
+
+
+def _is_encrypted() -> bool:
+    return is_encrypted(Path(settings.DATA_DIR))
 
 
 def store_upload(owner: User, chunks: Iterable[bytes], size: int) -> UUID:
@@ -26,8 +39,8 @@ def store_upload(owner: User, chunks: Iterable[bytes], size: int) -> UUID:
     An owner has one file at a time: an earlier one is deleted. Raises Refused when it is too large, and
     Busy while the earlier one is read.
     """
-    if size > MAX_UPLOAD_BYTES:
-        raise Refused("file-too-large", most=MAX_UPLOAD_BYTES >> 20)
+    if size > most_bytes():
+        raise Refused("file-too-large", most=most_bytes() >> 20)
     with lock_upload(owner):
         return _write_upload(owner, chunks)
 
@@ -50,6 +63,9 @@ def _write_upload(owner: User, chunks: Iterable[bytes]) -> UUID:
     for earlier in folder.iterdir():
         earlier.unlink(missing_ok=True)
     key = uuid4()
+    if _is_encrypted():
+        EncryptedFile(folder / str(key)).write(chunks)
+        return key
     # The file is never readable for other users.
     handle = os.open(folder / str(key), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
@@ -58,10 +74,12 @@ def _write_upload(owner: User, chunks: Iterable[bytes]) -> UUID:
     return key
 
 
-def find_upload(owner: User, key: UUID) -> Path | None:
-    """Return the path of an owner's file; None when it is gone, too old or another owner's."""
+def find_upload(owner: User, key: UUID) -> ImportSource | None:
+    """Return an owner's file; None when it is gone, too old or another owner's."""
     path = _folder(owner) / str(key)
-    return path if path.is_file() and not _is_old(path) else None
+    if not path.is_file() or _is_old(path):
+        return None
+    return EncryptedFile(path) if _is_encrypted() else path
 
 
 def discard_upload(owner: User, key: UUID) -> None:

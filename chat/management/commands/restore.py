@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from django.utils import timezone
 from chat.management.backups import finish_restore, restore, restore_former
 from chat.management.carry_over import carry_over
 from chat.management.engine_lock import lock_engine
+from memoryapp.base.passphrase import BACKUP_PASSPHRASE_FD
 
 
 class Command(BaseCommand):
@@ -30,6 +32,12 @@ class Command(BaseCommand):
             help="after a restore that was broken off: back to what was there before",
         )
 
+        parser.add_argument(
+            "--backup-passphrase-fd",
+            metavar="N",
+            help="a descriptor with the passphrase of an encrypted backup, where it is not the one of here",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         # Raises EngineTaken while a server or another command runs, and keeps others out meanwhile.
         if options["back"]:
@@ -37,6 +45,8 @@ class Command(BaseCommand):
                 for path in restore_former():
                     self.stdout.write(f"Back again: {path}")
             return
+        if options["backup_passphrase_fd"]:
+            os.environ[BACKUP_PASSPHRASE_FD] = options["backup_passphrase_fd"]
         if options["file"] is None:
             raise CommandError("Name the backup.")
         with lock_engine(settings.DATA_DIR, "restore"):

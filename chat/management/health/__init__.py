@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
-from memoryapp.base.env import data_path
+from django.db import connection
+
+from memoryapp.base.env import data_path, database_path
 from memoryapp.base.machine import read_cpu_flags
 from memoryapp.base.provider import read_choice
 
@@ -18,7 +20,7 @@ from .checks import (
     check_python,
     check_remote,
 )
-from .data_folder import check_data_folder, check_leftovers
+from .data_folder import check_data_folder, check_encryption, check_leftovers
 from .findings import Finding, FindingState
 
 __all__ = ["Finding", "FindingState", "run_checks"]
@@ -39,6 +41,8 @@ def run_checks(*, deep: bool) -> Iterator[Finding]:
     yield check_embedder(deep=deep)
     yield from check_database()
     yield check_data_folder(data_path())
+    if connection.vendor == "sqlite":
+        yield check_encryption(data_path(), database_path())
     yield from check_leftovers(data_path())
     if server is None:
         yield check_decode()

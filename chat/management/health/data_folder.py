@@ -7,6 +7,7 @@ from pathlib import Path
 
 from chat.actions import leftovers
 from memoryapp.base.env import RESTORE_BROKEN_OFF, unfinished_restore
+from memoryapp.base.passphrase import UNFINISHED, is_encrypted, is_unfinished, key_file
 
 from .findings import Finding, broken, note, ok
 
@@ -33,6 +34,15 @@ def check_data_folder(folder: Path) -> Finding:
             "data folder", f"{folder} belongs to another user. Give it to yourself, or set DATA_DIR."
         )
     return ok("data folder", f"{folder}, for its owner alone")
+
+
+def check_encryption(folder: Path, database: Path) -> Finding:
+    """Tell whether the data is encrypted."""
+    if is_unfinished(folder, database):
+        return broken("encryption", UNFINISHED)
+    if is_encrypted(folder):
+        return ok("encryption", f"on; {key_file(folder)} opens with the passphrase only, so keep backups")
+    return ok("encryption", "off; `manage.py encrypt` protects the data where the disk is not encrypted")
 
 
 def check_leftovers(folder: Path) -> Iterator[Finding]:

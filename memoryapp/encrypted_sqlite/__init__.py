@@ -1,0 +1,1 @@
+"""A database backend of Django for SQLite databases with encrypted pages."""

@@ -1,0 +1,1 @@
+"""Data that is encrypted with a passphrase: its files, its server, its backups."""

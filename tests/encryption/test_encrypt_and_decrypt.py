@@ -1,0 +1,139 @@
+"""`manage.py encrypt` makes all files unreadable without the passphrase; `decrypt` gives all of it back."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from memoryapp.base.encryption import WrongPassphrase
+from memoryapp.base.locking import try_lock
+from memoryapp.base.passphrase import is_encrypted
+
+from .installation import MARK, OTHER_PASSPHRASE, PASSPHRASE
+
+
+def test_no_file_contains_what_was_said_and_decrypting_gives_every_row_back(plain):
+    before = plain.dump()
+    assert {path.name for path in plain.find_files_with(MARK)} == {"memoryapp.sqlite3", "provider.json"}
+    said = plain.run("encrypt", passphrase=PASSPHRASE)
+    assert "forgets the passphrase" in said.stderr
+    plain.keys = plain.open_keys(PASSPHRASE)
+    assert plain.find_files_with(MARK) == []
+    assert [*plain.folder.glob("*.replaced"), *plain.folder.glob("working-*")] == []
+    assert plain.dump() == before
+    plain.run("decrypt")
+    assert not is_encrypted(plain.folder)
+    assert {path.name for path in plain.find_files_with(MARK)} == {"memoryapp.sqlite3", "provider.json"}
+    assert plain.dump() == before
+
+
+def test_all_files_are_readable_by_their_owner_only(encrypted):
+    opened = [path.name for path in encrypted.folder.glob("*") if path.stat().st_mode & 0o077]
+    assert [name for name in opened if "lock" not in name and name != "static"] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"passphrase": OTHER_PASSPHRASE}, "This passphrase does not open the data."),
+        ({"passphrase": ""}, "This passphrase does not open the data."),
+        ({}, "no terminal to ask for the passphrase"),
+    ],
+)
+def test_nothing_opens_without_the_passphrase(encrypted, given, sentence):
+    encrypted.keys = None
+    ended = encrypted.run("export_memory", check=False, **given)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert sentence in ended.stderr
+
+
+def test_a_descriptor_that_is_not_there_is_told(encrypted):
+    encrypted.keys = None
+    ended = encrypted.run("export_memory", "--passphrase-fd", "77", check=False)
+    assert ended.returncode == 1
+    assert "descriptor 77" in ended.stderr
+
+
+def test_a_short_passphrase_is_refused_and_changes_nothing(plain):
+    before = plain.dump()
+    ended = plain.run("encrypt", check=False, passphrase="short")
+    assert ended.returncode == 1
+    assert "12 characters" in ended.stderr
+    assert not is_encrypted(plain.folder)
+    assert plain.dump() == before
+
+
+def test_encrypting_waits_for_no_running_server(plain):
+    with try_lock(plain.folder / "engine.lock"):
+        ended = plain.run("encrypt", check=False, passphrase=PASSPHRASE)
+    assert ended.returncode == 1
+    assert "running already" in ended.stderr
+    assert not is_encrypted(plain.folder)
+
+
+def test_encrypting_is_refused_while_another_program_uses_the_database(plain):
+    with closing(sqlite3.connect(plain.database)) as other:
+        other.execute("PRAGMA journal_mode=WAL")
+        other.execute("SELECT count(*) FROM chat_message").fetchall()
+        ended = plain.run("encrypt", check=False, passphrase=PASSPHRASE)
+    assert ended.returncode == 1
+    assert "Another program uses the database" in ended.stderr
+    assert not is_encrypted(plain.folder)
+
+
+def test_encrypting_and_decrypting_twice_change_nothing(encrypted):
+    before = encrypted.database.read_bytes()
+    assert "encrypted already" in encrypted.run("encrypt").stdout
+    assert encrypted.database.read_bytes() == before
+    encrypted.run("decrypt")
+    encrypted.keys = None
+    assert "not encrypted" in encrypted.run("decrypt").stdout
+
+
+def test_after_a_new_passphrase_the_former_one_opens_nothing(encrypted):
+    before = encrypted.dump()
+    encrypted.run("encrypt", passphrase=PASSPHRASE, new_passphrase=OTHER_PASSPHRASE)
+    with pytest.raises(WrongPassphrase):
+        encrypted.open_keys(PASSPHRASE)
+    encrypted.keys = encrypted.open_keys(OTHER_PASSPHRASE)
+    assert encrypted.dump() == before
+
+
+def test_a_passphrase_is_the_same_in_both_ways_to_write_a_letter(plain):
+    plain.run("encrypt", passphrase="caf\u00e9 and some words")
+    assert plain.open_keys("cafe\u0301 and some words")
+
+
+def test_former_databases_are_encrypted_and_decrypted_too(plain):
+    former = plain.folder / "memoryapp-before-20260101-000000.sqlite3"
+    former.write_bytes(plain.database.read_bytes())
+    plain.encrypt()
+    assert plain.find_files_with(MARK) == []
+    plain.run("decrypt")
+    with closing(sqlite3.connect(former)) as opened:
+        assert opened.execute("SELECT count(*) FROM chat_message").fetchone() == (2,)
+
+
+def test_backups_that_stay_unencrypted_are_named(plain):
+    (plain.folder / "before-update-20260101-000000.backup").write_bytes(b"a backup")
+    said = plain.run("encrypt", passphrase=PASSPHRASE).stdout
+    assert "before-update-20260101-000000.backup" in said
+
+
+def test_a_new_installation_can_be_encrypted_before_its_first_start(tmp_path):
+    from .installation import Installation
+
+    new = Installation(tmp_path / "data")
+    new.encrypt()
+    new.run("migrate", "-v0")
+    new.run("shell", "-v0", "-c", f"from chat.actions.owners import local_owner; local_owner()\n# {MARK}")
+    assert b"SQLite format" not in new.database.read_bytes()[:16]
+
+
+def test_the_check_of_the_installation_tells_whether_data_is_encrypted(plain):
+    assert "encryption" in (off := plain.run("doctor", check=False).stdout)
+    assert "manage.py encrypt" in off
+    plain.encrypt()
+    assert "on;" in plain.run("doctor", check=False).stdout

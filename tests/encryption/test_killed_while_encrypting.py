@@ -1,0 +1,99 @@
+"""`encrypt` and `decrypt` that are killed at any step lose nothing, and the same command goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import asdict
+
+import pytest
+
+from memoryapp.base.passphrase import KEYS_FD, dump_keys, is_encrypted, key_file
+from tests.page_client import ROOT
+
+from .installation import MARK, PASSPHRASE, readable_descriptor
+
+# Runs a command of manage.py, and kills the process before or after it calls a function.
+_KILLED = """
+import os, signal, sys
+moment, module, name, *command = sys.argv[1:]
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
+import django
+django.setup()
+from importlib import import_module
+place = import_module(module)
+called = getattr(place, name)
+calls = []
+def kill(*arguments, **named):
+    calls.append(arguments)
+    if moment == "before second" and len(calls) < 2:
+        return called(*arguments, **named)
+    if moment == "after":
+        called(*arguments, **named)
+    os.kill(os.getpid(), signal.SIGKILL)
+setattr(place, name, kill)
+from django.core.management import execute_from_command_line
+execute_from_command_line(["manage.py", *command])
+"""
+ENCRYPTION, LEFTOVERS = "chat.management.encryption", "chat.actions.leftovers"
+
+
+def run_killed(installation, descriptor, variable, *step_and_command):
+    """Run a command that is killed at a step."""
+    ended = subprocess.run(
+        [sys.executable, "-c", _KILLED, *step_and_command],
+        cwd=ROOT,
+        env=installation.environment | {variable: str(descriptor)},
+        pass_fds=[descriptor],
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == -9, ended.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("moment", "module", "name"),
+    [
+        ("after", "memoryapp.base.encryption", "write_key_file"),
+        ("after", "memoryapp.base.provider", "encrypt_choice"),
+        ("after", ENCRYPTION, "copy_with_key"),
+        ("after", "os", "link"),
+        # The first call looks for what another process has left.
+        ("before second", LEFTOVERS, "wipe_replaced_databases"),
+    ],
+)
+def test_encrypting_that_was_killed_goes_on(plain, moment, module, name):
+    before = plain.dump()
+    with readable_descriptor(PASSPHRASE) as descriptor:
+        run_killed(plain, descriptor, "PASSPHRASE_FD", moment, module, name, "encrypt")
+    assert is_encrypted(plain.folder)
+    plain.keys = plain.open_keys(PASSPHRASE)
+    if name == "wipe_replaced_databases":
+        # The encrypted database is in its place, and the plain one has yet to be removed.
+        assert plain.dump() == before
+    else:
+        refused = plain.run("export_memory", check=False)
+        assert "was broken off" in refused.stderr
+    plain.run("encrypt")
+    assert plain.dump() == before
+    assert plain.find_files_with(MARK) == []
+
+
+@pytest.mark.parametrize(
+    ("moment", "module", "name"),
+    [
+        ("after", "memoryapp.base.provider", "decrypt_choice"),
+        ("after", "os", "link"),
+        # The first call looks for what another process has left.
+        ("before second", LEFTOVERS, "wipe_replaced_databases"),
+    ],
+)
+def test_decrypting_that_was_killed_goes_on(encrypted, moment, module, name):
+    before = encrypted.dump()
+    with readable_descriptor(dump_keys(asdict(encrypted.keys))) as descriptor:
+        run_killed(encrypted, descriptor, KEYS_FD, moment, module, name, "decrypt")
+    encrypted.run("decrypt")
+    assert not key_file(encrypted.folder).exists()
+    assert encrypted.dump() == before
+    assert not list(encrypted.folder.glob("*.replaced"))
+    assert {path.name for path in encrypted.find_files_with(MARK)} == {"memoryapp.sqlite3", "provider.json"}
