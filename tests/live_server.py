@@ -48,8 +48,11 @@ class PromptServer(uvicorn.Server):
 
 
 @contextmanager
-def run_server() -> Iterator[str]:
-    """Run the server with the test's database and model until the block ends; yields its base URL."""
+def run_server(*, jobs: bool = True) -> Iterator[str]:
+    """Run the server with the test's database and model until the block ends; yields its base URL.
+
+    Without `jobs` the database changes by requests only.
+    """
     from memoryapp.asgi import application
 
     # The server gets a bound socket: a free port could be taken before the server binds it.
@@ -65,10 +68,12 @@ def run_server() -> Iterator[str]:
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     runner = JobRunner()
-    runner.start()
+    if jobs:
+        runner.start()
     wait_until(lambda: server.started, 60)
     yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     generation.stop_all()
-    runner.stop()
+    if jobs:
+        runner.stop()
     server.end()
     thread.join(10)

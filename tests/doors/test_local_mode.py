@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
 from django.test import Client
 
@@ -197,15 +196,6 @@ class TestSockets:
     @pytest.mark.parametrize("host", ["evil.example", "evil.example:8000", "", None])
     async def test_a_socket_to_an_unknown_host_is_refused(self, socket, host):
         assert await socket(host=host, origin=f"http://{host}").connect() == 4403
-
-    async def test_a_token_needs_no_origin_to_connect(self, socket, owner):
-        secret = await sync_to_async(create_token)(owner, "script")
-        assert await socket(origin=None, authorization=f"Bearer {secret}").connect() is True
-
-    async def test_a_revoked_token_cannot_connect(self, socket, owner):
-        secret = await sync_to_async(create_token)(owner, "script")
-        await sync_to_async(lambda: revoke_token(ApiToken.objects.get()))()
-        assert await socket(origin=None, authorization=f"Bearer {secret}").connect() == 4403
 
 
 @pytest.mark.asyncio

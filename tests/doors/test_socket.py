@@ -225,14 +225,6 @@ async def test_a_rolled_back_change_sends_no_event(socket, owner):
     assert await page.is_silent()
 
 
-async def test_events_do_not_reach_other_users(socket, server_mode, owner, other, logged_in):
-    theirs = await sync_to_async(logged_in)(other)
-    page = socket(session=theirs.cookies["sessionid"].value)
-    assert await page.connect() is True
-    await sync_to_async(add_fact)(owner, "I love hiking")
-    assert await page.is_silent()
-
-
 async def test_the_state_of_the_model_is_reported_to_everybody(socket, server_mode, owner, other, logged_in):
     pages = []
     for person in (owner, other):

@@ -36,6 +36,16 @@ class Assistant:
         """Return the offered tools by name."""
         return {tool.name: tool for tool in self._portal.call(self.client.list_tools).tools}
 
+    def offers(self) -> dict[str, list[str]]:
+        """Return the names of all that the server offers, by kind."""
+        call, client = self._portal.call, self.client
+        return {
+            "tools": [one.name for one in call(client.list_tools).tools],
+            "resources": [one.name for one in call(client.list_resources).resources],
+            "templates": [one.name for one in call(client.list_resource_templates).resource_templates],
+            "prompts": [one.name for one in call(client.list_prompts).prompts],
+        }
+
     def answer(self, tool: str, **arguments: Any) -> Any:
         """Call a tool and return its result, which may be an error."""
         return self._portal.call(partial(self.client.call_tool, tool, arguments))

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from chat.actions.facts import add_fact
+from chat.api.rest.api import api
 from chat.models import Fact
 
 from .conftest import Program, with_token
@@ -177,3 +178,18 @@ def test_a_page_of_a_server_reads_with_its_login_and_csrf_token(own_page, server
     own_page.client.get("/")
     own_page.headers["x-csrftoken"] = own_page.client.cookies["csrftoken"].value
     assert own_page("GET", "facts").json()["total"] == 1
+
+
+def test_a_new_object_belongs_to_the_owner_of_the_token(owner, other, theirs):
+    theirs("POST", "facts", {"text": "I am somebody else."})
+    assert [f["text"] for f in theirs("GET", "facts").json()["items"]] == ["I am somebody else."]
+    assert Fact.objects.get().owner == other
+
+
+def test_every_operation_requires_authentication():
+    for methods in api.openapi_document()["paths"].values():
+        assert all(operation["security"] == [{"OwnerAuth": []}] for operation in methods.values())
+
+
+def test_our_page_cannot_read_without_its_csrf_token(owner):
+    assert Client(headers={"origin": "http://testserver"}).get("/api/facts").status_code == 403
