@@ -51,8 +51,7 @@ def find_faults(caller: Caller, refused) -> list[str]:
                 answer = caller.ask_by(method, address)
             if not refused(address, answer) or MARK in text_of(answer) or writes:
                 wrong.append(f"{method} /{address}: {answer.status_code} {writes}")
-    assert read_rows() == before
-    return wrong
+    return wrong + ["The database has changed."] * (read_rows() != before)
 
 
 @pytest.mark.django_db
