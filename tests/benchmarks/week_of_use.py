@@ -1,0 +1,152 @@
+"""A week of use of the real server: `python -m tests.benchmarks.week_of_use [--messages 100] [--days 7]`.
+
+The clock of the server is moved on after each conversation, so nightly work runs. The model is a scripted
+server. After each day all due jobs are awaited; then the table shows the server's memory and descriptors and
+the bytes of the database for each message. They should stay as they are from the second day on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tests.data_folder import build_environment, make_data_folder
+from tests.llm.remote.fake_server import MODELS, only_when_streamed, run_fake_server, stream_pieces
+from tests.page_client import PageClient, start_server_process
+
+BEGIN = datetime(2026, 3, 2, 8, tzinfo=UTC)
+# Messages of successive conversations.
+_LENGTHS = (6, 12, 4, 8)
+_THINGS = ("chess", "rye bread", "night trains", "old maps", "tomatoes", "jazz", "long walks", "oat milk")
+_REPLY = ("Once upon a time ", "there was a lighthouse. ", "Its keeper counted ships. ") * 8
+_STEP = timedelta(hours=1)
+
+
+def serve(port: str) -> None:
+    """Serve with a clock that goes an hour forward at each SIGUSR1."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings")
+    import time_machine
+
+    with time_machine.travel(BEGIN, tick=True) as clock:
+        signal.signal(signal.SIGUSR1, lambda *_: clock.shift(_STEP))
+        from django.core.management import execute_from_command_line
+
+        execute_from_command_line(["manage.py", "serve", "--no-browser", "--port", port])
+
+
+class Week:
+    """The server process, its page, and what was done so far."""
+
+    def __init__(self, folder: Path, process: Any, page: PageClient) -> None:
+        self.database = folder / "memoryapp.sqlite3"
+        self.process = psutil.Process(process.pid)
+        self.page = page
+        self.messages = 0
+        self.conversations = 0
+
+    def use_for_a_day(self, messages: int) -> None:
+        """Chat, search, and change memories; then let the rest of the day pass."""
+        hours, said = 24, 0
+        while said < messages:
+            length = _LENGTHS[self.conversations % len(_LENGTHS)]
+            self._hold_conversation(min(length, messages - said))
+            said += length
+            if hours > 1:
+                self._pass_an_hour()
+                hours -= 1
+        for _ in range(hours):
+            self._pass_an_hour()
+        self._await_jobs()
+
+    def _hold_conversation(self, length: int) -> None:
+        thing = _THINGS[self.conversations % len(_THINGS)]
+        conversation = self.page.begin(f"I like {thing}, and my number is {self.conversations}.")
+        for number in range(1, length):
+            self.page.say(f"Tell me about {thing}, part {number} of {length}, please.", conversation)
+        self.messages += length
+        self.conversations += 1
+        self.page.get(f"/search/?q={thing.split()[0]}")
+        self.page.get("/memory/")
+        self.page.post("/memory/add/", text=f"I own {thing} number {self.conversations}.")
+        if self.conversations % 5 == 0:
+            self.page.post(f"/c/{conversation}/delete/", memories="1")
+            self.messages -= length
+
+    def _pass_an_hour(self) -> None:
+        self.process.send_signal(signal.SIGUSR1)
+        # The scheduler looks every few seconds of true time.
+        time.sleep(0.2)
+
+    def _await_jobs(self, seconds: float = 120) -> None:
+        deadline = time.monotonic() + seconds
+        while (
+            self._query("SELECT count(*) FROM chat_job WHERE lease_until IS NOT NULL")[0][0]
+            or (self._query("SELECT count(*) FROM chat_deletion WHERE state = 'pending'")[0][0])
+        ):
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.5)
+        time.sleep(3)
+
+    def _query(self, query: str) -> list[Any]:
+        with closing(sqlite3.connect(self.database, timeout=20)) as opened:
+            return opened.execute(query).fetchall()
+
+    def measure(self) -> dict[str, float]:
+        """Return the figures of this moment."""
+        ((pages,),), ((free,),) = self._query("PRAGMA page_count"), self._query("PRAGMA freelist_count")
+        ((stored,),) = self._query("SELECT count(*) FROM chat_message WHERE role = 'user'")
+        return {
+            "messages": stored,
+            "MiB": self.process.memory_info().rss / 2**20,
+            "descriptors": self.process.num_fds(),
+            "threads": self.process.num_threads(),
+            "bytes a message": (pages - free) * 4096 / max(1, stored),
+            "jobs": self._query("SELECT count(*) FROM chat_job")[0][0],
+        }
+
+
+def run(messages: int, days: int) -> None:
+    """Run the simulation and print a line for each day."""
+    reply = only_when_streamed(lambda _body: stream_pieces(*_REPLY))
+    with (
+        tempfile.TemporaryDirectory(prefix="memoryapp-week-") as name,
+        run_fake_server(v1__models=MODELS, v1__chat__completions=reply) as model,
+    ):
+        folder = Path(name) / "data"
+        make_data_folder(folder)
+        environment = build_environment(folder, MODEL_DIR=str(folder / "none"), PROVIDER_URL=model.url)
+        process, base = start_server_process(environment, "-m", "tests.benchmarks.week_of_use", "serve")
+        try:
+            week = Week(folder, process, PageClient(base))
+            for day in range(1, days + 1):
+                week.use_for_a_day(messages)
+                figures = week.measure()
+                if day == 1:
+                    print("day " + " ".join(f"{name:>16}" for name in figures))
+                print(f"{day:3} " + " ".join(f"{value:16.1f}" for value in figures.values()), flush=True)
+        finally:
+            process.kill()
+            process.wait()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        serve(sys.argv[2])
+    else:
+        parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.week_of_use")
+        parser.add_argument("--messages", type=int, default=100, help="messages a day")
+        parser.add_argument("--days", type=int, default=7)
+        chosen = parser.parse_args()
+        run(chosen.messages, chosen.days)
