@@ -148,7 +148,7 @@ def open_encrypted_data():
     from memoryapp.base.env import data_path
     from memoryapp.base.passphrase import is_encrypted
 
-    if is_encrypted(data_path()) and "--help" not in sys.argv:
+    if is_encrypted(data_path()) and not {"-h", "--help", "--version"}.intersection(sys.argv):
         from memoryapp.base.encryption import process_keys
 
         process_keys()

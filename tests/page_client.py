@@ -115,8 +115,9 @@ def start_server_process(
 ) -> tuple[subprocess.Popen[bytes], str]:
     """Start a server process: Python with the given arguments and a port, by default a free one.
 
-    The process inherits the `descriptors`. Returns the process and its URL once it responds. Raises RuntimeError after 60 s, or when the process ends
-    before it responds, as it does where another process took the free port.
+    The process inherits the `descriptors`. Returns the process and its URL once it responds. Raises
+    RuntimeError after 60 s, or when the process ends before it responds, as it does where another process
+    took the free port.
     """
     port = port or free_port()
     command = [sys.executable, *arguments, str(port)]

@@ -135,7 +135,7 @@ def queue_index_fill() -> None:
 
 
 def queue_index_merge(*, at_once: bool = False) -> None:
-    """Queue the removal of deleted text from the index's file; in the caller's transaction."""
+    """Queue the removal of deleted text from the files of the database; in the caller's transaction."""
     later = timezone.now() + (timedelta() if at_once else TIDY_AFTER)
     jobs.enqueue("tidy_index", {}, key="tidy_index", run_after=later)
 

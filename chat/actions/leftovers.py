@@ -8,7 +8,6 @@ everything".
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -28,8 +27,6 @@ _UNFINISHED = (
     *("provider.json.age.new", "encryption.key.new"),
 )
 _UNFINISHED_SECONDS = 60
-_BLOCK = 1 << 20
-_REPLACED = ".replaced"
 # Uploads between dry run and import, uploads that are being received (FILE_UPLOAD_TEMP_DIR), cached prompts.
 _OF_THE_LAST_PROCESS = ("imports", "incoming", "parked")
 # What a restore has put aside (the former database with the files beside it, and the former key), and the
@@ -51,7 +48,6 @@ def find_leftovers(data: Path) -> list[Path]:
     """Return what killed processes have left; only files and folders that no living process uses."""
     found = [path for path in _find_working_folders(data) if _is_unlocked(path / _LOCK)]
     found += [path for path in data.glob(_LOCKED_UNFINISHED) if _is_unlocked(path)]
-    found += data.glob(f"*.sqlite3{_REPLACED}")
     before = time.time() - _UNFINISHED_SECONDS
     unfinished = [data / name for name in _UNFINISHED if (data / name).exists()]
     return found + [path for path in unfinished if path.stat().st_mtime < before]
@@ -63,34 +59,10 @@ def remove_leftovers(data: Path) -> list[Path]:
     The caller holds the engine's lock, so that there is no other server.
     """
     found = find_leftovers(data)
-    wipe_replaced_databases(data)
     of_the_last = [path for name in _OF_THE_LAST_PROCESS for path in (data / name).glob("*")]
     for path in [*found, *of_the_last]:
         _remove(path)
     return found
-
-
-def name_replaced(database: Path) -> Path:
-    """Return the second name of a database while an encrypted or a decrypted one takes its place."""
-    return database.with_name(f"{database.name}{_REPLACED}")
-
-
-def wipe_replaced_databases(data: Path) -> None:
-    """Overwrite and remove databases whose place an encrypted or a decrypted one has taken.
-
-    Programs that have such a database still open find it damaged, so they write nothing into it that would be
-    lost. A disk may keep what is overwritten.
-    """
-    for replaced in data.glob(f"*.sqlite3{_REPLACED}"):
-        present = replaced.with_name(replaced.name.removesuffix(_REPLACED))
-        # Where it was not replaced yet, both are names of one file.
-        if present.exists() and not replaced.samefile(present):
-            with replaced.open("r+b") as file:
-                for _ in range(0, replaced.stat().st_size, _BLOCK):
-                    file.write(bytes(_BLOCK))
-                file.flush()
-                os.fsync(file.fileno())
-        replaced.unlink()
 
 
 def find_former_data(data: Path) -> list[Path]:

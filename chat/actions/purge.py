@@ -27,7 +27,7 @@ from chat.models import (
     User,
 )
 
-from . import graph, jobs
+from . import graph, indexing, jobs
 from .supersession import bridge_chains, find_ancestor_ids
 
 Row = TypeVar("Row", bound=Model)
@@ -55,6 +55,7 @@ def purge_facts(owner: User, ids: Collection[UUID]) -> set[str]:
     Fact.objects.filter(pk__in=scope.ids).delete()
     graph.delete_forgotten_words(owner, scope.wordings)
     jobs.enqueue("free_caches", {"conversations": sorted(scope.conversations)})
+    indexing.queue_index_merge()
     return scope.every_wording
 
 

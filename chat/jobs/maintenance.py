@@ -1,6 +1,7 @@
 """Handlers of short maintenance work: deletions, the graph, imports, the search index, nightly work."""
 
 import logging
+from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -15,9 +16,12 @@ from chat.actions import (
 )
 from chat.llm.registry import registry
 from chat.models import Deletion
+from chat.models.connections import empty_write_ahead_log
 
 from . import schedule
 from .registry import Postpone, handles
+
+_NEXT_CHECKPOINT = timedelta(seconds=10)
 
 logger = logging.getLogger(__name__)
 
@@ -92,5 +96,10 @@ def sweep_index(payload: dict[str, Any]) -> None:
 
 @handles("tidy_index", slow=True, model=False)
 def tidy_index(payload: dict[str, Any]) -> None:
-    """Compact the full text index, so that deleted words leave its file."""
+    """Compact the full text index and empty the write-ahead log, so that deleted words leave all files.
+
+    Raises Postpone while somebody reads a state from before.
+    """
     indexing.merge_index()
+    if not empty_write_ahead_log():
+        raise Postpone(timezone.now() + _NEXT_CHECKPOINT)

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from memoryapp.base.encryption import Keys, ask_and_open, open_key_file, process_keys
+from memoryapp.base.files import remove_for_good
 from memoryapp.base.passphrase import (
     BACKUP_PASSPHRASE_FD,
     KEY_FILE,
@@ -70,18 +71,32 @@ def use_present_key(archive: zipfile.ZipFile, unpacked: Path) -> None:
                 "This backup is encrypted, and the data here is not. Run `manage.py encrypt` first, then "
                 "restore it again; nothing was changed."
             )
+        if _opens(unpacked, new_key):
+            return
         key = _open_keys_of_backup(archive.read(KEY_FILE)).database
-    else:
+    elif here:
         key = ""
-    if key == new_key:
+    else:
         return
+    if shutil.disk_usage(unpacked.parent).free < unpacked.stat().st_size:
+        raise CommandError("There is not enough room on the disk.")
     converted = unpacked.with_name(f"converted-{unpacked.name}")
     try:
         with closing(connect(unpacked, key)) as opened:
             copy_with_key(opened, converted, new_key)
     except DATABASE_ERRORS as error:
         raise CommandError(f"The database in it is damaged: {error}.") from error
+    remove_for_good(unpacked)
     converted.replace(unpacked)
+
+
+def _opens(database: Path, key: str) -> bool:
+    try:
+        with closing(connect(database, key)) as opened:
+            opened.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    except DATABASE_ERRORS:
+        return False
+    return True
 
 
 def _open_keys_of_backup(key_file: bytes) -> Keys:

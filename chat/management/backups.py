@@ -29,11 +29,7 @@ from chat.actions.leftovers import hold_working_folder
 from memoryapp.base.encryption import process_keys
 from memoryapp.base.env import unfinished_restore
 from memoryapp.base.files import sync
-from memoryapp.base.passphrase import (
-    KEY_FILE,
-    is_encrypted,
-    is_plain,
-)
+from memoryapp.base.passphrase import KEY_FILE, UNFINISHED, is_encrypted, is_plain, is_unfinished
 from memoryapp.base.sqlcipher import DATABASE_ERRORS, connect, open_database
 
 from .arguments import write_atomically
@@ -94,6 +90,8 @@ def restore(source: Path, now: datetime) -> list[Path]:
     """
     database = database_file()
     data = Path(settings.DATA_DIR)
+    if is_unfinished(data, database):
+        raise CommandError(UNFINISHED)
     with open_backup(source) as archive, hold_working_folder(data) as folder:
         unpacked = folder / DATABASE
         unpack(archive, DATABASE, unpacked)
@@ -131,7 +129,10 @@ def restore_former() -> list[Path]:
     put_back = []
     for former in _read_mark(mark):
         present = data / KEY if former.name.startswith(KEY) else database
-        if former.exists():
+        if former.exists() and present.exists() and former.samefile(present):
+            # Nothing had been replaced yet. Renaming one name of a file to another one does nothing.
+            former.unlink()
+        elif former.exists():
             if present == database:
                 remove_beside(database)
             former.replace(present)

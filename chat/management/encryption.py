@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
 from django.conf import settings
@@ -19,27 +20,29 @@ from django.db import connection
 
 from chat.actions import leftovers
 from memoryapp.base import encryption, passphrase, provider
-from memoryapp.base.files import sync
+from memoryapp.base.files import overwrite_nameless, sync
 from memoryapp.base.sqlcipher import DATABASE_ERRORS, connect, copy_with_key
 
 from .backups import database_file, remove_beside
 
+# Times the size of a database: its copy, and what is written meanwhile.
+_ROOM = 1.2
 _IN_USE = "Another program uses the database. End it, then run this again."
 
 
 def encrypt_data(choose_passphrase: Callable[[], str]) -> None:
     """Encrypt what is not encrypted yet.
 
-    `choose_passphrase` is called where there are no keys yet. Raises CommandError where another program uses
-    the database, or where the copy differs; nothing is lost then.
+    `choose_passphrase` is called where there are no keys yet. Nothing is changed and CommandError is raised
+    where another program uses the database, where it or a former one is damaged, and where the disk is full.
     """
     data, database = Path(settings.DATA_DIR), database_file()
     if not passphrase.is_encrypted(data):
         # Checked first: with a key file, only this command goes on.
-        _check_unused(database)
+        for path in (database, *_find_former_databases(data)):
+            _check_convertible(path)
         keys = encryption.make_keys(choose_passphrase())
         encryption.write_key_file(data, keys)
-        sync(data)
         encryption.use_keys(keys)
     keys = encryption.process_keys()
     leftovers.remove_leftovers(data)
@@ -52,19 +55,27 @@ def encrypt_data(choose_passphrase: Callable[[], str]) -> None:
         _convert(database, "", keys.database)
 
 
-def decrypt_data() -> None:
-    """Decrypt what is not decrypted yet, and remove the key file. Raises CommandError as `encrypt_data`."""
+def decrypt_data() -> list[Path]:
+    """Decrypt what is not decrypted yet, and remove the key file; return former databases that are damaged.
+
+    Raises CommandError as `encrypt_data`.
+    """
     data, database = Path(settings.DATA_DIR), database_file()
     keys = encryption.process_keys()
     leftovers.remove_leftovers(data)
     provider.decrypt_choice()
     if database.exists() and not passphrase.is_plain(database):
         _convert(database, keys.database, "")
+    damaged = []
     for former in _find_former_databases(data):
         if not passphrase.is_plain(former):
-            _convert(former, keys.database, "")
+            try:
+                _convert(former, keys.database, "")
+            except DATABASE_ERRORS:
+                damaged.append(former)
     passphrase.key_file(data).unlink()
     sync(data)
+    return damaged
 
 
 def change_passphrase(new: str) -> None:
@@ -75,11 +86,34 @@ def change_passphrase(new: str) -> None:
     encryption.use_keys(changed)
 
 
-def _check_unused(database: Path) -> None:
-    if database.exists():
-        connection.close()
+def _check_convertible(database: Path) -> None:
+    """Raise CommandError where a plain database is damaged, in use, or too large for the disk."""
+    if not database.exists():
+        return
+    connection.close()
+    if disk_usage(database.parent).free < _ROOM * database.stat().st_size:
+        raise CommandError(f"There is not enough room on the disk for a second {database.name}.")
+    if database == database_file() and not passphrase.is_plain(database):
+        key_file = passphrase.key_file(database.parent)
+        raise CommandError(
+            f"{database.name} is damaged, or it is encrypted already and {key_file.name} is missing. A "
+            f"backup of this data holds that file: unzip -p BACKUP {key_file.name} > {key_file}"
+        )
+    try:
         with closing(connect(database, "", timeout=1)) as opened:
             _take_alone(opened)
+            found = opened.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    except DATABASE_ERRORS as error:
+        found = str(error)
+    if found != "ok":
+        raise CommandError(
+            f"{database.name} is damaged ({found}), so nothing was encrypted. "
+            + (
+                "Restore a backup first."
+                if database == database_file()
+                else "`manage.py doctor --remove-former` removes it."
+            )
+        )
 
 
 def _take_alone(opened: Any) -> None:
@@ -115,11 +149,15 @@ def _convert(database: Path, key: str, new_key: str) -> None:
         copy_with_key(opened, copy, new_key)
         _compare(opened, copy, new_key)
         sync(copy)
-        os.link(database, leftovers.name_replaced(database))
         remove_beside(database)
-        copy.replace(database)
-        sync(database.parent)
-        leftovers.wipe_replaced_databases(database.parent)
+        replaced = os.open(database, os.O_RDWR)
+        try:
+            copy.replace(database)
+            sync(database.parent)
+            # Programs that have it still open find it damaged, so they write nothing that would be lost.
+            overwrite_nameless(replaced)
+        finally:
+            os.close(replaced)
 
 
 def _compare(opened: Any, copy: Path, key: str) -> None:

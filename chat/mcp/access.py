@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from memoryapp.base import env
 from memoryapp.base.locking import read_lock_holder
+from memoryapp.base.passphrase import is_encrypted
 
 NOT_RUNNING = (
     "memoryapp is not running, so its memories cannot be reached. "
@@ -15,6 +16,10 @@ NOT_RUNNING = (
 REVOKED = (
     "memoryapp does not accept this token: it is unknown there, or it was revoked. Ask the user to make one "
     "under “Programs” in memoryapp's settings, and to give it to this tool as MEMORYAPP_TOKEN."
+)
+ENCRYPTED = (
+    "The user's data is encrypted, so a token cannot be made without asking. Ask the user to make one under "
+    "“Programs” in memoryapp's settings, and to give it to this tool as MEMORYAPP_TOKEN."
 )
 LOGIN = (
     "This memoryapp asks everybody to log in, so it wants a token. Ask the user to make one under “Programs” "
@@ -100,6 +105,8 @@ def _find_server() -> str | None:
 
 
 def _create_token() -> str:
+    if is_encrypted(env.data_path()):
+        raise NoAccess(ENCRYPTED)
     import django
     from django.db import DatabaseError, connection
 

@@ -8,7 +8,9 @@ passphrase needs no new encryption of the data. Nobody can open the data without
 from __future__ import annotations
 
 import json
+import re
 import secrets
+import subprocess
 import sys
 import threading
 from dataclasses import asdict, dataclass
@@ -17,15 +19,21 @@ from pathlib import Path
 import pyrage
 
 from . import passphrase as given
-from .env import BadValue, data_path
+from .env import ROOT, BadValue, data_path
 from .files import write_private_file
 from .passphrase import WrongPassphrase
 
 # Characters. A copy of the files can be tried with as many passphrases as an attacker has time for.
 LEAST_LENGTH = 12
+# Letters. Longer ones would not fit into the pipe to a child process.
+_MOST_LENGTH = 1000
 # How files of age begin.
 AGE_HEADER = b"age-encryption.org/v1\n"
 _WRONG_CODE = 3
+_NOT_OURS = "The file is encrypted with another passphrase, or damaged."
+# The work of scrypt in the head of a file, as a power of two: 20 takes a gigabyte of memory. No program asks
+# for more.
+_SCRYPT_WORK, _MOST_WORK = re.compile(rb"age-encryption\.org/v1\n-> scrypt [^ \n]{1,64} (\d{1,2})\n"), 20
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +54,8 @@ def check_passphrase(passphrase: str) -> str:
     """Return a new passphrase in its one form. Raises BadValue where it is too short."""
     if len(passphrase := given.normalize(passphrase)) < LEAST_LENGTH:
         raise BadValue(f"The passphrase needs {LEAST_LENGTH} characters at least; five words are good.")
+    if len(passphrase) > _MOST_LENGTH or "\n" in passphrase:
+        raise BadValue(f"The passphrase must be one line of at most {_MOST_LENGTH} characters.")
     return passphrase
 
 
@@ -53,6 +63,8 @@ def write_key_file(folder: Path, keys: Keys) -> None:
     """Encrypt the keys with their passphrase and store them, at once or not at all."""
     values = {name: value for name, value in asdict(keys).items() if name != "passphrase"}
     content = pyrage.passphrase.encrypt(json.dumps(values).encode(), keys.passphrase)
+    # All data depends on this file, so it is read once before it counts.
+    open_key_file(content, keys.passphrase)
     write_private_file(given.key_file(folder), content)
 
 
@@ -64,7 +76,10 @@ def open_key_file(content: bytes, passphrase: str) -> Keys:
     except pyrage.DecryptError as error:
         if content.startswith(AGE_HEADER) and b"-> scrypt " in content[:200]:
             raise WrongPassphrase(given.WRONG) from None
-        raise BadValue(f"The key file {given.KEY_FILE} is damaged. A backup holds another one.") from error
+        raise BadValue(
+            f"The key file {given.KEY_FILE} is damaged. A backup of this data holds another one: "
+            f"unzip -p BACKUP {given.KEY_FILE} > {given.key_file(data_path())}"
+        ) from error
     return Keys(passphrase, values["database"], values["identity"])
 
 
@@ -85,9 +100,13 @@ def process_keys() -> Keys:
 
 
 def use_keys(keys: Keys) -> None:
-    """Use these keys in this process from now on."""
+    """Use these keys in this process from now on. It writes no core dumps any more, which would hold them."""
     global _keys
     _keys = keys
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 def dump_process_keys() -> str:
@@ -130,15 +149,27 @@ def decrypt(content: bytes) -> bytes:
 
 def encrypt_for_people(content: bytes) -> bytes:
     """Encrypt a file with the passphrase itself, so that it can be opened elsewhere, as with `age -d`."""
-    return bytes(pyrage.passphrase.encrypt(content, process_keys().passphrase))
+    return _run_with_passphrase("encrypt", content)
 
 
 def decrypt_from_people(content: bytes) -> bytes:
     """Decrypt a file that was encrypted with this passphrase. Raises WrongPassphrase for another one."""
-    try:
-        return bytes(pyrage.passphrase.decrypt(content, process_keys().passphrase))
-    except pyrage.DecryptError:
-        raise WrongPassphrase("The file is encrypted with another passphrase, or damaged.") from None
+    work = _SCRYPT_WORK.match(content)
+    if work is None or int(work[1]) > _MOST_WORK:
+        raise WrongPassphrase(_NOT_OURS)
+    return _run_with_passphrase("decrypt", content)
+
+
+def _run_with_passphrase(what: str, content: bytes) -> bytes:
+    """Encrypt or decrypt in another process: it takes seconds, during which no other thread could run."""
+    command = [sys.executable, "-m", "memoryapp.base.encryption", what]
+    given_to_it = process_keys().passphrase.encode() + b"\n" + content
+    ended = subprocess.run(command, cwd=ROOT, input=given_to_it, capture_output=True)
+    if ended.returncode == _WRONG_CODE:
+        raise WrongPassphrase(_NOT_OURS)
+    if ended.returncode:
+        raise MemoryError("the file could not be encrypted or decrypted: is there enough memory?")
+    return ended.stdout
 
 
 class TemporaryCipher:
@@ -160,21 +191,28 @@ class TemporaryCipher:
             raise ValueError("damaged") from error
 
 
-def main() -> int:
-    """Read a passphrase from standard input and write the opened keys to standard output, for `start`.
+def main(what: str) -> int:
+    """Read a passphrase from standard input, and open the keys, or encrypt or decrypt what follows it.
 
-    Returns the exit code: 3 for a wrong passphrase.
+    Writes the result to standard output; returns the exit code: 3 for a wrong passphrase.
     """
+    passphrase, _, content = sys.stdin.buffer.read().partition(b"\n")
     try:
-        keys = open_key_file(given.key_file(data_path()).read_bytes(), sys.stdin.read())
-    except WrongPassphrase:
+        if what == "open":
+            keys = open_key_file(given.key_file(data_path()).read_bytes(), passphrase.decode())
+            content = given.dump_keys(asdict(keys)).encode()
+        elif what == "encrypt":
+            content = pyrage.passphrase.encrypt(content, passphrase.decode())
+        else:
+            content = pyrage.passphrase.decrypt(content, passphrase.decode())
+    except (WrongPassphrase, pyrage.DecryptError):
         return _WRONG_CODE
     except (BadValue, OSError) as problem:
         print(problem, file=sys.stderr)
         return 1
-    sys.stdout.write(given.dump_keys(asdict(keys)))
+    sys.stdout.buffer.write(content)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1]))

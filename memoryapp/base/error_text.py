@@ -9,6 +9,7 @@ from .env import BadValue, data_path
 AGAIN = "Run the same command again: it goes on where it stopped."
 
 # By a part of SQLite's or PostgreSQL's error message, in lower case.
+_DATABASE_MODULES = ("django.db.utils", "sqlite3", "sqlcipher3")
 _OF_DATABASES = (
     (
         ("no such table", "no such column", "has no column", "does not exist"),
@@ -35,8 +36,8 @@ def explain_error(error: BaseException) -> str:
         return str(error)
     if isinstance(error, OSError):
         return _explain_file_error(error)
-    # Compared by name: Django may not be installed, and only its database errors come from this module.
-    if type(error).__module__ == "django.db.utils":
+    # Compared by name: Django may not be installed.
+    if type(error).__module__.startswith(_DATABASE_MODULES):
         return _explain_database_error(error)
     return ""
 

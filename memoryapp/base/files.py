@@ -1,13 +1,24 @@
 """Writing to the disk. Standard library only."""
 
+import contextlib
 import os
+import sys
 from pathlib import Path
+
+_BLOCK = 1 << 20
 
 
 def sync(path: Path) -> None:
     """Write a file or folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
+        if sys.platform == "darwin":
+            import fcntl
+
+            # There fsync leaves the data in the cache of the disk.
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+                return
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -20,6 +31,30 @@ def write_private_file(path: Path, content: bytes) -> None:
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    sync(fresh)
     fresh.replace(path)
+    sync(path.parent)
+
+
+def overwrite_nameless(descriptor: int) -> None:
+    """Overwrite the content of an open file that has no name any more, so that the disk does not keep it.
+
+    Does nothing where the file has another name. A disk may still keep what is overwritten.
+    """
+    about = os.fstat(descriptor)
+    if about.st_nlink:
+        return
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    for _ in range(0, about.st_size, _BLOCK):
+        os.write(descriptor, bytes(_BLOCK))
+    os.fsync(descriptor)
+
+
+def remove_for_good(path: Path) -> None:
+    """Remove a file, and overwrite its content."""
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        path.unlink()
+        overwrite_nameless(descriptor)
+    finally:
+        os.close(descriptor)

@@ -67,7 +67,8 @@ def read_descriptor(variable: str, env: MutableMapping[str, str] = os.environ) -
     if not number:
         return None
     try:
-        with os.fdopen(int(number), "rb") as file:
+        # The standard streams stay open: the next file would get the number of a closed one.
+        with os.fdopen(int(number), "rb", closefd=int(number) > 2) as file:
             return file.read().decode().removesuffix("\n").removesuffix("\r")
     except (ValueError, OSError):
         raise BadValue(f"The descriptor {number} for the passphrase cannot be read.") from None
@@ -85,7 +86,10 @@ def ask(prompt: str = "Passphrase: ") -> str:
             "The data is encrypted, and there is no terminal to ask for the passphrase. Give it through a "
             "descriptor: --passphrase-fd 3 3< FILE"
         )
-    return getpass.getpass(prompt)
+    try:
+        return getpass.getpass(prompt)
+    except EOFError:
+        raise BadValue("No passphrase was given.") from None
 
 
 @contextmanager

@@ -117,7 +117,12 @@ def _read_file() -> bytes:
     # Imported late: the bootstrap imports this module before anything is installed.
     from .encryption import decrypt
 
-    return decrypt(content)
+    try:
+        return decrypt(content)
+    except ValueError as error:
+        raise BadValue(
+            f"{choice_path()} is damaged. Delete it, and choose the model's server again."
+        ) from error
 
 
 def is_loopback(host: str) -> bool:

@@ -10,9 +10,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from memoryapp.base import passphrase
 from memoryapp.base.env import ROOT, data_dir, database_path
+from memoryapp.bootstrap import environment
 from memoryapp.bootstrap.console import say
 from memoryapp.bootstrap.environment import Interpreter
 from memoryapp.bootstrap.errors import BootstrapError
@@ -35,22 +37,35 @@ class EncryptedData:
         self._may_ask = given is None
         self._passphrase = passphrase.ask() if given is None else given
 
-    def open(self, interpreter: Interpreter) -> None:
+    def open_early(self) -> None:
+        """Get the keys where the program is installed already, so that a wrong passphrase is told at once.
+
+        Raises BootstrapError.
+        """
+        python = environment.python_of(environment.VENV)
+        check = [str(python), "-c", "import pyrage, memoryapp.base.encryption"]
+        if python.exists() and subprocess.run(check, cwd=ROOT, capture_output=True).returncode == 0:
+            self.open(python)
+
+    def open(self, python: Path) -> None:
         """Get the keys, asking for the passphrase again where it is wrong. Raises BootstrapError."""
-        if not self.is_encrypted:
+        if not self.is_encrypted or self._keys:
             return
         attempts = passphrase.ATTEMPTS if self._may_ask else 1
         for attempt in range(attempts):
             if attempt:
                 say(passphrase.WRONG)
                 self._passphrase = passphrase.ask()
-            command = [str(interpreter.path), "-m", "memoryapp.base.encryption"]
+            command = [str(python), "-m", "memoryapp.base.encryption", "open"]
             ended = subprocess.run(command, cwd=ROOT, input=self._passphrase, capture_output=True, text=True)
             if ended.returncode == 0:
                 self._keys, self._passphrase = ended.stdout, ""
                 return
             if ended.returncode != _WRONG:
-                raise BootstrapError(ended.stderr.strip().splitlines()[-1])
+                said = ended.stderr.strip().splitlines()
+                raise BootstrapError(
+                    said[-1] if said else "The key file could not be opened: memory is full."
+                )
         raise BootstrapError(passphrase.WRONG)
 
     @contextmanager

@@ -40,13 +40,15 @@ def start(arguments: Sequence[str]) -> int:
     preparation.choose_model(options.model, os.environ)
     # Asked for first, so that the rest needs nobody at the keyboard.
     encrypted = EncryptedData()
+    if encrypted.is_encrypted:
+        encrypted.open_early()
     # Checked first, so that a wrong name or too little memory is reported before a compilation of ten
     # minutes. A remote model needs no weights here; the embedder always runs on this machine.
     remote = provider.is_remote()
     found = preparation.find_weights([*([] if remote else [preparation.CHAT]), preparation.EMBEDDER])
     with hold_setup_lock() as keep:
         interpreter, lock, key = ensure_runtime(keep)
-        encrypted.open(interpreter)
+        encrypted.open(interpreter.path)
         if remote:
             preparation.ensure_embedder(interpreter, found[-1])
         else:

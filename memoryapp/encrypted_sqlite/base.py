@@ -58,17 +58,24 @@ class DatabaseWrapper(plain.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         """Open a connection. Raises BadValue without a passphrase, and for a plain database."""
-        name = conn_params["database"]
-        if is_plain(Path(name)):
-            raise BadValue(UNFINISHED)
         connection = connect(key=process_keys().database, **conn_params)
+        try:
+            self._prepare(connection)
+        except sqlcipher.DatabaseError:
+            connection.close()
+            # Looked at now and not before: closing the file would drop the locks of other connections.
+            if is_plain(Path(conn_params["database"])):
+                raise BadValue(UNFINISHED) from None
+            raise
+        return connection
+
+    def _prepare(self, connection: Any) -> None:
         register_functions(connection)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA legacy_alter_table = OFF")
         for command in self.init_commands:  # type: ignore[attr-defined]
             if command := command.strip():
                 connection.execute(command)
-        return connection
 
     def create_cursor(self, name: str | None = None) -> Any:
         """Return a cursor that takes Django's placeholders."""

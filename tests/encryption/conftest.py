@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.data_folder import make_data_folder
-
-from .installation import FILL, Installation
+from tests.installation import FILL, Installation
 
 
 @pytest.fixture(scope="session")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import zipfile
 from contextlib import closing
 
 import pytest
 
 from memoryapp.base.encryption import WrongPassphrase
 from memoryapp.base.locking import try_lock
-from memoryapp.base.passphrase import is_encrypted
-
-from .installation import MARK, OTHER_PASSPHRASE, PASSPHRASE
+from memoryapp.base.passphrase import is_encrypted, key_file
+from tests.installation import MARK, OTHER_PASSPHRASE, PASSPHRASE
 
 
 def test_no_file_contains_what_was_said_and_decrypting_gives_every_row_back(plain):
@@ -21,7 +22,7 @@ def test_no_file_contains_what_was_said_and_decrypting_gives_every_row_back(plai
     assert "forgets the passphrase" in said.stderr
     plain.keys = plain.open_keys(PASSPHRASE)
     assert plain.find_files_with(MARK) == []
-    assert [*plain.folder.glob("*.replaced"), *plain.folder.glob("working-*")] == []
+    assert list(plain.folder.glob("working-*")) == []
     assert plain.dump() == before
     plain.run("decrypt")
     assert not is_encrypted(plain.folder)
@@ -123,7 +124,7 @@ def test_backups_that_stay_unencrypted_are_named(plain):
 
 
 def test_a_new_installation_can_be_encrypted_before_its_first_start(tmp_path):
-    from .installation import Installation
+    from tests.installation import Installation
 
     new = Installation(tmp_path / "data")
     new.encrypt()
@@ -137,3 +138,58 @@ def test_the_check_of_the_installation_tells_whether_data_is_encrypted(plain):
     assert "manage.py encrypt" in off
     plain.encrypt()
     assert "on;" in plain.run("doctor", check=False).stdout
+
+
+def test_a_second_name_of_the_database_keeps_its_content(plain):
+    # As a restore leaves one that was killed before it replaced anything.
+    former = plain.folder / "memoryapp-before-20260101-000000.sqlite3"
+    os.link(plain.database, former)
+    before = plain.dump()
+    plain.encrypt()
+    assert plain.dump() == before
+    assert former.stat().st_ino != plain.database.stat().st_ino
+    plain.run("decrypt")
+    assert plain.dump() == before
+
+
+def test_a_damaged_former_database_is_named_before_anything_changes(plain):
+    former = plain.folder / "memoryapp-before-20260101-000000.sqlite3"
+    former.write_bytes(plain.database.read_bytes()[:20_000])
+    ended = plain.run("encrypt", check=False, passphrase=PASSPHRASE)
+    assert ended.returncode == 1
+    assert "--remove-former" in ended.stderr
+    assert former.name in ended.stderr
+    assert not is_encrypted(plain.folder)
+
+
+def test_a_damaged_former_database_does_not_keep_the_data_encrypted(encrypted):
+    former = encrypted.folder / "memoryapp-before-20260101-000000.sqlite3"
+    former.write_bytes(b"x" * 20_000)
+    said = encrypted.run("decrypt").stdout
+    assert former.name in said
+    assert not is_encrypted(encrypted.folder)
+
+
+def test_a_lost_key_file_is_told_with_the_way_to_get_it_back(encrypted, tmp_path):
+    backup = tmp_path / "mine.backup"
+    encrypted.run("backup", str(backup))
+    key_file(encrypted.folder).unlink()
+    ended = encrypted.run("encrypt", check=False, passphrase=PASSPHRASE)
+    assert f"unzip -p BACKUP encryption.key > {key_file(encrypted.folder)}" in ended.stderr
+    with zipfile.ZipFile(backup) as archive:
+        archive.extract("encryption.key", encrypted.folder)
+    assert encrypted.dump()["chat_message"]
+
+
+def test_help_asks_for_no_passphrase(encrypted):
+    encrypted.keys = None
+    assert "usage" in encrypted.run("backup", "-h").stdout
+
+
+def test_a_full_disk_is_told_before_anything_changes(plain):
+    with plain.database.open("ab") as file:
+        # A file with a hole is larger than any disk.
+        os.truncate(file.fileno(), 1 << 42)
+    ended = plain.run("encrypt", check=False, passphrase=PASSPHRASE)
+    assert "not enough room" in ended.stderr
+    assert not is_encrypted(plain.folder)

@@ -7,8 +7,7 @@ import zipfile
 import pytest
 
 from memoryapp.base.passphrase import is_encrypted
-
-from .installation import MARK, OTHER_PASSPHRASE, PASSPHRASE
+from tests.installation import MARK, OTHER_PASSPHRASE, PASSPHRASE
 
 _FORGET = "from chat.models import Message; Message.objects.all().delete()"
 

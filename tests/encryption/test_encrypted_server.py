@@ -9,10 +9,9 @@ import uuid
 
 import pytest
 
+from tests.installation import MARK, PASSPHRASE, Installation
 from tests.llm.remote.fake_server import MODELS, only_when_streamed, run_fake_server, stream_pieces
 from tests.waiting import wait_until
-
-from .installation import MARK, PASSPHRASE, Installation
 
 _SAID = "Quetzalcoatl"
 

@@ -16,8 +16,7 @@ from memoryapp.bootstrap import preparation
 from memoryapp.bootstrap.encrypted_data import EncryptedData
 from memoryapp.bootstrap.environment import Interpreter
 from memoryapp.bootstrap.errors import BootstrapError
-
-from .installation import OTHER_PASSPHRASE, PASSPHRASE, readable_descriptor
+from tests.installation import OTHER_PASSPHRASE, PASSPHRASE, readable_descriptor
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ def start_with(encrypted, monkeypatch):
 
 def test_each_step_gets_the_keys(start_with, interpreter, encrypted, capfd):
     data = start_with(PASSPHRASE)
-    data.open(interpreter)
+    data.open(interpreter.path)
     applied = data.applied_migrations(interpreter)
     assert ("chat", "0001_initial") in applied
     preparation._manage(interpreter, "Checking", "check", ["migrate", "--check"], 0, data)
@@ -54,7 +53,7 @@ def test_each_step_gets_the_keys(start_with, interpreter, encrypted, capfd):
 def test_a_wrong_passphrase_ends_the_start_with_a_sentence(start_with, interpreter):
     data = start_with(OTHER_PASSPHRASE)
     with pytest.raises(BootstrapError, match="does not open the data"):
-        data.open(interpreter)
+        data.open(interpreter.path)
 
 
 def test_the_terminal_is_asked_again_after_a_wrong_passphrase(encrypted, interpreter, monkeypatch, capsys):
@@ -62,7 +61,7 @@ def test_the_terminal_is_asked_again_after_a_wrong_passphrase(encrypted, interpr
     typed = iter([OTHER_PASSPHRASE, PASSPHRASE])
     monkeypatch.setattr(passphrase, "ask", lambda prompt="": next(typed))
     data = EncryptedData()
-    data.open(interpreter)
+    data.open(interpreter.path)
     assert data.applied_migrations(interpreter)
     assert "does not open the data" in capsys.readouterr().out
 

@@ -9,9 +9,8 @@ from dataclasses import asdict
 import pytest
 
 from memoryapp.base.passphrase import KEYS_FD, dump_keys, is_encrypted, key_file
+from tests.installation import MARK, PASSPHRASE, readable_descriptor
 from tests.page_client import ROOT
-
-from .installation import MARK, PASSPHRASE, readable_descriptor
 
 # Runs a command of manage.py, and kills the process before or after it calls a function.
 _KILLED = """
@@ -23,11 +22,7 @@ django.setup()
 from importlib import import_module
 place = import_module(module)
 called = getattr(place, name)
-calls = []
 def kill(*arguments, **named):
-    calls.append(arguments)
-    if moment == "before second" and len(calls) < 2:
-        return called(*arguments, **named)
     if moment == "after":
         called(*arguments, **named)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -35,7 +30,7 @@ setattr(place, name, kill)
 from django.core.management import execute_from_command_line
 execute_from_command_line(["manage.py", *command])
 """
-ENCRYPTION, LEFTOVERS = "chat.management.encryption", "chat.actions.leftovers"
+ENCRYPTION = "chat.management.encryption"
 
 
 def run_killed(installation, descriptor, variable, *step_and_command):
@@ -57,9 +52,8 @@ def run_killed(installation, descriptor, variable, *step_and_command):
         ("after", "memoryapp.base.encryption", "write_key_file"),
         ("after", "memoryapp.base.provider", "encrypt_choice"),
         ("after", ENCRYPTION, "copy_with_key"),
-        ("after", "os", "link"),
-        # The first call looks for what another process has left.
-        ("before second", LEFTOVERS, "wipe_replaced_databases"),
+        ("before", ENCRYPTION, "remove_beside"),
+        ("before", ENCRYPTION, "overwrite_nameless"),
     ],
 )
 def test_encrypting_that_was_killed_goes_on(plain, moment, module, name):
@@ -68,8 +62,8 @@ def test_encrypting_that_was_killed_goes_on(plain, moment, module, name):
         run_killed(plain, descriptor, "PASSPHRASE_FD", moment, module, name, "encrypt")
     assert is_encrypted(plain.folder)
     plain.keys = plain.open_keys(PASSPHRASE)
-    if name == "wipe_replaced_databases":
-        # The encrypted database is in its place, and the plain one has yet to be removed.
+    if name == "overwrite_nameless":
+        # The encrypted database is in its place.
         assert plain.dump() == before
     else:
         refused = plain.run("export_memory", check=False)
@@ -83,9 +77,8 @@ def test_encrypting_that_was_killed_goes_on(plain, moment, module, name):
     ("moment", "module", "name"),
     [
         ("after", "memoryapp.base.provider", "decrypt_choice"),
-        ("after", "os", "link"),
-        # The first call looks for what another process has left.
-        ("before second", LEFTOVERS, "wipe_replaced_databases"),
+        ("before", ENCRYPTION, "remove_beside"),
+        ("before", ENCRYPTION, "overwrite_nameless"),
     ],
 )
 def test_decrypting_that_was_killed_goes_on(encrypted, moment, module, name):
@@ -95,5 +88,4 @@ def test_decrypting_that_was_killed_goes_on(encrypted, moment, module, name):
     encrypted.run("decrypt")
     assert not key_file(encrypted.folder).exists()
     assert encrypted.dump() == before
-    assert not list(encrypted.folder.glob("*.replaced"))
     assert {path.name for path in encrypted.find_files_with(MARK)} == {"memoryapp.sqlite3", "provider.json"}

@@ -25,5 +25,7 @@ class Command(BaseCommand):
             self.stdout.write("The data is not encrypted.")
             return
         with lock_engine(data, "decrypt"):
-            decrypt_data()
+            damaged = decrypt_data()
+        for path in damaged:
+            self.stdout.write(f"{path} is damaged, and nothing can open it any more.")
         self.stdout.write("Decrypted. Everybody who can read this disk can read the data now.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
+import zipfile
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,15 @@ from django.core.management.base import BaseCommand, CommandError
 from chat.actions.leftovers import find_former_data
 from chat.management.encryption import change_passphrase, encrypt_data
 from chat.management.engine_lock import lock_engine
-from memoryapp.base.passphrase import PASSPHRASE_FD, is_encrypted, is_unfinished, normalize, read_descriptor
+from memoryapp.base.encryption import process_keys
+from memoryapp.base.passphrase import (
+    KEY_FILE,
+    PASSPHRASE_FD,
+    is_encrypted,
+    is_unfinished,
+    normalize,
+    read_descriptor,
+)
 
 _WARNING = (
     "Whoever forgets the passphrase loses everything: nobody can open the data without it. Write it down and "
@@ -44,7 +53,9 @@ class Command(BaseCommand):
             if options["new_passphrase"] or options["new_passphrase_fd"]:
                 if not encrypted:
                     raise CommandError("The data is not encrypted, so there is no passphrase to change.")
-                change_passphrase(_choose_passphrase(options["new_passphrase_fd"]))
+                process_keys()
+                self.stderr.write(_WARNING)
+                change_passphrase(_choose_passphrase(options["new_passphrase_fd"] or ""))
                 self.stdout.write("Changed. Backups that were made before open with the former passphrase.")
                 return
             if encrypted and not is_unfinished(data, Path(settings.DATABASES["default"]["NAME"])):
@@ -59,16 +70,29 @@ class Command(BaseCommand):
             "Backups and exports that you made before are not encrypted, and a disk may keep traces of "
             "deleted files."
         )
-        if former := [path for path in find_former_data(data) if path.suffix == ".backup"]:
+        if former := [path for path in find_former_data(data) if _is_plain_backup(path)]:
             self.stdout.write("These files still hold unencrypted data:")
             for path in former:
                 self.stdout.write(f"  {path}")
             self.stdout.write("`manage.py doctor --remove-former` removes them.")
 
 
+def _is_plain_backup(path: Path) -> bool:
+    if path.suffix != ".backup":
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return KEY_FILE not in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return True
+
+
 def _choose_passphrase(descriptor: str | None) -> str:
-    """Read a new passphrase from the descriptor, or ask twice in the terminal. Raises CommandError."""
-    given = read_descriptor(PASSPHRASE_FD, {PASSPHRASE_FD: descriptor} if descriptor else os.environ)
+    """Read a new passphrase from a descriptor, or ask twice in the terminal. Raises CommandError.
+
+    Without the number of one, the descriptor is that of `--passphrase-fd`.
+    """
+    given = read_descriptor(PASSPHRASE_FD, os.environ if descriptor is None else {PASSPHRASE_FD: descriptor})
     if given is not None:
         return given
     if not sys.stdin.isatty():

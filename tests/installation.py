@@ -1,4 +1,4 @@
-"""A data folder of its own, and the program's commands on it with a passphrase."""
+"""A data folder of its own, and the program's commands and server on it, also with a passphrase."""
 
 from __future__ import annotations
 
