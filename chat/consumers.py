@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 from urllib.parse import parse_qs
@@ -96,7 +97,20 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         key = "" if token or session is None or owners.is_local() else session.session_key or ""
         return Login(user.pk, session=key, token=token)
 
-    async def disconnect(self, code: int) -> None:
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve the socket; whatever ends it, also an error, it is forgotten everywhere."""
+
+        async def send_if_open(message: Any) -> None:
+            # The peer has gone: the next message that is received says so.
+            with suppress(OSError):
+                await send(message)
+
+        try:
+            await super().__call__(scope, receive, send_if_open)
+        finally:
+            await self._leave()
+
+    async def _leave(self) -> None:
         """Stop watching the conversation; its reply goes on."""
         watch.discard(self)
         if self.pump is not None:

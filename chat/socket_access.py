@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 CHECK_SECONDS = 0.8
+# The close of a socket waits until its peer has read what was sent before.
+CLOSE_SECONDS = 0.5
 # SQLite accepts 999 parameters everywhere.
 _AT_ONCE = 900
 _threads = ThreadPoolExecutor(1, "socket-access")
@@ -69,13 +71,19 @@ class AccessWatch:
             except Exception:
                 logger.warning("the logins of open pages could not be checked", exc_info=True)
                 continue
-            for socket, (login, close) in open_sockets.items():
-                if login in ended:
-                    self.discard(socket)
-                    try:
-                        await close()
-                    except Exception:
-                        logger.debug("a socket was closed already", exc_info=True)
+            over = [socket for socket, (login, _) in open_sockets.items() if login in ended]
+            await asyncio.gather(*(self._close(socket, open_sockets[socket][1]) for socket in over))
+
+    async def _close(self, socket: object, close: Callable[[], Awaitable[object]]) -> None:
+        """Close a socket. One whose peer reads nothing at the moment stays among those to be closed."""
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await close()
+        except TimeoutError:
+            return
+        except Exception:
+            logger.debug("a socket was closed already", exc_info=True)
+        self.discard(socket)
 
 
 watch = AccessWatch()

@@ -13,6 +13,7 @@ from websockets.exceptions import InvalidState
 
 from chat.generation import run as generation
 from chat.jobs.runner import JobRunner
+from memoryapp.connections import BoundedHttp, BoundedSocket
 from tests.waiting import wait_until
 
 
@@ -61,7 +62,8 @@ def run_server(*, jobs: bool = True) -> Iterator[str]:
         application,
         log_level="warning",
         lifespan="off",
-        ws="websockets-sansio",
+        http=BoundedHttp,
+        ws=BoundedSocket,
         proxy_headers=False,
     )
     server = PromptServer(config)

@@ -86,6 +86,7 @@ def _time(work: Callable[[], object]) -> float:
 @contextmanager
 def run_server() -> Iterator[Server]:
     """Run the real server with a model server that streams `PIECE` until the block ends."""
+
     def reply(body: dict[str, object]) -> Iterator[object]:
         is_long = "long" in str(body["messages"])
         return stream_pieces(*([PIECE] * PIECES if is_long else ["Once upon ", "a time."]))
@@ -95,9 +96,7 @@ def run_server() -> Iterator[Server]:
         folder = Path(name) / "data"
         make_data_folder(folder)
         environment = build_environment(folder, MODEL_DIR=f"{name}/none", PROVIDER_URL=model.url)
-        process, base = start_server_process(
-            environment, "manage.py", "serve", "--no-browser", "--port"
-        )
+        process, base = start_server_process(environment, "manage.py", "serve", "--no-browser", "--port")
         try:
             yield Server(base, psutil.Process(process.pid), PageClient(base))
         finally:
@@ -149,13 +148,16 @@ def measure_sockets(server: Server, count: int) -> list[Row]:
     return [
         Row("sockets opened, refused", f"{len(idle)}, {refused}; slow {len(readers)}, {unable}", "", True),
         Row("seconds to open the idle ones", f"{took:.1f}", "", True),
-        Row("memory of each idle socket", f"{each:.0f} KiB", f"{MOST_KIB_EACH:.0f} KiB", each < MOST_KIB_EACH),
+        Row("memory of each idle socket", f"{each:.0f} KiB", f"{MOST_KIB_EACH:.0f} KiB",
+            each < MOST_KIB_EACH),
         Row("slowest of five pages beside them", f"{page:.2f} s", f"{MOST_PAGE_SECONDS} s",
             page < MOST_PAGE_SECONDS),
-        Row("a short reply beside them", f"{reply:.2f} s", f"{MOST_REPLY_SECONDS} s", reply < MOST_REPLY_SECONDS),
+        Row("a short reply beside them", f"{reply:.2f} s", f"{MOST_REPLY_SECONDS} s",
+            reply < MOST_REPLY_SECONDS),
         Row("two long replies to slow readers", f"{long:.1f} s, {again:.1f} s", "", True),
         Row("memory of each slow reader after one, two",
-            f"{grown:.0f} KiB, {grown_again:.0f} KiB", f"{MOST_KIB_SLOW:.0f} KiB", grown_again < MOST_KIB_SLOW),
+            f"{grown:.0f} KiB, {grown_again:.0f} KiB", f"{MOST_KIB_SLOW:.0f} KiB",
+            grown_again < MOST_KIB_SLOW),
         Row("descriptors before, at most, after 75 s", f"{files}, {busiest}, {left}", "slow ones dropped",
             left <= busiest - 0.9 * len(readers)),
         Row("descriptors and memory after all have left",
@@ -179,7 +181,8 @@ def measure_pings(server: Server, seconds: float = 8.0) -> list[Row]:
     page = server.time_page()
     client.close()
     return [
-        Row("pings without reading: sent, memory grown, page", f"{sent >> 20} MiB, {grown:.0f} MiB, {page:.2f} s",
+        Row("pings without reading: sent, memory grown, page",
+            f"{sent >> 20} MiB, {grown:.0f} MiB, {page:.2f} s",
             f"{MOST_PING_MIB:.0f} MiB", grown < MOST_PING_MIB),
     ]  # fmt: skip
 
@@ -207,7 +210,9 @@ def measure_silent(server: Server, count: int) -> list[Row]:
         one.close()
     return [
         Row("silent connections: opened, refused, held", f"{len(silent)}, {refused}, {held}", "", True),
-        Row("their memory, a page beside them", f"{grown:.0f} MiB, {page}", "", not page.startswith("failed")),
+        Row(
+            "their memory, a page beside them", f"{grown:.0f} MiB, {page}", "", not page.startswith("failed")
+        ),
         Row("ended by the server after 75 s", str(closed), "all", closed == len(silent)),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from uuid import uuid4
 
@@ -14,7 +15,7 @@ from django.utils import timezone
 
 from chat.actions.api_tokens import create_token, revoke_token
 from chat.models import ApiToken, User
-from chat.socket_access import Login, find_ended_logins
+from chat.socket_access import Login, find_ended_logins, watch
 
 from .owned_objects import ORIGIN
 
@@ -109,3 +110,21 @@ async def test_thousands_of_sockets_are_checked_by_a_few_queries(owner, other):
         return len(queries)
 
     assert await sync_to_async(check)() <= 5
+
+
+async def test_a_page_that_reads_nothing_keeps_no_other_ended_login_open(open_page, owner, other):
+    reads = asyncio.Event()
+    stuck = object()
+    watch.add(stuck, Login(other.pk, session="ended"), reads.wait)
+    try:
+        client, page = await open_page(owner)
+        # The socket that cannot be closed yet has been found before.
+        await asyncio.sleep(1)
+        await sync_to_async(client.post)("/logout/", headers={"origin": ORIGIN})
+        assert await page.wait_for_close(SOON) == UNAUTHENTICATED
+        assert stuck in watch._sockets
+        reads.set()
+        await asyncio.sleep(SOON)
+        assert stuck not in watch._sockets
+    finally:
+        watch.discard(stuck)

@@ -147,7 +147,9 @@ def _serve(listener: socket.socket) -> None:
         # With proxy headers a client could claim to be on loopback. Django sends no lifespan events.
         proxy_headers=False,
         lifespan="off",
-        ws="websockets-sansio",
+        # By their names: `chat` imports `memoryapp.base` only.
+        http="memoryapp.connections:BoundedHttp",
+        ws="memoryapp.connections:BoundedSocket",
         # Bytes of one frame of a page. They are parsed in the event loop; the longest has some hundred bytes.
         ws_max_size=64 * 1024,
         server_header=False,
