@@ -14,19 +14,21 @@ django.setup(set_prefix=False)
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402 - needs the loaded app registry
 from django.conf import settings  # noqa: E402
-from django.urls import path  # noqa: E402
+from django.urls import path, re_path  # noqa: E402
 from servestatic import ServeStaticASGI  # noqa: E402
 
 from chat.consumers import ChatConsumer  # noqa: E402
 from memoryapp.shared_threads import RequestHandler, SocketHandler  # noqa: E402
-from memoryapp.socket_guard import GuardedSocket  # noqa: E402
+from memoryapp.socket_guard import GuardedSocket, refuse_socket  # noqa: E402
 from memoryapp.upload_limits import LimitBody  # noqa: E402
 
 # The wrapper and not ServeStatic's middleware, which is asynchronous only.
 static = ServeStaticASGI(RequestHandler(), root=settings.STATIC_ROOT, prefix=settings.STATIC_URL)
+# Without the last one, a socket at another address raises an error.
+sockets = URLRouter([path("ws/", ChatConsumer.as_asgi()), re_path("", refuse_socket)])  # type: ignore[arg-type, list-item]
 application = ProtocolTypeRouter(
     {
         "http": LimitBody(static),
-        "websocket": SocketHandler(GuardedSocket(URLRouter([path("ws/", ChatConsumer.as_asgi())]))),  # type: ignore[arg-type, list-item]
+        "websocket": SocketHandler(GuardedSocket(sockets)),  # type: ignore[arg-type]
     }
 )

@@ -56,6 +56,11 @@ def find_token(secret: str | None, needed: Collection[str] = ()) -> ApiToken | N
     return token if token and token.allows(needed) else None
 
 
+async def refuse_socket(_scope: Scope, _receive: Any, send: Any) -> None:
+    """Close a socket that was opened at an address where there is none."""
+    await send({"type": "websocket.close", "code": 4404})
+
+
 class GuardedSocket:
     """Checks host, Origin or token of a socket and puts its owner on the scope; otherwise closes it with code
     4403.

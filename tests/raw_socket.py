@@ -8,7 +8,7 @@ import socket
 import struct
 from urllib.parse import urlsplit
 
-TEXT, CLOSE, PING = 0x1, 0x8, 0x9
+TEXT, CLOSE, PING, PONG = 0x1, 0x8, 0x9, 0xA
 
 
 def connect(base: str, receive_buffer: int = 0) -> socket.socket:

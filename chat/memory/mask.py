@@ -11,7 +11,7 @@ HIDDEN = "…"
 # A fenced code block; an unclosed one extends to the end.
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.S)
 _INLINE = re.compile(r"`[^`\n]+`")
-_URL = re.compile(r"\b(?:https?://|www\.)\S+|\b[\w.+-]+@[\w-]+\.[\w.]+\b", re.I)
+_URL = re.compile(r"\b(?:https?://|www\.)\S+|(?<![\w.+-])[\w.+-]++@[\w-]+\.[\w.]+\b", re.I)
 # A quoted line of Markdown or mail: "> …".
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.M)
 # A header line of a mail: "From: …", "Betreff: …", "发件人：…".

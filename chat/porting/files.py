@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import lzma
 import re
@@ -130,7 +131,7 @@ def _open_streams(source: ImportSource) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def _open_file(file: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
-    if not zipfile.is_zipfile(file):
+    if not _is_archive(file):
         if file.seek(0, io.SEEK_END) > MOST_BYTES:
             raise BadFile("file-size-exceeded")
         file.seek(0)
@@ -173,8 +174,22 @@ def _open_archive(file: IO[bytes]) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(file) as archive:
             yield archive
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
         raise BadFile("archive-unreadable") from error
+    except OSError as error:
+        # A place before the beginning of the file (of one in memory a ValueError); any other error is one of
+        # the disk.
+        if error.errno != errno.EINVAL:
+            raise
+        raise BadFile("archive-unreadable") from error
+
+
+def _is_archive(file: IO[bytes]) -> bool:
+    try:
+        return zipfile.is_zipfile(file)
+    except zipfile.BadZipFile:
+        # One of several parts; opening it says so.
+        return True
 
 
 def _parse_item(module: Any, value: Any, where: str) -> FilePart:
@@ -184,5 +199,5 @@ def _parse_item(module: Any, value: Any, where: str) -> FilePart:
         return cast("FilePart", module.read_item(value, where))
     except BadFile as fault:
         return FilePart("broken", BrokenItem(kind, fault), where)
-    except (AttributeError, KeyError, TypeError):
+    except (AttributeError, KeyError, TypeError, RecursionError):
         return FilePart("broken", BrokenItem(kind, BadFile("file-item-malformed", where)), where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import struct
@@ -91,7 +92,9 @@ class _Reader(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}[whence]
-        self._place = max(0, start + offset)
+        if start + offset < 0:
+            raise OSError(errno.EINVAL, "a place before the beginning")
+        self._place = start + offset
         return self._place
 
     def tell(self) -> int:

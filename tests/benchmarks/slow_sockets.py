@@ -10,13 +10,15 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import selectors
 import socket
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,14 +40,14 @@ from tests.llm.remote.fake_server import (  # noqa: E402
     stream_pieces,
 )
 from tests.page_client import PageClient, start_server_process  # noqa: E402
-from tests.raw_socket import PING, build_frame, connect, is_closed_by_server, open_socket  # noqa: E402
+from tests.raw_socket import PING, PONG, build_frame, connect, is_closed_by_server, open_socket  # noqa: E402
 
 # The shares of the sockets that watch the conversation and never read.
 SLOW_SHARE = 0.1
 # Bytes of the receive buffer of a slow reader; the kernel doubles it.
 TINY = 2048
 PIECE, PIECES = "Seven words and a line of text.\n\n" * 20, 400
-MOST_KIB_EACH, MOST_KIB_SLOW, MOST_PING_MIB = 160.0, 400.0, 8.0
+MOST_KIB_EACH, MOST_KIB_SLOW, MOST_PING_MIB = 160.0, 400.0, 16.0
 MOST_PAGE_SECONDS, MOST_REPLY_SECONDS = 2.0, 15.0
 # A slow reader gets a ping after 20 s, has 20 s to answer, and some more for the close.
 DROP_SECONDS = 75.0
@@ -104,6 +106,34 @@ def run_server() -> Iterator[Server]:
             process.wait(30)
 
 
+class Answerer:
+    """Answers the pings of idle sockets in a thread, as browsers do, so that the server keeps them open."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        threading.Thread(target=self._answer, daemon=True).start()
+
+    def open(self, base: str) -> socket.socket:
+        """Return an open socket whose pings are answered."""
+        client = open_socket(base)
+        self._selector.register(client, selectors.EVENT_READ)
+        return client
+
+    def close(self, client: socket.socket) -> None:
+        """Close a socket."""
+        self._selector.unregister(client)
+        client.close()
+
+    def _answer(self) -> None:
+        while True:
+            for key, _ in self._selector.select(0.2):
+                client: socket.socket = key.fileobj  # type: ignore[assignment]
+                with suppress(OSError):
+                    data = client.recv(4096)
+                    if (at := data.find(b"\x89\x04")) >= 0:
+                        client.sendall(build_frame(data[at + 2 : at + 6], PONG))
+
+
 def open_many(count: int, open_one: Callable[[int], socket.socket]) -> tuple[list[socket.socket], int]:
     """Open so many connections, 32 at a time; return those that were accepted, and how many were not."""
 
@@ -125,7 +155,8 @@ def measure_sockets(server: Server, count: int) -> list[Row]:
     before, files = server.read_mib(), server.count_open()
     began = time.perf_counter()
     note("opening the sockets")
-    idle, refused = open_many(count - slow, lambda _n: open_socket(server.base))
+    answerer = Answerer()
+    idle, refused = open_many(count - slow, lambda _n: answerer.open(server.base))
     took = time.perf_counter() - began
     each = (server.read_mib() - before) * 1024 / max(1, len(idle))
     readers, unable = open_many(slow, lambda _n: open_socket(server.base, watched, receive_buffer=TINY))
@@ -142,7 +173,9 @@ def measure_sockets(server: Server, count: int) -> list[Row]:
     note("waiting for the end of slow readers")
     time.sleep(DROP_SECONDS)
     left = server.count_open()
-    for one in (*idle, *readers):
+    for one in idle:
+        answerer.close(one)
+    for one in readers:
         one.close()
     wait_until(lambda: server.count_open() < files + 20, "the end of the sockets", 90)
     return [
@@ -167,6 +200,7 @@ def measure_sockets(server: Server, count: int) -> list[Row]:
 
 def measure_pings(server: Server, seconds: float = 8.0) -> list[Row]:
     """Send pings as fast as the server takes them, and read none of the answers."""
+    server.time_page()
     before = server.read_mib()
     client = open_socket(server.base, receive_buffer=TINY)
     client.settimeout(1)
