@@ -163,6 +163,14 @@ def own_token(request: HtmxHttpRequest, pk: UUID) -> ApiToken:
     return get_object_or_404(ApiToken.objects.for_owner(request.user).unrevoked(), pk=pk)
 
 
+def find_whole_number(text: str, digits: int = 10) -> int | None:
+    """Return the number that a parameter of a page holds, None for any other text and for longer numbers.
+
+    Python raises an error for a number of thousands of digits.
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
+
+
 def uuid_or_404(text: str) -> UUID:
     """Return the UUID that a form names, or raise Http404."""
     try:

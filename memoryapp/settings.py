@@ -120,7 +120,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # more than 100 wait.
 CHANNEL_LAYERS = {
     "default": {
-        "BACKEND": "channels.layers.InMemoryChannelLayer",
+        "BACKEND": "memoryapp.channel_layer.ChannelLayer",
         # In seconds. By default a tab that is open for more than a day gets no events any more; sockets leave
         # their groups themselves.
         "CONFIG": {"group_expiry": 10 * 365 * 86_400},

@@ -88,7 +88,9 @@ def _find_pumps(tree: Any, before: str) -> Iterator[tuple[str, str]]:
             if most >= _UNLIMITED:
                 signs = [s for s in _SAMPLES if _is_set_with(repeated, s)]
                 # At each edge of a word in such a run, a pattern that begins with \b begins anew.
-                edges = {word + sign for word in signs if word.isalnum() for sign in signs if not sign.isalnum()}
+                edges = {
+                    word + sign for word in signs if word.isalnum() for sign in signs if not sign.isalnum()
+                }
                 pumps = {_write(repeated) or "a", *signs, *edges}
                 for pump in sorted(pumps):
                     yield before, pump

@@ -15,7 +15,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from chat.access import HtmxHttpRequest, messages_of, own_app, own_conversation, uuid_or_404
+from chat.access import (
+    HtmxHttpRequest,
+    find_whole_number,
+    messages_of,
+    own_app,
+    own_conversation,
+    uuid_or_404,
+)
 from chat.actions import conversation_jobs
 from chat.actions import messages as actions
 from chat.actions.idempotency import hash_request
@@ -196,10 +203,10 @@ def request_extraction(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 def load_message_page(conversation: Conversation, query: QueryDict) -> MessagePage:
     """Return the messages before or after the `seq` in the query string, else the newest."""
     branch = Message.objects.filter(conversation=conversation).current_branch()
-    if (place := query.get("before", "")).isdecimal():
-        return _load_page_before(branch, branch.filter(seq__lt=int(place)))
-    if (place := query.get("after", "")).isdecimal():
-        return _load_page_after(branch, branch.filter(seq__gt=int(place)))
+    if (place := find_whole_number(query.get("before", ""))) is not None:
+        return _load_page_before(branch, branch.filter(seq__lt=place))
+    if (place := find_whole_number(query.get("after", ""))) is not None:
+        return _load_page_after(branch, branch.filter(seq__gt=place))
     return _load_page_before(branch, branch)
 
 

@@ -15,7 +15,13 @@ from django.utils.translation import gettext_lazy as lazy
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
-from chat.access import HtmxHttpRequest, conversations_of, is_from_another_site, uuid_or_404
+from chat.access import (
+    HtmxHttpRequest,
+    conversations_of,
+    find_whole_number,
+    is_from_another_site,
+    uuid_or_404,
+)
 from chat.error_messages import describe
 from chat.errors import Reason
 from chat.llm.registry import registry
@@ -67,7 +73,8 @@ def memory_pill(request: HtmxHttpRequest) -> HttpResponse:
     count = Fact.objects.for_owner(request.user).live().count()
     if was == str(count):
         return HttpResponse(status=204)
-    context = {"memory_count": count, "rose": was.isdecimal() and count > int(was)}
+    before = find_whole_number(was)
+    context = {"memory_count": count, "rose": before is not None and count > before}
     return render(request, "memory/_pill.html", context)
 
 

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from chat.access import HtmxHttpRequest, is_from_another_site
+from chat.access import HtmxHttpRequest, find_whole_number, is_from_another_site
 from chat.past_chats.related_messages import find_related_messages
 from chat.search.search import Hit, HitKind, find
 
@@ -39,7 +39,7 @@ class SearchResult:
 def search(request: HtmxHttpRequest) -> HttpResponse:
     """Show the conversation list or the results in its place; without htmx as a page of its own."""
     query = request.GET.get("q", "").strip()
-    offset = _whole_number(request.GET.get("from", ""))
+    offset = find_whole_number(request.GET.get("from", ""), digits=5) or 0
     # Another site's page could measure how long the search takes, which tells whether it finds something.
     foreign = is_from_another_site(request)
     found = find(request.user, "" if foreign else query, limit=PAGE_SIZE, offset=offset)
@@ -83,7 +83,3 @@ def _build_result(hit: Hit) -> SearchResult:
 
 def _build_page_url(page: str, query: str, offset: int) -> str:
     return f"{page}?{urlencode({'q': query, 'from': max(0, offset)})}"
-
-
-def _whole_number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
