@@ -29,6 +29,6 @@ sockets = URLRouter([path("ws/", ChatConsumer.as_asgi()), re_path("", refuse_soc
 application = ProtocolTypeRouter(
     {
         "http": LimitBody(static),
-        "websocket": SocketHandler(GuardedSocket(sockets)),  # type: ignore[arg-type]
+        "websocket": SocketHandler(GuardedSocket(sockets)),
     }
 )

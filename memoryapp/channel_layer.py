@@ -23,4 +23,4 @@ class ChannelLayer(InMemoryChannelLayer):
         now = time.monotonic()
         if now - self._cleaned >= CLEAN_SECONDS:
             self._cleaned = now
-            super()._clean_expired()
+            super()._clean_expired()  # type: ignore[misc]

@@ -13,7 +13,7 @@ from django.test import Client
 
 from chat.actions.messages import send_message
 from chat.generation import run as generation
-from chat.generation.hub import QUEUE_LENGTH, hub
+from chat.generation.hub import QUEUE_LENGTH, Watcher, hub
 from memoryapp import connections
 from tests.page_client import PageClient
 from tests.raw_socket import (
@@ -60,7 +60,7 @@ def long_reply(owner, scripted, gate):
     return reply
 
 
-def watchers_of(reply) -> list:
+def watchers_of(reply) -> list[Watcher]:
     return list(hub._watchers.get(str(reply.conversation_id), ()))
 
 
