@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 
+from chat.actions.events import group_name
 from memoryapp import channel_layer
 from memoryapp.channel_layer import ChannelLayer
 
@@ -41,3 +42,16 @@ async def test_an_event_that_nobody_took_expires(monkeypatch):
 
 async def test_the_sockets_use_this_layer():
     assert isinstance(get_channel_layer(), ChannelLayer)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_an_event_takes_no_thread(socket, owner, monkeypatch):
+    page = socket()
+    assert await page.connect() is True
+    taken = []
+    monkeypatch.setattr("channels.consumer.aclose_old_connections", lambda: taken.append(1))
+    event = {"type": "owner.event", "event": {"type": "facts"}}
+    await get_channel_layer().group_send(group_name(owner.pk), event)
+    assert await page.frame("facts") == {"type": "facts"}
+    assert not taken
+    monkeypatch.undo()

@@ -103,7 +103,7 @@ def watched(owner, scripted, gate):
 def test_a_ping_is_answered_after_any_json_text_or_bytes(address, watched, no_errors):
     client = Client(open_socket(address, watched))
 
-    @settings(max_examples=300)
+    @settings(max_examples=150)
     @given(st.lists(json_frames | text_frames | byte_frames, min_size=1, max_size=4))
     def check(frames):
         client.connection.sendall(b"".join(frames) + PING)
@@ -115,7 +115,7 @@ def test_a_ping_is_answered_after_any_json_text_or_bytes(address, watched, no_er
 
 
 def test_after_a_broken_frame_the_socket_answers_or_closes_with_its_code(address, watched):
-    @settings(max_examples=80)
+    @settings(max_examples=40)
     @given(st.lists(broken_frames | json_frames, min_size=1, max_size=4))
     def check(frames):
         client = Client(open_socket(address, watched))

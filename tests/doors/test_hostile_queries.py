@@ -184,7 +184,7 @@ def own(owner, scripted) -> OwnedObjects:
 def test_any_query_string_of_a_page_is_answered(own, ours_htmx, ours):
     pages = build_pages(own)
 
-    @settings(max_examples=70)
+    @settings(max_examples=40)
     @given(st.sampled_from(pages), queries, st.sampled_from([ours, ours_htmx]))
     def check(page, query, client):
         assert client.get(f"{page}?{encode(query)}").status_code < 500
@@ -216,7 +216,7 @@ def test_any_query_string_of_the_api_is_answered_with_json(own, owner):
     client, operations = Client(headers=headers), build_operations(own)
     assert all(client.get(path, {"q": "fact"}).status_code in (200, 404, 422) for path in operations)
 
-    @settings(max_examples=70)
+    @settings(max_examples=40)
     @given(st.sampled_from(operations), queries)
     def check(path, query):
         answer = client.get(f"{path}?{encode(query)}")
@@ -248,7 +248,7 @@ def test_any_id_in_an_address_is_answered(own, ours):
         *("/settings/import/{}/", "/admin/chat/fact/{}/change/", "/v1/models/{}"),
     ]
 
-    @settings(max_examples=70)
+    @settings(max_examples=40)
     @given(st.sampled_from(patterns), texts)
     def check(pattern, text):
         encoded = "".join(f"%{byte:02X}" for byte in text[:200].encode("utf-8", "surrogatepass"))

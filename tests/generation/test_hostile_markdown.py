@@ -180,7 +180,7 @@ def find_faults(rendered: str) -> list[str]:
     return [*checker.faults, *(f"open <{tag}>" for tag in checker.open)]
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(pieces)
 @example(["[a](http://[::1)"])
 def test_every_block_is_closed_and_has_allowed_elements_only(parts):
@@ -188,7 +188,7 @@ def test_every_block_is_closed_and_has_allowed_elements_only(parts):
     assert [fault for block in blocks for fault in find_faults(block)] == []
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(pieces)
 def test_every_state_of_a_streamed_reply_is_closed_and_the_last_one_is_the_whole(parts):
     stream = BlockStream()
@@ -198,7 +198,7 @@ def test_every_state_of_a_streamed_reply_is_closed_and_the_last_one_is_the_whole
     assert stream.blocks == render_blocks("".join(parts))
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(pieces)
 def test_the_text_without_markdown_has_no_elements_that_the_page_would_show(parts):
     text = "".join(parts)

@@ -9,6 +9,7 @@ import struct
 import tracemalloc
 import warnings
 import zipfile
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from .sample_data import create_sample_data
 
 pytestmark = pytest.mark.django_db
 # A test writes each example to the same file.
-per_example = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+per_example = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TABLES = (App, Conversation, Deletion, Fact, Message, OwnerSettings)
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampled_from(
@@ -158,8 +159,10 @@ def test_a_file_in_another_encoding(owner, file, samples, encoding):
 
 @pytest.mark.parametrize("program", ["chatgpt", "claude", "mem0"])
 def test_a_value_that_is_nested_as_deeply_as_the_reader_takes(owner, file, program):
-    for levels in range(860, 1000, 4):
-        import_or_refuse(owner, file(build_deep_file(program, levels)))
+    for levels in range(780, 960, 2):
+        with suppress(BadFile):
+            importing.dry_run(owner, file(build_deep_file(program, levels)))
+    assert not Conversation.objects.exists()
 
 
 def build_deep_file(program: str, levels: int) -> bytes:
@@ -224,7 +227,7 @@ class TestArchives:
         with pytest.raises(BadFile):
             importing.import_file(owner, file(bytes(build_archive(**{"conversations.zip": inner}))))
 
-    @settings(per_example, max_examples=60)
+    @settings(per_example, max_examples=40)
     @given(seed=st.integers(0, 2**32), changes=st.integers(1, 6), cut=st.integers(0, 400) | st.just(0))
     @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
     def test_a_damaged_archive(self, owner, file, samples, compression, seed, changes, cut):
