@@ -2,7 +2,7 @@
 
 The clock of the server is moved on after each conversation, so nightly work runs. The model is a scripted
 server. After each day all due jobs are awaited; then the table shows the server's memory and descriptors and
-the bytes of the database for each message. They should stay as they are from the second day on.
+the bytes of the database for each new message. They should stay as they are from the second day on.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ class Week:
         self.page = page
         self.messages = 0
         self.conversations = 0
+        # Messages, and bytes of the database, at the last measurement.
+        self._measured = (0, 0)
 
     def use_for_a_day(self, messages: int) -> None:
         """Chat, search, and change memories; then let the rest of the day pass."""
@@ -107,12 +109,14 @@ class Week:
         """Return the figures of this moment."""
         ((pages,),), ((free,),) = self._query("PRAGMA page_count"), self._query("PRAGMA freelist_count")
         ((stored,),) = self._query("SELECT count(*) FROM chat_message WHERE role = 'user'")
+        before, self._measured = self._measured, (stored, (pages - free) * 4096)
+        added = [after - earlier for after, earlier in zip(self._measured, before, strict=True)]
         return {
             "messages": stored,
             "MiB": self.process.memory_info().rss / 2**20,
             "descriptors": self.process.num_fds(),
             "threads": self.process.num_threads(),
-            "bytes a message": (pages - free) * 4096 / max(1, stored),
+            "bytes a message": added[1] / max(1, added[0]),
             "jobs": self._query("SELECT count(*) FROM chat_job")[0][0],
         }
 

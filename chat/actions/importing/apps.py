@@ -253,10 +253,12 @@ def choose_settings(owner: User, given: ImportedSettings | None, outcome: Import
 
 
 def describe_pruning(days: int, old: int) -> str:
-    """Return the sentence that warns about imported chats that pruning will delete at night."""
+    """Return the sentence that warns about imported chats that pruning will delete."""
     return ngettext(
-        "%(count)d chat is older than %(days)d days and will be deleted at night: your settings say so.",
-        "%(count)d chats are older than %(days)d days and will be deleted at night: your settings say so.",
+        "%(count)d chat is older than %(days)d days. It will leave the list at night and be deleted a week "
+        "later: your settings say so.",
+        "%(count)d chats are older than %(days)d days. They will leave the list at night and be deleted a week "
+        "later: your settings say so.",
         old,
     ) % {"count": old, "days": days}
 
