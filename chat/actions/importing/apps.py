@@ -257,8 +257,8 @@ def describe_pruning(days: int, old: int) -> str:
     return ngettext(
         "%(count)d chat is older than %(days)d days. It will leave the list at night and be deleted a week "
         "later: your settings say so.",
-        "%(count)d chats are older than %(days)d days. They will leave the list at night and be deleted a week "
-        "later: your settings say so.",
+        "%(count)d chats are older than %(days)d days. They will leave the list at night and be deleted a "
+        "week later: your settings say so.",
         old,
     ) % {"count": old, "days": days}
 
