@@ -21,7 +21,8 @@ if sys.platform != "win32":
     import resource
 
 # A connection is ended after it has been held for MOST_SECONDS, which is looked at every CHECK_SECONDS: by a
-# request whose head does not end, by a peer that reads nothing, or after it was closed.
+# request whose head does not end or whose body does not go on, by a peer that reads nothing, or after it was
+# closed.
 CHECK_SECONDS, MOST_SECONDS = 10.0, 40.0
 # Descriptors that are left for files, the database and the model.
 _RESERVED = 200
@@ -108,6 +109,8 @@ class BoundedHttp(H11Protocol):
         """Return what holds the connection, "" while it works or waits for the next request."""
         if self.flow.write_paused:
             return "writing"
+        if self.conn.their_state is h11.SEND_BODY and not self.flow.read_paused:
+            return "body"
         is_waiting = self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None
         return "head" if is_waiting else ""
 

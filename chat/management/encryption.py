@@ -107,7 +107,7 @@ def _check_convertible(database: Path) -> None:
         found = str(error)
     if found != "ok":
         raise CommandError(
-            f"{database.name} is damaged ({found}), so nothing was encrypted. "
+            f"{database.name} cannot be read ({found}), so nothing was encrypted. "
             + (
                 "Restore a backup first."
                 if database == database_file()

@@ -142,6 +142,16 @@ def test_a_connection_without_a_whole_request_is_ended(address, opened, impatien
     wait_until(lambda: is_closed_by_server(opened[0]), 10)
 
 
+def test_a_body_that_does_not_go_on_is_ended(address, owner, opened, impatient):
+    opened.append(connect(address))
+    head = f"POST /send/ HTTP/1.1\r\nHost: {address[7:]}\r\nOrigin: {address}\r\nContent-Length: 100\r\n\r\n"
+    for piece in (head.encode(), *[b"text"] * 5):
+        opened[0].sendall(piece)
+        time.sleep(0.4)
+    assert not is_closed_by_server(opened[0])
+    wait_until(lambda: is_closed_by_server(opened[0]), 10)
+
+
 def test_a_second_request_that_does_not_end_is_ended_too(address, owner, opened, impatient):
     opened.append(connect(address))
     opened[0].sendall(f"GET /model/ HTTP/1.1\r\nHost: {address[7:]}\r\n\r\n".encode())
