@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 
 from chat.actions import deletions, importing
@@ -13,6 +15,7 @@ from chat.errors import Refused, TooLateToUndo
 from chat.jobs.maintenance import sweep_deletions
 from chat.jobs.schedule import recover
 from chat.models import App, Conversation, Deletion, Fact, Message
+from memoryapp.base.locking import try_lock
 
 from .conftest import document, wipe
 from .sample_data import create_sample_data
@@ -91,6 +94,59 @@ def test_the_next_import_removes_rows_of_a_killed_import(owner, path):
     Deletion.objects.create(owner=owner, expires_at=now - timedelta(minutes=1), state="staged")
     assert importing.import_file(owner, path).conversations.added == 3
     assert not Deletion.objects.filter(state="staged").exists()
+
+
+@pytest.fixture
+def staged(owner):
+    """A batch that has not expired, and the path of the lock of its import."""
+    batch = Deletion.objects.create(
+        owner=owner, expires_at=timezone.now() + timedelta(minutes=1), state="staged"
+    )
+    Conversation.objects.create(owner=owner, app=App.objects.get(owner=owner), deletion=batch)
+    path = Path(settings.DATA_DIR) / "locks" / f"importing-{batch.pk}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def test_the_next_import_need_not_wait_for_the_rows_of_a_killed_one_to_expire(owner, path, staged):
+    staged.touch()
+    assert importing.import_file(owner, path).conversations.added == 3
+    assert not Deletion.objects.filter(state="staged").exists()
+    assert not staged.exists()
+
+
+def test_the_server_start_removes_rows_of_an_import_that_was_killed_just_now(owner, staged):
+    staged.touch()
+    recover(timezone.now())
+    assert not Conversation.objects.exists()
+    assert not staged.exists()
+
+
+def test_a_start_leaves_an_import_alone_that_another_process_runs(owner, path, staged):
+    with try_lock(staged):
+        recover(timezone.now())
+        with pytest.raises(Refused, match="Another import is at work"):
+            importing.import_file(owner, path)
+    assert Conversation.objects.count() == 1
+
+
+def test_a_start_leaves_an_import_alone_that_has_another_data_folder(owner, staged):
+    recover(timezone.now())
+    assert Conversation.objects.count() == 1
+
+
+def test_a_lock_without_rows_is_removed_once_nobody_holds_it(staged):
+    Deletion.objects.all().delete()
+    with try_lock(staged):
+        importing.remove_abandoned_imports()
+        assert staged.exists()
+    importing.remove_abandoned_imports()
+    assert not staged.exists()
+
+
+def test_an_import_leaves_no_lock(owner, path):
+    importing.import_file(owner, path)
+    assert not list(Path(settings.DATA_DIR).glob("locks/importing-*"))
 
 
 def test_an_import_that_fails_in_the_last_step_is_removed(owner, path, monkeypatch):

@@ -1,4 +1,8 @@
-"""The staging batch: a Deletion row that hides what an import writes until it is made visible or removed."""
+"""The staging batch: a Deletion row that hides what an import writes until it is made visible or removed.
+
+The process that imports holds a lock in its data folder, so that its death is noticed at once. A process with
+another data folder and the same database waits for the batch to expire.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
+from uuid import UUID, uuid4
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -16,6 +23,7 @@ from chat.actions import erasure, graph
 from chat.actions.owners import lock_memory
 from chat.errors import Busy, Refused
 from chat.models import Conversation, Deletion, DeletionState, Fact, User
+from memoryapp.base.locking import try_lock
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +33,8 @@ _TIMEOUT = timedelta(minutes=1)
 _RENEW_SECONDS = 10.0
 # Facts deleted per transaction.
 _FACTS_AT_ONCE = 300
+# The beginning of the names of the locks; the key of the batch follows.
+_LOCK = "importing-"
 
 
 @contextmanager
@@ -34,20 +44,22 @@ def open_staging_batch(owner: User) -> Iterator[Deletion]:
     Raises Busy while another import of this owner runs.
     """
     remove_abandoned_imports(owner)
-    with transaction.atomic():
-        # Memory is locked, so that a second import sees the first one's row.
-        lock_memory(owner.pk)
-        if Deletion.objects.for_owner(owner).filter(state=DeletionState.STAGED).exists():
-            raise Busy("import-in-progress")
-        now = timezone.now()
-        batch = Deletion.objects.create(
-            owner=owner, pressed_at=now, expires_at=now + _TIMEOUT, state=DeletionState.STAGED
-        )
-    try:
-        yield batch
-    except BaseException:
-        _remove(batch)
-        raise
+    # The lock is taken before the row exists: a row whose lock nobody holds was left by a killed process.
+    with _hold_import_lock(key := uuid4()):
+        with transaction.atomic():
+            # Memory is locked, so that a second import sees the first one's row.
+            lock_memory(owner.pk)
+            if Deletion.objects.for_owner(owner).filter(state=DeletionState.STAGED).exists():
+                raise Busy("import-in-progress")
+            now = timezone.now()
+            batch = Deletion.objects.create(
+                pk=key, owner=owner, pressed_at=now, expires_at=now + _TIMEOUT, state=DeletionState.STAGED
+            )
+        try:
+            yield batch
+        except BaseException:
+            _remove(batch)
+            raise
 
 
 def keep_batch_alive(batch: Deletion) -> None:
@@ -84,13 +96,47 @@ def publish_batch(batch: Deletion) -> None:
 
 def remove_abandoned_imports(owner: User | None = None) -> int:
     """Delete what killed imports left, of one owner or of all; returns how many imports."""
-    abandoned = Deletion.objects.filter(state=DeletionState.STAGED, expires_at__lt=timezone.now())
-    found = list((abandoned if owner is None else abandoned.filter(owner=owner)).select_related("owner"))
+    now, staged = timezone.now(), Deletion.objects.filter(state=DeletionState.STAGED)
+    batches = (staged if owner is None else staged.filter(owner=owner)).select_related("owner")
+    found = [batch for batch in batches if batch.expires_at < now or _is_lock_left(_lock_path(batch.pk))]
     for batch in found:
         # An import that was only suspended must not publish the remainder afterwards.
-        if abandoned.filter(pk=batch.pk).update(expires_at=F("pressed_at") - _TIMEOUT):
+        unchanged = staged.filter(pk=batch.pk, expires_at=batch.expires_at)
+        if unchanged.update(expires_at=F("pressed_at") - _TIMEOUT):
             _remove(batch)
+    _remove_left_locks()
     return len(found)
+
+
+def _lock_path(key: UUID | str) -> Path:
+    return Path(settings.DATA_DIR) / "locks" / f"{_LOCK}{key}"
+
+
+@contextmanager
+def _hold_import_lock(key: UUID) -> Iterator[None]:
+    try:
+        with try_lock(_lock_path(key)):
+            yield
+    finally:
+        _lock_path(key).unlink(missing_ok=True)
+
+
+def _is_lock_left(path: Path) -> bool:
+    """Return whether the process that held a lock was killed; False where the lock is not in this folder."""
+    if not path.exists():
+        return False
+    with try_lock(path) as free:
+        return free
+
+
+def _remove_left_locks() -> None:
+    """Remove the locks of killed processes whose batch is gone."""
+    left = [path for path in _lock_path("").parent.glob(f"{_LOCK}*") if _is_lock_left(path)]
+    keys = {path: path.name.removeprefix(_LOCK) for path in left}
+    there = {str(key) for key in Deletion.objects.filter(pk__in=keys.values()).values_list("pk", flat=True)}
+    for path, key in keys.items():
+        if key not in there:
+            path.unlink(missing_ok=True)
 
 
 def _remove(batch: Deletion) -> None:
