@@ -1,202 +1,127 @@
-"""`python -m tests.crash --rounds N --seed S`: rounds of random work and a kill, and a table of the faults.
+"""`python -m tests.crash --rounds N --seed S`: rounds of random work and trouble, and a table of the faults.
 
-Every round two users work at the same time, and the server is killed (SIGKILL), or stopped for a moment
-(SIGSTOP), at a random moment, also while it starts. A backup is killed now and then. After each restart what
-was not acknowledged is sent again.
+In every round two users work at the same time while the server is killed at a random moment or at a labelled
+step, stopped, or left without room on its disk, with a wrong clock or without its database. After each
+restart what was not acknowledged is sent again, and the database is compared with what was acknowledged.
+
+Ten rounds are a series with a data folder of its own; at its end all deadlines pass and nothing may be left.
+With `--table FILE` the rounds are added to a file, and a later run goes on after the last one there.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
-import signal
-import subprocess
+import shutil
 import sys
 import tempfile
-import threading
 import time
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from tests.data_folder import build_environment, make_data_folder, query_database
-from tests.llm.remote.fake_server import MODELS, only_when_streamed, run_fake_server, stream_pieces
-from tests.page_client import ROOT, start_server_process
+from .endings import choose_ending
+from .harness import Harness
+from .scripted_model import run_scripted_model
+from .table import Round, Table
 
-from .client import CrashClient, Interrupted
-from .ledger import Ledger, find_faults
-
-USERS = ("ann", "bob")
-# Beyond every deadline of an undo.
-_SETTLING_SECONDS = 14.0
-_CREATE_USERS = """
-from chat.actions.api_tokens import create_token
-from chat.actions.owners import set_up_owner
-from chat.models import User
-for name in {names!r}:
-    user = User.objects.create_user(name)
-    set_up_owner(user)
-    print(user.pk, create_token(user, "crash"))
-"""
+_SERIES = 10
+_SEEDS_APART = 100_003
 
 
-class Harness:
-    """A data folder, its two users, and the server process that is running now."""
+def run(
+    rounds: int,
+    seed: int,
+    *,
+    database: str = "sqlite",
+    table: Table | None = None,
+    report: Callable[[str], object] = print,
+    keep: Path | None = None,
+) -> list[str]:
+    """Run so many rounds and report a line for each; return all faults.
 
-    def __init__(self, folder: Path, seed: int, model_url: str) -> None:
-        self.folder = folder
-        self.chance = random.Random(seed)
-        make_data_folder(folder)
-        self.environment = build_environment(
-            folder,
-            MODEL_DIR=str(folder / "none"),
-            PROVIDER_URL=model_url,
-            MODE="server",
-            ALLOWED_HOSTS="127.0.0.1",
-            SSL_REDIRECT="false",
-        )
-        made = self._manage("shell", "-v0", "-c", _CREATE_USERS.format(names=USERS)).split()
-        self.clients = [
-            CrashClient(Ledger(int(key)), token, random.Random(seed + int(key)))
-            for key, token in zip(made[::2], made[1::2], strict=True)
-        ]
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def _manage(self, *command: str) -> str:
-        ended = subprocess.run(
-            [sys.executable, "manage.py", *command],
-            cwd=ROOT,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-        )
-        if ended.returncode:
-            raise RuntimeError(ended.stderr)
-        return ended.stdout
-
-    def start(self) -> None:
-        """Start the server; one start in five is killed and repeated."""
-        if self.chance.random() < 0.2:
-            starting = subprocess.Popen(
-                [sys.executable, "manage.py", "serve", "--no-browser", "--port", "0"],
-                cwd=ROOT, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-            time.sleep(self.chance.uniform(0.2, 3.0))
-            starting.kill()
-            starting.wait()
-        self.process, base = start_server_process(
-            self.environment, "manage.py", "serve", "--no-browser", "--port"
-        )
-        for client in self.clients:
-            client.connect(base)
-
-    def kill(self) -> str:
-        """End the server at a random moment, in a random way; return which."""
-        if self.process is None:
-            raise RuntimeError("no server has been started")
-        time.sleep(self.chance.uniform(0.05, 1.5))
-        way = "kill"
-        if self.chance.random() < 0.2:
-            way = "stop and kill"
-            self.process.send_signal(signal.SIGSTOP)
-            time.sleep(0.3)
-            self.process.send_signal(signal.SIGCONT)
-            time.sleep(self.chance.uniform(0.0, 0.3))
-        self.process.kill()
-        self.process.wait()
-        if self.chance.random() < 0.2:
-            way += ", backup killed"
-            backup = subprocess.Popen(
-                [sys.executable, "manage.py", "backup", str(self.folder / "crash.backup")],
-                cwd=ROOT, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-            time.sleep(self.chance.uniform(0.2, 2.0))
-            backup.kill()
-            backup.wait()
-        return way
-
-    def run_round(self) -> tuple[str, list[str]]:
-        """Work, end the server meanwhile, start it again and check; return how it ended and the faults."""
-        over = threading.Event()
-        threads = [threading.Thread(target=_work, args=(client, over)) for client in self.clients]
-        for thread in threads:
-            thread.start()
-        way = self.kill()
-        over.set()
-        for thread in threads:
-            thread.join()
-        self.start()
-        for client in self.clients:
-            _settle(client)
-        return way, find_faults(self.folder, [c.ledger for c in self.clients], settled=False)
-
-    def finish(self) -> list[str]:
-        """Let all deadlines pass, and return what is wrong then."""
-        deadline = time.monotonic() + 60
-        time.sleep(_SETTLING_SECONDS)
-        while faults := find_faults(self.folder, [c.ledger for c in self.clients], settled=True):
-            if time.monotonic() > deadline:
-                break
-            time.sleep(1)
-        return faults + [f"left behind: {path}" for path in self.folder.glob("working-*")]
-
-    def close(self) -> None:
-        """End the server."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-
-
-def _work(client: CrashClient, over: threading.Event) -> None:
-    while not over.is_set():
-        try:
-            client.act()
-        except Interrupted:
-            return
-
-
-def _settle(client: CrashClient) -> None:
-    why = ""
-    for _ in range(60):
-        try:
-            client.settle()
-        except Interrupted as problem:
-            why = str(problem) or repr(problem.__cause__)
-            time.sleep(0.5)
-        else:
-            return
-    raise RuntimeError(f"a request is not answered after the restart: {why}")
-
-
-def run(rounds: int, seed: int, report: Any = print) -> list[str]:
-    """Run so many rounds in a data folder of their own; print a line for each, and return all faults."""
-    paths = {
-        "v1__models": MODELS,
-        "v1__chat__completions": only_when_streamed(lambda _body: stream_pieces("Once upon ", "a time.")),
-    }
-    with tempfile.TemporaryDirectory(prefix="memoryapp-crash-") as name, run_fake_server(**paths) as model:
-        harness = Harness(Path(name) / "data", seed, model.url)
-        faults: list[str] = []
-        try:
-            harness.start()
-            for number in range(1, rounds + 1):
-                way, found = harness.run_round()
-                faults += found
-                said = [len(client.ledger.messages) for client in harness.clients]
-                facts = [len(client.ledger.facts) for client in harness.clients]
-                report(
-                    f"{number:4} {way:28} messages {said} facts {facts} {'; '.join(found) or 'nothing wrong'}"
-                )
-            faults += harness.finish()
-            jobs = query_database(harness.folder, "SELECT count(*) FROM chat_job")[0][0]
-            report(f"end: {jobs} jobs wait; {'; '.join(faults) or 'nothing lost, doubled or stuck'}")
-        finally:
-            harness.close()
+    `keep` is a folder that gets the data of series with a fault.
+    """
+    table = table or Table(None)
+    first = table.next_number(database, seed)
+    faults: list[str] = []
+    with run_scripted_model() as model:
+        for start in range(first, first + rounds, _SERIES):
+            numbers = range(start, min(start + _SERIES, first + rounds))
+            with tempfile.TemporaryDirectory(prefix="memoryapp-crash-") as name:
+                folder = Path(name) / "disk"
+                harness = Harness(folder, seed * _SEEDS_APART + start, model.url, database)
+                try:
+                    series = _Series(harness, table, database, seed, report)
+                    found = series.run(numbers)
+                    if found and keep is not None:
+                        shutil.copytree(folder, keep / f"{database}-{seed}-{start}", dirs_exist_ok=True)
+                    faults += found
+                finally:
+                    harness.close()
     return faults
 
 
-if __name__ == "__main__":
+class _Series:
+    """Rounds in one data folder."""
+
+    def __init__(
+        self, harness: Harness, table: Table, database: str, seed: int, report: Callable[[str], object]
+    ) -> None:
+        self._harness, self._table, self._report = harness, table, report
+        self._database, self._seed = database, seed
+        self._done: Counter[str] = Counter()
+        self._began = time.monotonic()
+
+    def run(self, numbers: range) -> list[str]:
+        """Run these rounds and let all deadlines pass; return the faults. Trouble ends the series."""
+        faults: list[str] = []
+        number, way = numbers[0], "first start"
+        try:
+            self._harness.start(step=choose_ending(number, self._database)[1])
+            for number in numbers:
+                ending, _ = choose_ending(number, self._database)
+                way = getattr(ending, "__name__", "")
+                way = ending(self._harness, choose_ending(number + 1, self._database)[1])
+                self._harness.settle()
+                found = self._harness.check()
+                faults += found
+                self._add(number, way, found)
+            way = "end of a series"
+            found = self._harness.finish()
+        except RuntimeError as trouble:
+            found = [str(trouble)]
+        self._add(number, way, found)
+        return faults + found
+
+    def _add(self, number: int, way: str, faults: list[str]) -> None:
+        now, done = time.monotonic(), self._harness.count_done()
+        acts, seconds = dict(done - self._done), round(now - self._began, 1)
+        self._done, self._began = done, now
+        one = Round(self._database, self._seed, number, way, acts, faults, seconds)
+        self._table.add(one)
+        self._report(one.describe())
+
+
+def main() -> int:
+    """Run the rounds that the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m tests.crash")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--database", choices=("sqlite", "postgres"), default="sqlite")
+    parser.add_argument("--table", type=Path, help="the file to which the rounds are added")
+    parser.add_argument("--keep", type=Path, help="a folder for the data of series with a fault")
     chosen = parser.parse_args()
-    sys.exit(1 if run(chosen.rounds, chosen.seed) else 0)
+    table = Table(chosen.table)
+    faults = run(
+        chosen.rounds, chosen.seed, database=chosen.database, table=table, report=_print, keep=chosen.keep
+    )
+    print(table.summarise())
+    return 1 if faults else 0
+
+
+def _print(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

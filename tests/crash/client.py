@@ -1,20 +1,17 @@
-"""The random session of one user through the REST API, with retries of what was not acknowledged."""
+"""Sends the requests of one user, and again those that were not acknowledged."""
 
 from __future__ import annotations
 
-import json
 import random
-import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import httpx2
 
-from .ledger import FactState, Ledger
+from .ledger import Ledger, State
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-# Facts of one user at a time: far from the limit at which memory archives some.
-_MOST_FACTS = 40
+Step = Callable[[], None]
 
 
 class Interrupted(Exception):
@@ -22,132 +19,79 @@ class Interrupted(Exception):
 
 
 class CrashClient:
-    """Sends requests of one user. What was not acknowledged is sent again, with the same key, by `settle`."""
+    """The connection of one user to the server that runs now, and the acts that are not acknowledged yet."""
 
     def __init__(self, ledger: Ledger, token: str, chance: random.Random) -> None:
         self.ledger = ledger
+        self.chance = chance
         self._headers = {"Authorization": f"Bearer {token}"}
-        self._chance = chance
+        self._http = httpx2.Client(timeout=20)
         self._base = ""
-        self._open: list[Callable[[], None]] = []
+        self._open: list[tuple[str, Step]] = []
+        # Acts that are told to fail now, for instance because the clock is wrong: no surprise.
+        self.patient = False
 
     def connect(self, base: str) -> None:
         """Use the server at this address from now on."""
+        self._http.close()
+        self._http = httpx2.Client(timeout=20)
         self._base = base
+
+    def is_answered(self) -> bool:
+        """Return whether the server answers."""
+        try:
+            self.ask("GET", "settings", expect={200})
+        except Interrupted:
+            return False
+        return True
+
+    def begin(self, name: str, step: Step) -> None:
+        """Do an act; where it is interrupted, `settle` does it again. Raises Interrupted."""
+        self._open.append((name, step))
+        self.settle()
 
     def settle(self) -> None:
         """Send again what was not acknowledged. Raises Interrupted."""
         while self._open:
-            self._open[0]()
+            name, step = self._open[0]
+            step()
+            self.ledger.done[name] += 1
             self._open.pop(0)
 
-    def act(self) -> None:
-        """Do one random thing. Raises Interrupted."""
-        acts = [
-            self._say,
-            self._say,
-            self._tell,
-            self._tell,
-            self._forget,
-            self._forget_and_undo,
-            self._import,
-        ]
-        step = self._chance.choice(acts)()
-        self._open.append(step)
-        self.settle()
+    def word(self) -> str:
+        """Return a word that nobody else uses."""
+        return "".join(self.chance.choices(_LETTERS, k=12))
 
-    def _word(self) -> str:
-        return "".join(self._chance.choices(_LETTERS, k=12))
-
-    def _ask(self, method: str, path: str, body: Any = None, key: str = "", **more: Any) -> Any:
-        headers = self._headers | ({"Idempotency-Key": key} if key else {})
+    def ask(
+        self, method: str, path: str, body: Any = None, *, expect: Collection[int], key: str = "", **more: Any
+    ) -> Any:
+        """Send a request and return the response; raises Interrupted without one, and for a server error."""
+        headers = self._headers | ({"Idempotency-Key": key} if key else {}) | more.pop("headers", {})
         try:
-            answer = httpx2.request(
-                method, f"{self._base}/api/{path}", json=body, headers=headers, timeout=20, **more
+            answer = self._http.request(
+                method, f"{self._base}/api/{path}", json=body, headers=headers, **more
             )
         except httpx2.HTTPError as error:
-            raise Interrupted from error
+            raise Interrupted(f"{method} {path}: {error!r}") from error
         if answer.status_code >= 500:
-            raise Interrupted(answer.text)
+            raise Interrupted(f"{method} {path}: {answer.status_code} {answer.text[:200]}")
+        if answer.status_code not in expect and not self.patient:
+            self.ledger.surprises.append(f"{method} {path}: {answer.status_code} {answer.text[:200]}")
         return answer
 
-    # Each of these returns a step that can be repeated until it is acknowledged.
+    def press(self, method: str, path: str) -> str:
+        """Delete something; return the deletion, or "" where it was deleted before for good."""
+        answer = self.ask(method, path, expect={200, 404, 409})
+        if answer.status_code != 200:
+            return ""
+        told = answer.json()
+        return str(told.get("deletion", told)["id"])
 
-    def _say(self) -> Callable[[], None]:
-        text, key, chat_key = f"Message {self._word()}", str(uuid.uuid4()), str(uuid.uuid4())
-
-        def step() -> None:
-            chat = self._ask("POST", "conversations", {"title": "Crash"}, chat_key).json()["id"]
-            sent = self._ask("POST", f"conversations/{chat}/messages?wait=0", {"content": text}, key)
-            if sent.status_code in (201, 202):
-                self.ledger.messages.add(text)
-
-        return step
-
-    def _tell(self) -> Callable[[], None]:
-        text, key = f"User keeps the {self._word()} in drawer {self._word()}", str(uuid.uuid4())
-        live = [fact for fact, state in self.ledger.facts.items() if state is FactState.LIVE]
-        if len(live) >= _MOST_FACTS:
-            return self._forget()
-
-        def step() -> None:
-            made = self._ask("POST", "facts", {"text": text}, key)
-            if made.status_code in (200, 201):
-                stored = made.json()
-                self.ledger.facts[stored["text"]] = FactState.LIVE
-                self.ledger.fact_keys[stored["text"]] = stored["id"]
-
-        return step
-
-    def _forget(self) -> Callable[[], None]:
-        live = [fact for fact, state in self.ledger.facts.items() if state is FactState.LIVE]
-        if not live:
-            return self._say()
-        text = self._chance.choice(live)
-
-        def step() -> None:
-            # From the first attempt on it may be deleted.
-            self.ledger.facts[text] = FactState.DELETED
-            answer = self._ask("DELETE", f"facts/{self.ledger.fact_keys[text]}")
-            if answer.status_code == 200:
-                self.ledger.deletions[text] = answer.json()["id"]
-
-        return step
-
-    def _forget_and_undo(self) -> Callable[[], None]:
-        forget = self._forget()
-
-        def step() -> None:
-            before = dict(self.ledger.facts)
-            forget()
-            deleted = [
-                t for t, s in self.ledger.facts.items() if s is FactState.DELETED and before.get(t) != s
-            ]
-            for text in deleted:
-                if text not in self.ledger.deletions:
-                    continue
-                self.ledger.facts[text] = FactState.UNDOING
-                answer = self._ask("POST", f"deletions/{self.ledger.deletions[text]}/undo")
-                # 409: the server was down for so long that it was too late.
-                self.ledger.facts[text] = FactState.LIVE if answer.status_code == 200 else FactState.DELETED
-
-        return step
-
-    def _import(self) -> Callable[[], None]:
-        text = f"Imported {self._word()}"
-        row = {"uuid": self._word(), "sender": "human", "text": text, "created_at": "2026-01-01T10:00:00Z"}
-        chat = {
-            "uuid": self._word(),
-            "name": "Old",
-            "created_at": "2026-01-01T10:00:00Z",
-            "chat_messages": [row],
-        }
-        content = json.dumps([chat]).encode()
-
-        def step() -> None:
-            answer = self._ask("POST", "import", files={"file": ("claude.json", content, "application/json")})
-            if answer.status_code == 200:
-                self.ledger.imported.add(text)
-            # 409: an import that was killed has not been removed yet, and nothing was imported.
-
-        return step
+    def undo(self, deletion: str) -> State:
+        """Undo a deletion; return whether what it deleted is live now."""
+        answer = self.ask("POST", f"deletions/{deletion}/undo", expect={200, 409})
+        if answer.status_code == 200:
+            return State.LIVE
+        # Too late, or an earlier attempt was not acknowledged.
+        told = self.ask("GET", f"deletions/{deletion}", expect={200}).json()
+        return State.LIVE if told.get("state") == "undone" else State.DELETED

@@ -7,7 +7,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -42,30 +42,63 @@ def _choose_user() -> tuple[list[str], pwd.struct_passwd | None]:
     return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"], user
 
 
+class PostgresqlServer:
+    """A server in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._data, self._programs = folder, folder / "data", find_programs()
+        self._prefix, user = _choose_user()
+        if user is not None:
+            os.chown(folder, user.pw_uid, user.pw_gid)
+        self.url = f"postgresql://{USER}@/{USER}?host={quote(str(folder), safe='')}"
+
+    def start(self) -> None:
+        """Make an empty database and start the server."""
+        locale = ("-E", "UTF8", "--locale=C.UTF-8")
+        self._run("initdb", "-D", self._data, "-U", USER, "-A", "trust", *locale, "--no-sync")
+        self._control("start")
+        self._run("createdb", "-h", self._folder, "-U", USER, USER)
+
+    def restart_at_once(self) -> None:
+        """Restart the server as after a crash: it drops all connections and recovers."""
+        self._control("restart")
+
+    def stop(self) -> None:
+        """Stop the server, if it runs."""
+        if (self._data / "postmaster.pid").exists():
+            self._control("stop")
+
+    def _control(self, action: str) -> None:
+        flags = f"-c listen_addresses='' -c unix_socket_directories='{self._folder}' -c fsync=off"
+        start = [] if action == "stop" else ["-o", flags, "-l", self._folder / "log", "-w"]
+        end = [] if action == "start" else ["-m", "immediate"]
+        self._run("pg_ctl", "-D", self._data, *start, *end, action)
+
+    def _run(self, program: str, *arguments: Path | str) -> None:
+        command = [*self._prefix, str(self._programs / program), *map(str, arguments)]
+        subprocess.run(command, check=True, capture_output=True, cwd=self._folder, timeout=120)
+
+
 @contextmanager
-def run_postgresql() -> Iterator[str]:
-    """Start a server with an empty database and yield its URL; remove it at the end.
+def run_postgresql_server() -> Iterator[PostgresqlServer]:
+    """Start a server with an empty database and yield it; remove it at the end.
 
     Raises PostgresqlUnavailable.
     """
     folder = Path(tempfile.mkdtemp(prefix="memoryapp-pg-"))
     try:
-        prefix, user = _choose_user()
-        if user is not None:
-            os.chown(folder, user.pw_uid, user.pw_gid)
-        data, bin_ = folder / "data", find_programs()
-
-        def run(program: str, *arguments: Sequence[str] | str) -> None:
-            command = [*prefix, str(bin_ / program), *map(str, arguments)]
-            subprocess.run(command, check=True, capture_output=True, cwd=folder, timeout=120)
-
-        run("initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
-        flags = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
-        run("pg_ctl", "-D", data, "-o", flags, "-l", folder / "log", "-w", "start")
+        server = PostgresqlServer(folder)
         try:
-            run("createdb", "-h", folder, "-U", USER, USER)
-            yield f"postgresql://{USER}@/{USER}?host={quote(str(folder), safe='')}"
+            server.start()
+            yield server
         finally:
-            run("pg_ctl", "-D", data, "-m", "immediate", "stop")
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def run_postgresql() -> Iterator[str]:
+    """Start a server as `run_postgresql_server` does, and yield its URL."""
+    with run_postgresql_server() as server:
+        yield server.url
