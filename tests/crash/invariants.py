@@ -20,8 +20,9 @@ _MESSAGES = (
     "LEFT JOIN chat_deletion d ON d.id = c.deletion_id WHERE c.owner_id = {owner} ORDER BY m.seq"
 )
 _FACTS = (
-    "SELECT id, text, pinned, deletion_id IS NULL AND archived_at IS NULL AND superseded_at IS NULL "
-    "FROM chat_fact WHERE owner_id = {owner}"
+    "SELECT id, text, pinned, CASE WHEN deletion_id IS NOT NULL THEN 'deleted' "
+    "WHEN archived_at IS NOT NULL THEN 'archived' WHEN superseded_at IS NOT NULL THEN 'superseded' "
+    "ELSE 'live' END FROM chat_fact WHERE owner_id = {owner}"
 )
 _APP_MEMORIES = (
     "SELECT id, content, deletion_id IS NULL, source_conversation_id "
@@ -94,12 +95,12 @@ def _check_imports(ledger: Ledger, rows: Rows) -> list[str]:
 def _check_facts(ledger: Ledger, rows: Rows, *, settled: bool) -> list[str]:
     stored = [
         # Memory keeps the user's own words of some sentences.
-        (key, next(iter(list_taught(text)), text), pinned, shown)
-        for key, text, pinned, shown in rows(_FACTS.format(owner=ledger.owner))
+        (key, next(iter(list_taught(text)), text), pinned, state)
+        for key, text, pinned, state in rows(_FACTS.format(owner=ledger.owner))
     ]
-    live = Counter(text for _, text, _, shown in stored if shown)
+    live = Counter(text for _, text, _, state in stored if state == "live")
     pins = {key: bool(pinned) for key, _, pinned, _ in stored}
-    kept = {text for _, text, _, _ in stored}
+    kept = {text: state for _, text, _, state in stored}
     faults = [f"fact stored {count} times: {text}" for text, count in live.items() if count > 1]
     for fact in ledger.facts.values():
         if fact.state is State.DELETED:
@@ -110,7 +111,7 @@ def _check_facts(ledger: Ledger, rows: Rows, *, settled: bool) -> list[str]:
             # It may have been taken back since, with the message that taught it.
             continue
         elif fact.text not in live:
-            faults.append(f"lost fact: {fact.text}")
+            faults.append(f"lost fact ({kept.get(fact.text, 'not stored')}): {fact.text}")
         elif pins[UUID(fact.id).hex] != fact.pinned:
             faults.append(f"the pin of a fact is wrong: {fact.text}")
     known = {fact.text for fact in ledger.facts.values() if not fact.learned}
@@ -159,6 +160,6 @@ def _check_nothing_is_stuck(rows: Rows) -> list[str]:
         faults.append(f"{len(pending)} deletions have not ended: {sorted(pending)}")
     if failed := rows("SELECT kind, last_error FROM chat_job WHERE failed_at IS NOT NULL"):
         faults.append(f"jobs were given up: {failed}")
-    if leased := rows("SELECT kind, lease_until FROM chat_job WHERE kind IN ('finish_deletion', 'extract')"):
-        faults.append(f"jobs have not ended: {leased}")
+    if unread := rows("SELECT run_after FROM chat_job WHERE kind = 'extract'"):
+        faults.append(f"extractions have not ended: {unread}")
     return faults

@@ -200,7 +200,8 @@ def _patch(client: CrashClient, path: str, change: dict[str, object]) -> bool:
 
 
 def _word_fact(client: CrashClient) -> str:
-    return f"User keeps the {client.word()} in drawer {client.word()}"
+    # Unlike what messages teach: memory would take a fact of similar words for the new value of this one.
+    return f"User likes the song {client.word()} by the singer {client.word()}"
 
 
 def _choose(client: CrashClient, *, learned: bool = False) -> KnownFact | None:
