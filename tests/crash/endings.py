@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from .disk import fill_disk
 from .harness import Harness
@@ -32,10 +33,9 @@ def stop_and_kill(harness: Harness, following: KillStep | None) -> str:
     """Stop the server for a moment, let it go on, and kill it."""
     with harness.work():
         harness.let_work(20)
-        if harness.server is not None:
-            harness.server.send_signal(signal.SIGSTOP)
-            time.sleep(0.5)
-            harness.server.send_signal(signal.SIGCONT)
+        harness.signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        harness.signal(signal.SIGCONT)
         harness.let_work(3)
         harness.kill()
     harness.start(step=following)
@@ -68,13 +68,14 @@ def kill_backup(harness: Harness, following: KillStep | None) -> str:
 
 
 def fill_the_disk(harness: Harness, following: KillStep | None) -> str:
-    """Leave almost no room on the disk for a while; the server goes on once there is room, or is killed."""
-    if not harness.has_disk:
-        return kill(harness, following)
+    """Leave almost no room on the disk for a while; the server goes on once there is room, or is killed.
+
+    Where no disk can be mounted, the database file only can grow no more.
+    """
     dies = harness.chance.random() < 0.5
     with harness.work():
         harness.let_work(6)
-        with fill_disk(harness.folder, harness.chance.choice((0, 20_000, 300_000))):
+        with _no_room(harness):
             time.sleep(harness.chance.uniform(1.5, 3.0))
             if dies:
                 harness.kill()
@@ -85,6 +86,17 @@ def fill_the_disk(harness: Harness, following: KillStep | None) -> str:
         harness.kill()
     harness.start(step=following)
     return f"disk full, {'kill' if dies else 'room again'}"
+
+
+@contextmanager
+def _no_room(harness: Harness) -> Iterator[None]:
+    if harness.has_disk:
+        with fill_disk(harness.folder, harness.chance.choice((0, 20_000, 300_000))):
+            yield
+        return
+    harness.signal(signal.SIGUSR2)
+    yield
+    harness.signal(signal.SIGUSR2)
 
 
 def set_clock(harness: Harness, following: KillStep | None) -> str:
@@ -121,7 +133,7 @@ def restart_database(harness: Harness, following: KillStep | None) -> str:
             harness.kill()
         else:
             harness.let_work(10)
-    if harness.server is not None and harness.server.poll() is None:
+    if harness.is_running():
         harness.settle()
         harness.kill()
     harness.start(step=following)
@@ -142,11 +154,10 @@ def _reach_in_server(harness: Harness, step: KillStep, following: KillStep | Non
     deadline = time.monotonic() + _LONGEST_WAIT
     with harness.work(step.act):
         harness.let_work(4)
-        if harness.server is not None:
-            harness.server.send_signal(signal.SIGUSR1)
-            while harness.server.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.05)
-        reached = harness.server is not None and harness.server.poll() is not None
+        harness.signal(signal.SIGUSR1)
+        while harness.is_running() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        reached = not harness.is_running()
         harness.kill()
     harness.start(step=following)
     return step.name if reached else f"{step.name} (not reached)"

@@ -115,6 +115,15 @@ class Harness:
             time.sleep(0.02)
         time.sleep(self.chance.uniform(0.0, 0.4))
 
+    def is_running(self) -> bool:
+        """Return whether the server has not ended."""
+        return self.server is not None and self.server.poll() is None
+
+    def signal(self, number: int) -> None:
+        """Send the server a signal, unless it has ended."""
+        if self.server is not None:
+            self.server.send_signal(number)
+
     def kill(self) -> None:
         """Kill the server, if it runs."""
         if self.server is not None:

@@ -54,6 +54,26 @@ def _import_product() -> None:
     _ = get_resolver().url_patterns
 
 
+def _install_disk_limit() -> None:
+    """Let SIGUSR2 fill the disk, as it seems to new connections of SQLite, or make room again."""
+    from django.db.backends.signals import connection_created
+
+    full = False
+
+    def toggle(_number: int, _frame: Any) -> None:
+        nonlocal full
+        full = not full
+
+    def limit(connection: Any, **_: object) -> None:
+        if full and connection.vendor == "sqlite":
+            with connection.cursor() as cursor:
+                # SQLite takes the size of the file where it is larger.
+                cursor.execute("PRAGMA max_page_count = 1")
+
+    signal.signal(signal.SIGUSR2, toggle)
+    connection_created.connect(limit, weak=False)
+
+
 def _run(order: dict[str, Any]) -> None:
     """Run a command in this process, which is a copy, and end it."""
     log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -66,6 +86,7 @@ def _run(order: dict[str, Any]) -> None:
             import time_machine
 
             time_machine.travel(datetime.fromisoformat(order["clock"]), tick=True).start()
+        _install_disk_limit()
         if order.get("step"):
             install_step(**order["step"])
         from django.core.management import execute_from_command_line
