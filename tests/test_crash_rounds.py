@@ -1,4 +1,4 @@
-"""Ten rounds of `python -m tests.crash`: nothing is lost, doubled, stuck or back after a kill at any moment."""
+"""Rounds of `python -m tests.crash`: nothing is lost, doubled, stuck or back after a kill at any moment."""
 
 from __future__ import annotations
 
