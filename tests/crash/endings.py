@@ -15,7 +15,7 @@ from .harness import Harness
 from .steps import STEPS, KillStep
 
 # How long a step may take to come, in seconds.
-_LONGEST_WAIT = 12.0
+_LONGEST_WAIT = 20.0
 _BACKUP = "crash.backup"
 Ending = Callable[[Harness, "KillStep | None"], str]
 

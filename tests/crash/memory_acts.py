@@ -85,6 +85,7 @@ def _forget(client: CrashClient, *, undone: bool) -> Step:
         deletion = deletion or client.press("DELETE", f"facts/{fact.id}")
         if undone and deletion:
             fact.state = State.UNDOING
+            client.ledger.restored.add(fact.text)
             fact.state = client.undo(deletion)
 
     return step
@@ -120,6 +121,7 @@ def _clear_all(client: CrashClient, *, undone: bool) -> Step:
         if undone and deletion:
             mark(State.UNDOING)
             ledger.cleared -= taught
+            ledger.restored |= taught
             mark(state := client.undo(deletion))
             if state is State.DELETED:
                 ledger.cleared |= taught
