@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -111,6 +112,8 @@ def main() -> int:
     parser.add_argument("--table", type=Path, help="the file to which the rounds are added")
     parser.add_argument("--keep", type=Path, help="a folder for the data of series with a fault")
     chosen = parser.parse_args()
+    # Otherwise the disk would stay mounted.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     table = Table(chosen.table)
     faults = run(
         chosen.rounds, chosen.seed, database=chosen.database, table=table, report=_print, keep=chosen.keep
