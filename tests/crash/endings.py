@@ -58,6 +58,7 @@ def kill_starts(harness: Harness, following: KillStep | None) -> str:
 def kill_backup(harness: Harness, following: KillStep | None) -> str:
     """Kill a backup while the users work, then the server; the next backup is whole."""
     with harness.work():
+        harness.let_work(15)
         backup = harness.processes.start("backup", str(harness.folder / _BACKUP))
         time.sleep(harness.chance.uniform(0.05, 0.6))
         backup.kill()
