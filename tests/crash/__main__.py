@@ -37,10 +37,12 @@ def run(
     table: Table | None = None,
     report: Callable[[str], object] = print,
     keep: Path | None = None,
+    share_of_work: float = 1.0,
 ) -> list[str]:
     """Run so many rounds and report a line for each; return all faults.
 
-    `keep` is a folder that gets the data of series with a fault.
+    `keep` is a folder that gets the data of series with a fault. With a smaller `share_of_work` the users do
+    less before the trouble.
     """
     table = table or Table(None)
     first = table.next_number(database, seed)
@@ -50,7 +52,8 @@ def run(
             numbers = range(start, min(start + _SERIES, first + rounds))
             with tempfile.TemporaryDirectory(prefix="memoryapp-crash-") as name:
                 folder = Path(name) / "disk"
-                harness = Harness(folder, seed * _SEEDS_APART + start, model.url, database)
+                series_seed = seed * _SEEDS_APART + start
+                harness = Harness(folder, series_seed, model.url, database, share_of_work=share_of_work)
                 try:
                     series = _Series(harness, table, database, seed, report)
                     found = series.run(numbers)

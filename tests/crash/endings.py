@@ -17,6 +17,8 @@ from .steps import STEPS, KillStep
 # How long a step may take to come, in seconds.
 _LONGEST_WAIT = 20.0
 _BACKUP = "crash.backup"
+# Has no factor in common with the number of the steps, so that each comes in turn.
+_STRIDE = 17
 Ending = Callable[[Harness, "KillStep | None"], str]
 
 
@@ -244,7 +246,8 @@ def choose_ending(number: int, database: str) -> tuple[Ending, KillStep | None]:
     """Return how a round ends and the step at which its server dies. Each second one takes the next step."""
     steps = [step for step in STEPS if database == "sqlite" or not step.needs_file]
     if number % 2:
-        step = steps[number // 2 % len(steps)]
+        # Neighbours in the list are alike, and a series takes different ones.
+        step = steps[number // 2 * _STRIDE % len(steps)]
         return reach_step(step), step if step.command == "serve" else None
     ways = {
         "sqlite": (

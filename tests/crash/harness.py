@@ -44,7 +44,10 @@ Path({target!r}).write_text(" ".join(rows))
 class Harness:
     """Starts the server, lets the users work, and checks."""
 
-    def __init__(self, folder: Path, seed: int, model_url: str, database: str) -> None:
+    def __init__(
+        self, folder: Path, seed: int, model_url: str, database: str, *, share_of_work: float = 1.0
+    ) -> None:
+        self._share_of_work = share_of_work
         self._stack = ExitStack()
         self.chance = random.Random(seed)
         # A folder in the way of the data folder, which must not exist before.
@@ -109,7 +112,8 @@ class Harness:
 
     def let_work(self, most: int) -> None:
         """Wait until some acts are done, at most so many, and for a moment more, so that one is at work."""
-        wanted = self.count_done().total() + self.chance.randint(most // 3, most)
+        count = self.chance.randint(most // 3, most) * self._share_of_work
+        wanted = self.count_done().total() + round(count)
         deadline = time.monotonic() + _LONGEST_WORK_SECONDS
         while self.count_done().total() < wanted and time.monotonic() < deadline:
             time.sleep(0.02)
