@@ -104,6 +104,9 @@ def clear_all_and_undo(client: CrashClient) -> Step:
 def _clear_all(client: CrashClient, *, undone: bool) -> Step:
     ledger = client.ledger
     facts = ledger.live_facts()
+    if _choose(client) is None:
+        # Without a fact the server would return an earlier clear-all that can still be undone.
+        return tell(client)
     said = [text for chat in ledger.chats.values() for text in (*chat.shown, *chat.replaced)]
     taught = {fact for text in said for fact in list_taught(text)} - ledger.cleared
     deletion = ""
