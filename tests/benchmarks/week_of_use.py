@@ -1,5 +1,7 @@
 """A week of use of the real server: `python -m tests.benchmarks.week_of_use [--messages 100] [--days 7]`.
 
+Before it, as many messages are imported as a year brings: then the caches of the database are full from the
+beginning.
 The clock of the server is moved on after each conversation, so nightly work runs. The model is a scripted
 server. After each day all due jobs are awaited; then the table shows the server's memory and descriptors and
 the bytes of the database for each new message. They should stay as they are from the second day on.
@@ -8,9 +10,11 @@ the bytes of the database for each new message. They should stay as they are fro
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +27,7 @@ import psutil
 
 from tests.data_folder import build_environment, make_data_folder
 from tests.llm.remote.fake_server import MODELS, only_when_streamed, run_fake_server, stream_pieces
-from tests.page_client import PageClient, start_server_process
+from tests.page_client import ROOT, PageClient, start_server_process
 
 BEGIN = datetime(2026, 3, 2, 8, tzinfo=UTC)
 # Messages of successive conversations.
@@ -121,7 +125,30 @@ class Week:
         }
 
 
-def run(messages: int, days: int) -> None:
+def _import_history(file: Path, environment: dict[str, str], messages: int) -> None:
+    """Import chats of twenty messages of ChatGPT's length."""
+    begin = BEGIN - timedelta(days=365)
+    chats = []
+    for number in range(messages // 20):
+        told = (begin + timedelta(hours=number)).isoformat()
+        rows = [
+            {
+                "uuid": f"{number}-{place}",
+                "sender": ("human", "assistant")[place % 2],
+                "text": f"{_THINGS[number % len(_THINGS)]} {number} {place}: {' '.join(_REPLY)}",
+                "created_at": told,
+            }
+            for place in range(20)
+        ]
+        chats.append(
+            {"uuid": str(number), "name": f"Chat {number}", "created_at": told, "chat_messages": rows}
+        )
+    file.write_text(json.dumps(chats))
+    command = [sys.executable, "manage.py", "import_memory", str(file)]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+
+
+def run(messages: int, days: int, before: int) -> None:
     """Run the simulation and print a line for each day."""
     reply = only_when_streamed(lambda _body: stream_pieces(*_REPLY))
     with (
@@ -131,6 +158,7 @@ def run(messages: int, days: int) -> None:
         folder = Path(name) / "data"
         make_data_folder(folder)
         environment = build_environment(folder, MODEL_DIR=str(folder / "none"), PROVIDER_URL=model.url)
+        _import_history(Path(name) / "history.json", environment, before)
         process, base = start_server_process(environment, "-m", "tests.benchmarks.week_of_use", "serve")
         try:
             week = Week(folder, process, PageClient(base))
@@ -152,5 +180,6 @@ if __name__ == "__main__":
         parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.week_of_use")
         parser.add_argument("--messages", type=int, default=100, help="messages a day")
         parser.add_argument("--days", type=int, default=7)
+        parser.add_argument("--before", type=int, default=20_000, help="messages that are imported before")
         chosen = parser.parse_args()
-        run(chosen.messages, chosen.days)
+        run(chosen.messages, chosen.days, chosen.before)
