@@ -175,7 +175,7 @@ def _build_chat(key: str, text: str) -> dict[str, Any]:
 def _text(client: CrashClient) -> str:
     if client.chance.random() < 0.5:
         return state_fact((client.word(), client.word()))
-    return f"What do you think of {client.word()}?"
+    return f"What do you think of {client.word()} for the old desk that I keep in the hall?"
 
 
 def _choose(client: CrashClient) -> KnownChat | None:

@@ -154,16 +154,25 @@ def reach_step(step: KillStep) -> Ending:
 
 def _reach_in_server(harness: Harness, step: KillStep, following: KillStep | None) -> str:
     # The server was started with the step.
-    deadline = time.monotonic() + _LONGEST_WAIT
     with harness.work(step.act):
         harness.let_work(4)
         harness.signal(signal.SIGUSR1)
-        while harness.is_running() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        reached = not harness.is_running()
-        harness.kill()
+        if step.rests:
+            harness.let_work(20)
+        else:
+            _wait_for_death(harness)
+    if step.rests:
+        _wait_for_death(harness)
+    reached = not harness.is_running()
+    harness.kill()
     harness.start(step=following)
     return step.name if reached else f"{step.name} (not reached)"
+
+
+def _wait_for_death(harness: Harness) -> None:
+    deadline = time.monotonic() + _LONGEST_WAIT
+    while harness.is_running() and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def _reach_in_start(harness: Harness, step: KillStep, following: KillStep | None) -> str:

@@ -44,8 +44,9 @@ def _answer(body: dict[str, Any]) -> Iterator[Any]:
     if _EXTRACTION in asked:
         return stream_pieces("\n".join(f"tools: {fact}" for fact in list_taught(last)) or "none")
     if _APP_MEMORY in asked:
+        # Two to four sentences of what was said.
         kept = [fact.replace("User keeps", "The user keeps") + "." for fact in list_taught(last)]
-        return stream_pieces(" ".join(kept[:3]) or "The user said little.")
+        return stream_pieces(" ".join([*kept[:2], "The user keeps an old desk in the hall."]))
     return _tell_slowly()
 
 

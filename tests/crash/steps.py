@@ -30,6 +30,8 @@ class KillStep:
     calls: int = 2
     # Whether only SQLite takes this step.
     needs_file: bool = False
+    # The step comes once the users rest, because memory works on their messages first.
+    rests: bool = False
 
 
 _IMPORTING = "chat.actions.importing"
@@ -65,8 +67,11 @@ STEPS = (
     KillStep("job: row deleted", "chat.actions.jobs:complete", "after", "say", calls=6),
     KillStep("extraction: model has answered", "chat.jobs.extract:_store_result", "before", "say"),
     KillStep("extraction: stored", "chat.jobs.extract:_store_result", "after", "say"),
-    KillStep("app memory: model has answered", "chat.jobs.app_memories:_store", "before", "end", calls=1),
-    KillStep("app memory: stored", "chat.jobs.app_memories:_store", "after", "end", calls=1),
+    KillStep(
+        "app memory: model has answered", "chat.jobs.app_memories:_store", "before", "end",
+        calls=1, rests=True,
+    ),
+    KillStep("app memory: stored", "chat.jobs.app_memories:_store", "after", "end", calls=1, rests=True),
     KillStep("index: windows", "chat.actions.message_windows:queue_windows", "after", "say", calls=4),
     KillStep(
         "any commit: before", "django.db.backends.base.base:BaseDatabaseWrapper.commit", "before", calls=60
