@@ -93,15 +93,24 @@ def clear_memory(owner: User) -> Deletion:
     """Hide all facts at once and delete them for good after 8 s; one undo restores all of them.
 
     Superseded and archived facts are included; earlier pending deletions stay separate. No message sent
-    before the call is extracted afterwards (`find_clear_after`). Raises Refused when there are no facts.
+    before the call is extracted afterwards (`find_clear_after`). Raises Refused when there are no facts, and
+    no messages from which memory would learn some.
     """
     now = timezone.now()
     with transaction.atomic():
         lock_memory(owner.pk)
         facts = list(Fact.objects.for_owner(owner).filter(deletion__isnull=True))
-        if not facts:
+        if not facts and not _has_new_backlog(owner):
             raise Refused("nothing-to-forget")
         return create_deletion(owner, facts, now, now + CLEAR_UNDO_WINDOW, everything=True)
+
+
+def _has_new_backlog(owner: User) -> bool:
+    """Return whether memory has yet to read a message that was sent after the last clear-all."""
+    newest = (
+        Message.objects.backlog(owner).order_by("-created_at").values_list("created_at", flat=True).first()
+    )
+    return newest is not None and find_clear_after(owner, newest) is None
 
 
 def forget_app_memories(app: App, ids: Collection[Any] | None = None) -> Deletion:

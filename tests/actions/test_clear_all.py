@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from chat.actions import archive, deletion_batch, deletions, extraction
 from chat.actions.facts import add_fact, pin_fact
+from chat.actions.messages import send_message
 from chat.errors import Refused
 from chat.jobs import extract
 from chat.jobs.registry import Postpone
@@ -49,6 +50,23 @@ def test_clearing_an_empty_memory_is_refused(owner):
     with pytest.raises(Refused, match="nothing to forget"):
         deletions.clear_memory(owner)
     assert not Deletion.objects.exists()
+
+
+def test_a_second_clear_covers_a_message_that_was_sent_after_the_first_one(owner, make_fact, clock):
+    make_fact("User likes chess")
+    first = deletions.clear_memory(owner)
+    clock(4)
+    asked, _ = send_message(owner, "I like tea.")
+    clock(1)
+    second = deletions.clear_memory(owner)
+    assert second != first
+    with pytest.raises(deletions.Undecided):
+        deletions.is_extraction_allowed(owner, asked.created_at)
+    clock(20)
+    run_due(["finish_deletion"])
+    assert not deletions.is_extraction_allowed(owner, asked.created_at)
+    with pytest.raises(Refused, match="nothing to forget"):
+        deletions.clear_memory(owner)
 
 
 def test_other_owners_memory_is_unchanged(owner, other, make_fact):
