@@ -27,13 +27,13 @@ _NAMING_WORD = (
     r"parola d'ordine|senha|密码|口令|密钥"
 )
 # "password is hunter2", "my PIN: 4711", "senha=…": group 2, after the verb or the sign, is the secret. A
-# password manager has a name that is none.
+# password manager has a name that is none. "my$ecret1" begins with an ordinary word and is a secret.
 _NAMED = re.compile(
     rf"((?:\b|(?<=[\u4e00-\u9fff]))(?:{_NAMING_WORD})"
     r"(?:\s+(?!manager|vault|app\b)\w+){0,3}?\s*"
     r"(?:\bis\b|\bwas\b|\bist\b|\blautet\b|\best\b|\bes\b|\bè\b|\bé\b|是|为|[:=：])\s*[\"'“”«»`]?)"
     r"(?!(?:the|a|an|my|not|too|so|very|always|never|in|on|at|lost|wrong|weak|about|that|"
-    r"to)\b)([^\s\"'“”«»`,，。;；]{3,})",
+    r"to)[.!?,;:]*(?:\s|\Z))([^\s\"'“”«»`,，。;；]{3,})",
     re.I,
 )
 # "The secret of …" and "the secret to …", unless it is that of a service or a device.

@@ -216,7 +216,7 @@ def test_the_query_count_does_not_grow_with_the_messages(
     )
     deletion = deletions.forget_facts(owner, [make_fact("User likes chess").pk])
     now = clock(5)
-    with django_assert_max_num_queries(70):
+    with django_assert_max_num_queries(72):
         deletions.finish_deletion(deletion.pk, now)
     assert not Message.objects.filter(note__contains="chess").exists()
     assert Message.objects.filter(note__contains="- User likes tea").count() == 1000

@@ -186,7 +186,7 @@ def test_jobs_without_model_calls_do_not_wait(clock, owner, make_fact, add_excha
     runner.run_due()
     assert not Fact.objects.filter(pk=fact.pk).exists()
     assert Conversation.objects.get().ended_at is not None
-    assert set(Job.objects.values_list("kind", flat=True)) <= {"nightly", "warm"}
+    assert set(Job.objects.values_list("kind", flat=True)) <= {"nightly", "warm", "tidy_index"}
     assert not Job.objects.filter(run_after__lte=timezone.now()).exists()
 
 

@@ -175,3 +175,16 @@ def measure(function, text: str) -> float:
         if times[-1] < SHORTEST:
             break
     return min(times)
+
+
+@pytest.mark.parametrize("password", ["my$ecret1", "a-0000", "to!morrow9", "not4you"])
+def test_a_password_that_begins_with_an_ordinary_word_is_redacted(password):
+    assert password not in redact_secrets(f"My password is {password}.")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["My password is not safe.", "The PIN is wrong.", "My password is lost, sorry.", "My token is in"],
+)
+def test_a_sentence_about_a_password_stays(sentence):
+    assert redact_secrets(sentence) == sentence

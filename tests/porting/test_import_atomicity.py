@@ -144,6 +144,20 @@ def test_a_lock_without_rows_is_removed_once_nobody_holds_it(staged):
     assert not staged.exists()
 
 
+def test_the_next_import_removes_what_a_failed_one_could_not(owner, path, monkeypatch):
+    def fail(*_args):
+        raise RuntimeError("the disk is full")
+
+    with monkeypatch.context() as full:
+        full.setattr(run.AppMemoryPlan, "write", fail)
+        full.setattr(staging, "_remove", fail)
+        with pytest.raises(RuntimeError):
+            importing.import_file(owner, path)
+    assert Deletion.objects.filter(state="staged").exists()
+    assert importing.import_file(owner, path).conversations.added == 3
+    assert Conversation.objects.count() == 3
+
+
 def test_an_import_leaves_no_lock(owner, path):
     importing.import_file(owner, path)
     assert not list(Path(settings.DATA_DIR).glob("locks/importing-*"))

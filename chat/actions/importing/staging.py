@@ -45,21 +45,28 @@ def open_staging_batch(owner: User) -> Iterator[Deletion]:
     """
     remove_abandoned_imports(owner)
     # The lock is taken before the row exists: a row whose lock nobody holds was left by a killed process.
-    with _hold_import_lock(key := uuid4()):
-        with transaction.atomic():
-            # Memory is locked, so that a second import sees the first one's row.
-            lock_memory(owner.pk)
-            if Deletion.objects.for_owner(owner).filter(state=DeletionState.STAGED).exists():
-                raise Busy("import-in-progress")
-            now = timezone.now()
-            batch = Deletion.objects.create(
-                pk=key, owner=owner, pressed_at=now, expires_at=now + _TIMEOUT, state=DeletionState.STAGED
-            )
+    with _hold_import_lock(key := uuid4()) as lock:
+        batch = _create_batch(owner, key)
         try:
             yield batch
         except BaseException:
+            # Where this fails, as on a full disk, the lock stays as a sign that nobody works on the batch.
             _remove(batch)
+            lock.unlink()
             raise
+        lock.unlink()
+
+
+def _create_batch(owner: User, key: UUID) -> Deletion:
+    with transaction.atomic():
+        # Memory is locked, so that a second import sees the first one's row.
+        lock_memory(owner.pk)
+        if Deletion.objects.for_owner(owner).filter(state=DeletionState.STAGED).exists():
+            raise Busy("import-in-progress")
+        now = timezone.now()
+        return Deletion.objects.create(
+            pk=key, owner=owner, pressed_at=now, expires_at=now + _TIMEOUT, state=DeletionState.STAGED
+        )
 
 
 def keep_batch_alive(batch: Deletion) -> None:
@@ -113,12 +120,15 @@ def _lock_path(key: UUID | str) -> Path:
 
 
 @contextmanager
-def _hold_import_lock(key: UUID) -> Iterator[None]:
-    try:
-        with try_lock(_lock_path(key)):
-            yield
-    finally:
-        _lock_path(key).unlink(missing_ok=True)
+def _hold_import_lock(key: UUID) -> Iterator[Path]:
+    """Hold the lock of a new batch; yield its file, which `_remove_left_locks` removes where it is left."""
+    path = _lock_path(key)
+    while True:
+        with try_lock(path) as held:
+            # Another process may take it for a left one before it is held here, and remove it.
+            if held and path.exists():
+                yield path
+                return
 
 
 def _is_lock_left(path: Path) -> bool:
