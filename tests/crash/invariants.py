@@ -119,7 +119,8 @@ def _check_facts(ledger: Ledger, rows: Rows, *, settled: bool) -> list[str]:
         fact
         for chat in ledger.chats.values()
         for text in (*chat.shown, *chat.replaced)
-        for fact in list_taught(text)
+        # Memory may also quote the message itself.
+        for fact in (*list_taught(text), f"“{text}”")
     }
     faults += [f"a fact that nobody told: {text}" for text in live.keys() - known - taught]
     faults += [f"memory was cleared, and this is back: {text}" for text in live.keys() & ledger.cleared]
