@@ -120,8 +120,7 @@ class Installation:
 
     def find_files_with(self, text: str) -> list[Path]:
         """Return the files of the data folder that contain a text."""
-        files = [path for path in self.folder.rglob("*") if path.is_file()]
-        return [path for path in files if text.encode() in path.read_bytes()]
+        return [path for path in self.folder.rglob("*") if text.encode() in _read(path)]
 
 
 @contextmanager
@@ -134,3 +133,11 @@ def readable_descriptor(text: str) -> Iterator[int]:
         yield reading
     finally:
         os.close(reading)
+
+
+def _read(path: Path) -> bytes:
+    """Return the content of a file, nothing for a folder or a file that is gone."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, IsADirectoryError):
+        return b""

@@ -18,7 +18,7 @@ ROUNDS, SEED = 10, 11
 def test_ten_rounds_with_a_kill_leave_everything_as_it_was_acknowledged(tmp_path):
     table = Table(tmp_path / "rounds.jsonl")
     lines: list[str] = []
-    assert run(ROUNDS, SEED, table=table, report=lines.append, share_of_work=0.4) == []
+    assert run(ROUNDS, SEED, table=table, report=lines.append, share_of_work=0.25) == []
     assert [one.number for one in table.rounds] == [*range(ROUNDS), ROUNDS - 1]
     assert sum(sum(one.acts.values()) for one in table.rounds) >= ROUNDS
     assert len(lines) == ROUNDS + 1

@@ -50,7 +50,11 @@ def warm_fixed_prompts() -> None:
     _load_past_chats()
     if not registry.wait_ready(_PATIENCE_SECONDS):
         return
-    provider = registry.provider()
+    try:
+        provider = registry.provider()
+    except ModelNotReady:
+        # Another model was chosen at this moment.
+        return
     if not isinstance(provider, LlamaProvider):
         return
     try:

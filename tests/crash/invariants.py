@@ -127,7 +127,7 @@ def _check_facts(ledger: Ledger, rows: Rows, *, settled: bool) -> list[str]:
     retracted = {
         fact for chat in ledger.chats.values() for text in chat.replaced for fact in list_taught(text)
     }
-    retracted -= ledger.restored
+    retracted -= ledger.confirmed
     return faults + [f"its message was edited, and this is back: {text}" for text in live.keys() & retracted]
 
 

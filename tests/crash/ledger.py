@@ -67,8 +67,9 @@ class Ledger:
     imported: set[str] = field(default_factory=set)
     # Texts of facts that must not come back, because memory was cleared after the message that says them.
     cleared: set[str] = field(default_factory=set)
-    # Texts of facts that an undo may have restored: an edit of their messages does not take them back.
-    restored: set[str] = field(default_factory=set)
+    # Texts of facts that the user may have restored, edited or pinned: an edit of their messages does not
+    # take them back.
+    confirmed: set[str] = field(default_factory=set)
     # Acknowledged acts by name, and answers that nobody expects.
     done: Counter[str] = field(default_factory=Counter)
     surprises: list[str] = field(default_factory=list)

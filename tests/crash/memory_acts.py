@@ -40,6 +40,7 @@ def edit_fact(client: CrashClient) -> Step:
     text = _word_fact(client)
 
     def step() -> None:
+        client.ledger.confirmed |= {fact.text, text}
         if _patch(client, f"facts/{fact.id}", {"text": text}):
             fact.text = text
 
@@ -56,6 +57,7 @@ def pin_fact(client: CrashClient) -> Step:
     wanted = not fact.pinned and free
 
     def step() -> None:
+        client.ledger.confirmed.add(fact.text)
         if _patch(client, f"facts/{fact.id}", {"pinned": wanted}):
             fact.pinned = wanted
 
@@ -85,7 +87,7 @@ def _forget(client: CrashClient, *, undone: bool) -> Step:
         deletion = deletion or client.press("DELETE", f"facts/{fact.id}")
         if undone and deletion:
             fact.state = State.UNDOING
-            client.ledger.restored.add(fact.text)
+            client.ledger.confirmed.add(fact.text)
             fact.state = client.undo(deletion)
 
     return step
@@ -124,7 +126,7 @@ def _clear_all(client: CrashClient, *, undone: bool) -> Step:
         if undone and deletion:
             mark(State.UNDOING)
             ledger.cleared -= taught
-            ledger.restored |= taught
+            ledger.confirmed |= taught
             mark(state := client.undo(deletion))
             if state is State.DELETED:
                 ledger.cleared |= taught
