@@ -177,8 +177,8 @@ def _open_archive(file: IO[bytes]) -> Iterator[zipfile.ZipFile]:
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
         raise BadFile("archive-unreadable") from error
     except OSError as error:
-        # A place before the beginning of the file (of one in memory a ValueError); any other error is one of
-        # the disk.
+        # EINVAL: the archive names an offset before the beginning of the file. Where the file is in memory,
+        # this is a ValueError. Any other OSError is an error of the disk.
         if error.errno != errno.EINVAL:
             raise
         raise BadFile("archive-unreadable") from error

@@ -1,4 +1,4 @@
-"""Files that end with this process. Their blocks are encrypted one by one, so any place can be read."""
+"""Temporary files that only this process can decrypt. Each block is encrypted alone, for random access."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class EncryptedData:
             self.open(python)
 
     def open(self, python: Path) -> None:
-        """Get the keys, asking for the passphrase again where it is wrong. Raises BootstrapError."""
+        """Decrypt the key file; ask for the passphrase again after a wrong one. Raises BootstrapError."""
         if not self.is_encrypted or self._keys:
             return
         attempts = passphrase.ATTEMPTS if self._may_ask else 1

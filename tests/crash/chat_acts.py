@@ -127,7 +127,7 @@ def delete_chat(client: CrashClient) -> Step:
 
 
 def delete_chat_and_undo(client: CrashClient) -> Step:
-    """Delete a chat and take it back."""
+    """Delete a chat, and undo the deletion."""
     return _delete_chat(client, undone=True)
 
 
@@ -139,7 +139,7 @@ def _delete_chat(client: CrashClient, *, undone: bool) -> Step:
 
     def step() -> None:
         nonlocal deletion
-        # From the first attempt on it may be deleted.
+        # Once the request was sent, the chat may be deleted, also without an acknowledgement.
         chat.state = State.DELETED
         deletion = deletion or client.press("DELETE", f"conversations/{chat.id}")
         if undone and deletion:

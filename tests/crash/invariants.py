@@ -119,7 +119,7 @@ def _check_facts(ledger: Ledger, rows: Rows, *, settled: bool) -> list[str]:
         fact
         for chat in ledger.chats.values()
         for text in (*chat.shown, *chat.replaced)
-        # Memory may also quote the message itself.
+        # Memory may store the message itself, in quotation marks, as a fact.
         for fact in (*list_taught(text), f"“{text}”")
     }
     faults += [f"a fact that nobody told: {text}" for text in live.keys() - known - taught]

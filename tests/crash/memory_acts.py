@@ -82,7 +82,7 @@ def _forget(client: CrashClient, *, undone: bool) -> Step:
 
     def step() -> None:
         nonlocal deletion
-        # From the first attempt on it may be deleted.
+        # Once the request was sent, the fact may be deleted, also without an acknowledgement.
         fact.state = State.DELETED
         deletion = deletion or client.press("DELETE", f"facts/{fact.id}")
         if undone and deletion:

@@ -1,4 +1,4 @@
-"""The model that the servers of a crash test use: it answers at once and always fits the question."""
+"""The scripted model server of the crash test. Its answers have the form that each prompt asks for."""
 
 from __future__ import annotations
 

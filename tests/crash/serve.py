@@ -75,7 +75,7 @@ def _install_disk_limit() -> None:
 
 
 def _run(order: dict[str, Any]) -> None:
-    """Run a command in this process, which is a copy, and end it."""
+    """Run a command of manage.py in this forked process, and end the process with the exit code."""
     log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number in (1, 2):
         os.dup2(log, number)

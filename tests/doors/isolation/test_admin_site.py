@@ -14,7 +14,8 @@ from .entries import UNKNOWN
 from .routes import ADMIN, list_patterns
 from .watch import read_rows, record_writes
 
-# Who is logged in is led home or to the admin site's first page, where the next refusal is.
+# A user without rights is redirected to the home page, or to the first page of the admin site, which
+# refuses the user.
 LEADING_ON = {"admin/login/", "admin/logout/", "admin/password_change/"}
 TABLES = {f"{m._meta.app_label}/{m._meta.model_name}": m for m in admin.site._registry}
 
