@@ -28,6 +28,7 @@ from chat.llm.registry import registry
 from chat.llm.types import ModelStatus
 from chat.management.engine_lock import lock_engine, sign_lock
 from memoryapp.base.error_text import explain_port_error
+from memoryapp.base.machine import limit_memory_arenas
 from memoryapp.base.provider import is_loopback
 
 
@@ -58,6 +59,7 @@ class Command(BaseCommand):
             raise CommandError(f"--port {port} is no port: it must be between 0 (any free one) and 65535.")
         if options["until_eof"]:
             end_with_pipe(sys.stdin.fileno())
+        limit_memory_arenas()
         lock = lock_engine(settings.DATA_DIR, "serve")
         listener = _listen(host, port)
         port = listener.getsockname()[1]
