@@ -94,10 +94,11 @@ class Installation:
             process.kill()
             process.wait()
 
-    def encrypt(self) -> None:
-        """Encrypt the data, and open its keys."""
-        self.run("encrypt", passphrase=PASSPHRASE)
+    def encrypt(self) -> str:
+        """Encrypt the data, and open its keys; return what the command said."""
+        said = self.run("encrypt", passphrase=PASSPHRASE).stdout
         self.keys = self.open_keys(PASSPHRASE)
+        return said
 
     def open_keys(self, passphrase: str) -> Keys:
         """Return the keys of the data."""

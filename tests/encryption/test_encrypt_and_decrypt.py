@@ -9,10 +9,10 @@ from contextlib import closing
 
 import pytest
 
-from memoryapp.base.encryption import WrongPassphrase
+from memoryapp.base.encryption import make_keys, open_key_file, write_key_file
 from memoryapp.base.locking import try_lock
 from memoryapp.base.passphrase import is_encrypted, key_file
-from tests.installation import MARK, OTHER_PASSPHRASE, PASSPHRASE
+from tests.installation import MARK, OTHER_PASSPHRASE, PASSPHRASE, Installation
 
 
 def test_no_file_contains_what_was_said_and_decrypting_gives_every_row_back(plain):
@@ -93,65 +93,6 @@ def test_encrypting_and_decrypting_twice_change_nothing(encrypted):
     assert "not encrypted" in encrypted.run("decrypt").stdout
 
 
-def test_after_a_new_passphrase_the_former_one_opens_nothing(encrypted):
-    before = encrypted.dump()
-    encrypted.run("encrypt", passphrase=PASSPHRASE, new_passphrase=OTHER_PASSPHRASE)
-    with pytest.raises(WrongPassphrase):
-        encrypted.open_keys(PASSPHRASE)
-    encrypted.keys = encrypted.open_keys(OTHER_PASSPHRASE)
-    assert encrypted.dump() == before
-
-
-def test_a_passphrase_is_the_same_in_both_ways_to_write_a_letter(plain):
-    plain.run("encrypt", passphrase="caf\u00e9 and some words")
-    assert plain.open_keys("cafe\u0301 and some words")
-
-
-def test_former_databases_are_encrypted_and_decrypted_too(plain):
-    former = plain.folder / "memoryapp-before-20260101-000000.sqlite3"
-    former.write_bytes(plain.database.read_bytes())
-    plain.encrypt()
-    assert plain.find_files_with(MARK) == []
-    plain.run("decrypt")
-    with closing(sqlite3.connect(former)) as opened:
-        assert opened.execute("SELECT count(*) FROM chat_message").fetchone() == (2,)
-
-
-def test_backups_that_stay_unencrypted_are_named(plain):
-    (plain.folder / "before-update-20260101-000000.backup").write_bytes(b"a backup")
-    said = plain.run("encrypt", passphrase=PASSPHRASE).stdout
-    assert "before-update-20260101-000000.backup" in said
-
-
-def test_a_new_installation_can_be_encrypted_before_its_first_start(tmp_path):
-    from tests.installation import Installation
-
-    new = Installation(tmp_path / "data")
-    new.encrypt()
-    new.run("migrate", "-v0")
-    new.run("shell", "-v0", "-c", f"from chat.actions.owners import local_owner; local_owner()\n# {MARK}")
-    assert b"SQLite format" not in new.database.read_bytes()[:16]
-
-
-def test_the_check_of_the_installation_tells_whether_data_is_encrypted(plain):
-    assert "encryption" in (off := plain.run("doctor", check=False).stdout)
-    assert "manage.py encrypt" in off
-    plain.encrypt()
-    assert "on;" in plain.run("doctor", check=False).stdout
-
-
-def test_a_second_name_of_the_database_keeps_its_content(plain):
-    # As a restore leaves one that was killed before it replaced anything.
-    former = plain.folder / "memoryapp-before-20260101-000000.sqlite3"
-    os.link(plain.database, former)
-    before = plain.dump()
-    plain.encrypt()
-    assert plain.dump() == before
-    assert former.stat().st_ino != plain.database.stat().st_ino
-    plain.run("decrypt")
-    assert plain.dump() == before
-
-
 def test_a_damaged_former_database_is_named_before_anything_changes(plain):
     former = plain.folder / "memoryapp-before-20260101-000000.sqlite3"
     former.write_bytes(plain.database.read_bytes()[:20_000])
@@ -193,3 +134,42 @@ def test_a_full_disk_is_told_before_anything_changes(plain):
     ended = plain.run("encrypt", check=False, passphrase=PASSPHRASE)
     assert "not enough room" in ended.stderr
     assert not is_encrypted(plain.folder)
+
+
+def test_a_passphrase_is_the_same_in_both_ways_to_write_a_letter(tmp_path):
+    keys = make_keys("caf\u00e9 and some words")
+    write_key_file(tmp_path, keys)
+    assert open_key_file(key_file(tmp_path).read_bytes(), "cafe\u0301 and some words") == keys
+
+
+def test_former_databases_are_encrypted_and_decrypted_and_unencrypted_backups_named(plain):
+    former = plain.folder / "memoryapp-before-20260101-000000.sqlite3"
+    former.write_bytes(plain.database.read_bytes())
+    # A second name of the same file, as a restore leaves one that was killed before it replaced anything.
+    linked = plain.folder / "memoryapp-before-20260102-000000.sqlite3"
+    os.link(plain.database, linked)
+    (plain.folder / "before-update-20260101-000000.backup").write_bytes(b"a backup")
+    before = plain.dump()
+    assert "before-update-20260101-000000.backup" in plain.encrypt()
+    assert plain.find_files_with(MARK) == []
+    assert plain.dump() == before
+    assert linked.stat().st_ino != plain.database.stat().st_ino
+    plain.run("decrypt")
+    assert plain.dump() == before
+    for database in (former, linked):
+        with closing(sqlite3.connect(database)) as opened:
+            assert opened.execute("SELECT count(*) FROM chat_message").fetchone() == (2,)
+
+
+def test_a_new_installation_can_be_encrypted_before_its_first_start(tmp_path):
+    new = Installation(tmp_path / "data")
+    new.encrypt()
+    new.run("migrate", "-v0", "contenttypes")
+    assert b"SQLite format" not in new.database.read_bytes()[:16]
+
+
+def test_the_check_of_the_installation_tells_whether_data_is_encrypted(plain, encrypted):
+    said = plain.run("doctor", check=False).stdout
+    assert "encryption" in said
+    assert "manage.py encrypt" in said
+    assert "on;" in encrypted.run("doctor", check=False).stdout

@@ -6,6 +6,7 @@ import zipfile
 
 import pytest
 
+from memoryapp.base.encryption import WrongPassphrase
 from memoryapp.base.passphrase import is_encrypted
 from tests.installation import MARK, OTHER_PASSPHRASE, PASSPHRASE
 
@@ -35,8 +36,10 @@ def test_no_text_is_in_a_backup_and_it_comes_back(encrypted, backup):
     assert encrypted.find_files_with(MARK) == []
 
 
-def test_a_backup_from_before_the_passphrase_was_changed_has_the_same_keys(encrypted, backup):
+def test_a_new_passphrase_replaces_the_former_one_and_opens_older_backups(encrypted, backup):
     encrypted.run("encrypt", passphrase=PASSPHRASE, new_passphrase=OTHER_PASSPHRASE)
+    with pytest.raises(WrongPassphrase):
+        encrypted.open_keys(PASSPHRASE)
     encrypted.run("restore", str(backup), passphrase=OTHER_PASSPHRASE)
     assert count_messages(encrypted) == 2
 

@@ -46,28 +46,34 @@ def run_killed(installation, descriptor, variable, *step_and_command):
     assert ended.returncode == -9, ended.stderr.decode()
 
 
-@pytest.mark.parametrize(
-    ("moment", "module", "name"),
-    [
-        ("after", "memoryapp.base.encryption", "write_key_file"),
-        ("after", "memoryapp.base.provider", "encrypt_choice"),
-        ("after", ENCRYPTION, "copy_with_key"),
-        ("before", ENCRYPTION, "remove_beside"),
-        ("before", ENCRYPTION, "overwrite_nameless"),
-    ],
-)
-def test_encrypting_that_was_killed_goes_on(plain, moment, module, name):
+def run_killed_with_keys(installation, *step_and_command):
+    """Run a command with the keys of the data, and kill it at a step."""
+    with readable_descriptor(dump_keys(asdict(installation.keys))) as descriptor:
+        run_killed(installation, descriptor, KEYS_FD, *step_and_command)
+
+
+STEPS = [
+    ("after", "memoryapp.base.encryption", "write_key_file"),
+    ("after", "memoryapp.base.provider", "encrypt_choice"),
+    ("after", ENCRYPTION, "copy_with_key"),
+    ("before", ENCRYPTION, "remove_beside"),
+    ("before", ENCRYPTION, "overwrite_nameless"),
+]
+
+
+def test_encrypting_that_was_killed_at_each_step_goes_on(plain):
     before = plain.dump()
+    first, *later, last = STEPS
     with readable_descriptor(PASSPHRASE) as descriptor:
-        run_killed(plain, descriptor, "PASSPHRASE_FD", moment, module, name, "encrypt")
+        run_killed(plain, descriptor, "PASSPHRASE_FD", *first, "encrypt")
     assert is_encrypted(plain.folder)
     plain.keys = plain.open_keys(PASSPHRASE)
-    if name == "overwrite_nameless":
-        # The encrypted database is in its place.
-        assert plain.dump() == before
-    else:
-        refused = plain.run("export_memory", check=False)
-        assert "was broken off" in refused.stderr
+    for step in later:
+        run_killed_with_keys(plain, *step, "encrypt")
+        assert "was broken off" in plain.run("export_memory", check=False).stderr
+    run_killed_with_keys(plain, *last, "encrypt")
+    # The encrypted database is in its place.
+    assert plain.dump() == before
     plain.run("encrypt")
     assert plain.dump() == before
     assert plain.find_files_with(MARK) == []
@@ -83,8 +89,7 @@ def test_encrypting_that_was_killed_goes_on(plain, moment, module, name):
 )
 def test_decrypting_that_was_killed_goes_on(encrypted, moment, module, name):
     before = encrypted.dump()
-    with readable_descriptor(dump_keys(asdict(encrypted.keys))) as descriptor:
-        run_killed(encrypted, descriptor, KEYS_FD, moment, module, name, "decrypt")
+    run_killed_with_keys(encrypted, moment, module, name, "decrypt")
     encrypted.run("decrypt")
     assert not key_file(encrypted.folder).exists()
     assert encrypted.dump() == before
