@@ -165,30 +165,18 @@ def test_an_extraction_interrupted_by_shutdown_runs_at_the_next_start(start, row
     poll(lambda: rows("SELECT 1 FROM chat_conversation WHERE extracted_through = 1"))
 
 
-def test_a_deleted_fact_is_purged_after_a_kill_within_its_undo_window(start, rows):
+def test_deletions_and_temporary_conversations_are_purged_after_a_kill(start, rows, model):
     process, page = start()
     page.post("/memory/add/", text="User collects stamps")
     [(pk,)] = rows("SELECT id FROM chat_fact")
     page.post(f"/memory/{UUID(pk)}/delete/")
-    process.send_signal(signal.SIGKILL)
-    process.wait(10)
-    assert rows("SELECT state FROM chat_deletion") == [("pending",)]
-
-    start()
-    poll(lambda: rows("SELECT 1 FROM chat_deletion WHERE state='done'"), seconds=30)
-    assert rows("SELECT text FROM chat_fact") == []
-    assert json.dumps(rows("SELECT before, after FROM chat_factevent")) == "[]"
-
-
-def test_deleted_and_temporary_conversations_are_purged_after_a_kill(start, rows, model):
-    process, page = start()
     url, _ = page.post("/send/", text="Hello")
     page.post("/send/", text="Hello", temporary="1")
     assert len(rows("SELECT id FROM chat_conversation")) == 2
     page.post(f"/c/{url.rstrip('/').rsplit('/', 1)[-1]}/delete/")
     process.send_signal(signal.SIGKILL)
     process.wait(10)
-    assert rows("SELECT state FROM chat_deletion") == [("pending",)]
+    assert rows("SELECT state FROM chat_deletion") == [("pending",), ("pending",)]
     rows("UPDATE chat_deletion SET expires_at = datetime('now')")
 
     start()
@@ -196,12 +184,22 @@ def test_deleted_and_temporary_conversations_are_purged_after_a_kill(start, rows
     # The time for a page to open the temporary conversation again.
     rows("UPDATE chat_job SET run_after = datetime('now') WHERE kind='discard'")
     poll(lambda: not rows("SELECT 1 FROM chat_conversation"), seconds=60)
-    assert rows("SELECT state FROM chat_deletion") == [("done",)]
+    poll(lambda: rows("SELECT state FROM chat_deletion") == [("done",), ("done",)])
     assert rows("SELECT 1 FROM chat_message") == []
+    assert rows("SELECT text FROM chat_fact") == []
+    assert json.dumps(rows("SELECT before, after FROM chat_factevent")) == "[]"
 
 
-def test_a_cleared_memory_can_be_restored_after_a_kill(start, rows):
+def test_after_a_kill_a_cleared_memory_is_restored_and_no_request_with_a_key_is_repeated(start, rows, model):
+    model.ends_replies = False
     process, page = start()
+    _, html = page.post("/settings/tokens/", name="a program", scope="chat", end="0")
+    token = re.findall(r"mem_[\w-]{43}", html)[0]
+    begun = post_json(page.base, token, "/api/conversations", {"title": "Sea"}, key="chat-1")
+    story = {"content": "Write a very long story about a lighthouse keeper and the sea."}
+    sending = (token, f"/api/conversations/{begun['id']}/messages?wait=0", story)
+    sent = post_json(page.base, *sending, key="story-1")
+    assert sent["reply"]["state"] == "streaming"
     page.post("/memory/add/", text="User collects stamps")
     page.post("/memory/clear/")
     process.send_signal(signal.SIGKILL)
@@ -215,22 +213,6 @@ def test_a_cleared_memory_can_be_restored_after_a_kill(start, rows):
     page.post(f"/memory/undo/{UUID(pk)}/")
     assert rows("SELECT text, deletion_id FROM chat_fact") == [("User collects stamps", None)]
     assert "Collects stamps" in page.get("/memory/")
-
-
-def test_requests_with_an_idempotency_key_are_not_repeated_after_a_kill(start, rows, model):
-    model.ends_replies = False
-    process, page = start()
-    _, html = page.post("/settings/tokens/", name="a program", scope="chat", end="0")
-    token = re.findall(r"mem_[\w-]{43}", html)[0]
-    begun = post_json(page.base, token, "/api/conversations", {"title": "Sea"}, key="chat-1")
-    story = {"content": "Write a very long story about a lighthouse keeper and the sea."}
-    sending = (token, f"/api/conversations/{begun['id']}/messages?wait=0", story)
-    sent = post_json(page.base, *sending, key="story-1")
-    assert sent["reply"]["state"] == "streaming"
-    process.send_signal(signal.SIGKILL)
-    process.wait(10)
-
-    _, page = start()
     again = post_json(page.base, *sending, key="story-1")
     # The thread of the reply assigns the topic, before or after the response.
     assert {**again["message"], "topic": None} == {**sent["message"], "topic": None}
