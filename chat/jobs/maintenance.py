@@ -17,6 +17,7 @@ from chat.actions import (
 from chat.llm.registry import registry
 from chat.models import Deletion
 from chat.models.connections import empty_write_ahead_log
+from memoryapp.base.machine import return_free_memory
 
 from . import schedule
 from .registry import Postpone, handles
@@ -61,8 +62,9 @@ def finish_import(payload: dict[str, Any]) -> None:
 
 @handles(schedule.NIGHTLY, quick=True, again=schedule.next_night_of_any_owner)
 def run_nightly_work(payload: dict[str, Any]) -> None:
-    """Run decay, empty the archive and prune old conversations of all owners."""
+    """Run decay, empty the archive and prune old conversations of all owners; return free memory."""
     schedule.run_nightly(timezone.now())
+    return_free_memory()
 
 
 @handles("sweep_deletions", quick=True, again=schedule.next_sweep)

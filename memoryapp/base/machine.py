@@ -62,6 +62,17 @@ def _installed_memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
+def return_free_memory() -> None:
+    """Let glibc's allocator return its free pages to the system; elsewhere nothing happens.
+
+    Takes some milliseconds, in which other threads wait where they allocate.
+    """
+    import ctypes
+
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def limit_memory_arenas() -> None:
     """Let all threads of this process share two arenas of glibc's allocator; elsewhere nothing happens.
 

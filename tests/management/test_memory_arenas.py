@@ -1,4 +1,4 @@
-"""Threads of the server share two arenas of the allocator, so memory does not grow with their number."""
+"""Threads of the server share two arenas of the allocator, and free pages go back to the system."""
 
 import platform
 import re
@@ -46,3 +46,31 @@ def _count_arenas(*, limited: bool) -> int:
     program = COUNT_ARENAS.format(limited=limited)
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True)
     return len(re.findall(rb"<heap nr=", done.stdout))
+
+
+# Every second of some thousand pieces stays, so that the allocator keeps all pages of the rest.
+FREE_BETWEEN = """
+import ctypes, os
+from memoryapp.base.machine import return_free_memory
+
+def count_resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+pieces = [libc.malloc(ctypes.c_size_t(100_000)) for _ in range(1000)]
+for piece in pieces:
+    ctypes.memset(ctypes.c_void_p(piece), 1, 100_000)
+for piece in pieces[::2]:
+    libc.free(ctypes.c_void_p(piece))
+before = count_resident()
+return_free_memory()
+print(before - count_resident())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has this function")
+def test_free_pages_between_used_ones_are_returned():
+    done = subprocess.run([sys.executable, "-c", FREE_BETWEEN], cwd=ROOT, check=True, capture_output=True)
+    assert int(done.stdout) > 40_000_000
