@@ -22,8 +22,10 @@ from .types import Completion, Finish, GenerationOptions, Turn, Usage
 
 # Sequences in the context of conversations: the one that is being written, and prompts evaluated in advance.
 SEQUENCES = 4
-# Cells of the context of background prompts; the context of conversations has two windows.
-BACKGROUND_CELLS = 4096
+# Cells of the context of background prompts; the context of conversations has two windows. The fixed
+# beginnings of all background prompts take 4,122 tokens of the default model and stay there; the rest is for
+# what follows the beginning of the running one.
+BACKGROUND_CELLS = 6144
 _GIB = 1024**3
 
 

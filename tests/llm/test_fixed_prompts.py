@@ -7,7 +7,9 @@ import os
 import numpy as np
 import pytest
 
+from chat.jobs.prompts import background_prompts
 from chat.llm.fixed_prompts import FixedPromptStore
+from chat.llm.llama import BACKGROUND_CELLS
 from chat.llm.types import GenerationOptions, Lane, Turn
 from tests.small_model import load_small_model
 
@@ -75,6 +77,13 @@ def test_beyond_the_budget_the_files_that_were_unused_for_longest_are_deleted(fo
 def test_a_state_beyond_the_budget_is_not_written(folder, weights):
     FixedPromptStore(folder, weights, "1.0", budget=39).save(TOKENS, STATE)
     assert not folder.exists()
+
+
+@pytest.mark.model
+def test_the_beginnings_of_all_background_prompts_stay_in_the_context_beside_the_running_one():
+    with load_small_model(512) as provider:
+        fixed = sum(provider.count_tokens(turns) for turns in background_prompts().values())
+    assert fixed + 1500 < BACKGROUND_CELLS
 
 
 def test_a_folder_that_cannot_be_written_is_logged_and_changes_nothing(weights, tmp_path, caplog):
