@@ -36,10 +36,12 @@ class ScriptedStream:
     usage: Usage
     stop: StopFlag | None
     gate: threading.Semaphore | None
+    on_begin: Callable[[], None] = lambda: None
     finish: Finish = "stop"
     began: float = field(default_factory=time.monotonic)
 
     def __iter__(self) -> Iterator[str]:
+        self.on_begin()
         for piece in self.pieces:
             while self.gate and not self.gate.acquire(timeout=0.01):
                 if self.stop and self.stop.is_set():
@@ -90,7 +92,7 @@ class ScriptedProvider:
         words = text.split(" ")
         pieces = [w + " " for w in words[:-1]] + words[-1:]
         usage = Usage(prompt_tokens=self.count_tokens(turns))
-        return ScriptedStream(pieces, usage, options.stop, self.gate)
+        return ScriptedStream(pieces, usage, options.stop, self.gate, options.announce_begin)
 
     def complete(self, turns: Sequence[Turn], options: GenerationOptions) -> Completion:
         """Return the next scripted completion of the slot's queue."""

@@ -182,10 +182,11 @@ class RemoteProvider:
         if tokens + call.options.max_tokens > max(found.window, found.offered):
             raise PromptTooLong("conversation-too-long")
         call.usage.prompt_tokens = tokens
-        ticket = QueueTicket(call.options.lane, call.stop)
+        ticket = QueueTicket(call.options.lane, call.stop, call.options.owner)
         call.stop.on_set(partial(self._handle_stop, ticket))
         tries = 0
         while self._queue.enter(ticket):
+            call.announce_begin()
             began = time.monotonic()
             pause = 0.0
             worked = True
