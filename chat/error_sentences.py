@@ -108,6 +108,10 @@ SENTENCES: dict[str, str] = {
     "token-name-taken": gettext_noop("There is a token with this name already."),
     "tokens-all-used": gettext_noop("There are %(most)d tokens, and that is the most."),
     "server-overloaded": gettext_noop("Too many requests wait here. Try again in a moment."),
+    "queue-full": gettext_noop("Too many people are waiting right now. Try again in a minute."),
+    "queue-full-of-yours": gettext_noop(
+        "%(count)d of your messages are waiting already. Send this one when some of them are answered."
+    ),
     "password-wrong": gettext_noop("This is not your password. Nothing was changed."),
     "logins-limited": gettext_noop("Too many attempts failed. Try again in five minutes."),
     "token-scopes-empty": gettext_noop("Choose at least one thing that the token allows."),
@@ -127,6 +131,7 @@ SENTENCES: dict[str, str] = {
     "stopped-by-user": gettext_noop("You stopped this reply."),
     "stopped-by-client": gettext_noop("The program that asked for this reply disconnected."),
     "stopped-by-shutdown": gettext_noop("memoryapp was closed while this was being written."),
+    "queue-too-long": gettext_noop("Too many people are waiting right now. Try again in a minute."),
     "reply-failed": gettext_noop("Something went wrong while this was being written. Your message is saved."),
     "no-message-to-answer": gettext_noop("There is no message to answer."),
     # The model on this machine.

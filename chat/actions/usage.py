@@ -58,6 +58,7 @@ class AccountedProvider:
         self.name = provider.name
         self.remote = provider.remote
         self.context_window = provider.context_window
+        self.places = provider.places
         self.calls: list[_Call] = []
 
     def count_tokens(self, turns: Sequence[Turn]) -> int:

@@ -71,6 +71,7 @@ class ScriptedProvider:
     name: str = "scripted"
     remote: bool = False
     context_window: int = 8192
+    places: int = 1
     gate: threading.Semaphore | None = None
     # Returns how many seconds a call of `complete` takes; a test may advance its clock in it.
     seconds: Callable[[Call], float] | None = None

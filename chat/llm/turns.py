@@ -1,7 +1,7 @@
 """Whose turn it is: requests are served by lane, then round robin by owner, then first come, first served.
 
-An owner is a string that is only compared. No owner waits for more than one request of each other owner in the
-same lane, however many the other one has.
+An owner is a string that is only compared. No owner waits for more than one request of each other owner in
+the same lane, however many the other one has.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Request = TypeVar("Request", bound=Waiting)
 
 
 class Turns:
-    """Remembers in each lane when each owner last had a turn. Not for use in several threads without a lock."""
+    """Remembers in each lane when each owner last had a turn. The caller holds a lock."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[tuple[int, str], int] = OrderedDict()

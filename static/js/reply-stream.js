@@ -2,7 +2,7 @@
 // Shows a reply while it is written: applies the socket's frames in order, and asks for a snapshot after a gap.
 import { followNewText } from "./autoscroll.js";
 import { decorateCode } from "./copy-buttons.js";
-import { conversationId, find, findAll, findRequired } from "./dom.js";
+import { conversationId, find, findAll, findRequired, getText } from "./dom.js";
 import {
   addMessageListener, fetchMissedMessages, findMessage, findStreamingReply, finishReply, refetchMessage, refetchReplyTo,
 } from "./messages.js";
@@ -104,12 +104,31 @@ function findIfStreaming(id) {
   return reply?.dataset.state === "streaming" ? reply : null;
 }
 
+/**
+ * Show how many replies are served before this one.
+ * @param {HTMLElement} reply
+ * @param {number} before
+ */
+function showPlace(reply, before) {
+  const place = find("[data-place]", reply);
+  if (!place) return;
+  place.dataset.reading ??= place.textContent ?? "";
+  place.textContent = before ? getText("place").replace("{n}", String(before)) : place.dataset.reading;
+}
+
 /** @param {Extract<Frame, {type: "snapshot"}>} frame */
-function applySnapshot({ reply: id, seq, blocks }) {
+function applySnapshot({ reply: id, seq, blocks, before }) {
   const reply = findIfStreaming(id);
   if (!reply) return;
   writeBlocks(reply, 0, blocks);
+  showPlace(reply, before ?? 0);
   lastSeq.set(id, seq);
+}
+
+/** @param {Extract<Frame, {type: "place"}>} frame */
+function applyPlace({ reply: id, before }) {
+  const reply = findIfStreaming(id);
+  if (reply) showPlace(reply, before);
 }
 
 /** @param {Extract<Frame, {type: "blocks"}>} frame */
@@ -128,6 +147,7 @@ function applyBlocks({ reply: id, seq, from, keep, html }) {
 function applyFrame(frame) {
   if (frame.type === "snapshot") applySnapshot(frame);
   else if (frame.type === "blocks") applyBlocks(frame);
+  else if (frame.type === "place") applyPlace(frame);
   else if (frame.type === "done") {
     lastSeq.delete(frame.reply);
     finishReply(frame.reply);

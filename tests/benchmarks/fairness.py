@@ -2,8 +2,8 @@
 
 Starts the real server in server mode with a model server that writes one reply at a time, at a known speed.
 One person sends 30 messages at once, then nine others send one each. Prints how long each of the nine waited
-for the first word, and how many replies of the first person were begun meanwhile. Exits with 1 where one of the
-nine waited for more than one reply of the first person.
+for the first word, and how many replies of the first person were begun meanwhile. Exits with 1 where one of
+the nine waited for more than one reply of the first person.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ def main() -> int:
         rows.append(
             Row(
                 f"person {place + 1} of {OTHERS}",
-                f"{wait:.1f} s = {wait / reply:.1f} replies, {count} begun of the first person",
-                "at most 1 begun",
+                f"{wait:.1f} s = {wait / reply:.1f} replies, {count} of the first",
+                "at most 1 of the first",
                 count <= 1 and wait <= most,
             )
         )

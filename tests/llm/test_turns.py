@@ -29,16 +29,19 @@ ARRIVALS = st.lists(
 
 def serve_all(arrivals) -> tuple[list[Call], list[tuple[int, Call]]]:
     """Serve all calls; returns them in order, and the arrivals as (number of calls served before, call)."""
-    turns, waiting, served, came = Turns(), [], [], []
+    turns = Turns()
+    waiting: list[Call] = []
+    served: list[Call] = []
+    came: list[tuple[int, Call]] = []
     for step in [*arrivals, *[[]] * sum(map(len, arrivals))]:
         for lane, owner in step:
             call = Call(lane, owner, len(came))
             came.append((len(served), call))
             waiting.append(call)
-        if (call := turns.find_next(waiting)) is not None:
-            waiting.remove(call)
-            turns.begin(call)
-            served.append(call)
+        if (chosen := turns.find_next(waiting)) is not None:
+            waiting.remove(chosen)
+            turns.begin(chosen)
+            served.append(chosen)
     return served, came
 
 

@@ -102,6 +102,11 @@ class RemoteProvider:
         self.needs_reconnect.clear()
         return found
 
+    @property
+    def places(self) -> int:
+        """Return how many replies it writes at the same time."""
+        return self._queue.capacity
+
     def is_reachable(self) -> bool:
         """Return whether the server still answers; requests only its list of models."""
         try:

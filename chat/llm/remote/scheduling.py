@@ -48,8 +48,8 @@ class QueueTicket:
 class CallQueue:
     """Admits up to `capacity` calls of one lane at a time, the highest lane first, and owners in turns.
 
-    Calls of two lanes never run at the same time: the server would divide its speed between them. Callable from
-    any thread.
+    Calls of two lanes never run at the same time: the server would divide its speed between them. Callable
+    from any thread.
     """
 
     def __init__(self) -> None:
