@@ -40,6 +40,7 @@ class _Call:
             completion_tokens=self.usage.completion_tokens,
             seconds=round(self.usage.seconds, 3),
             energy=round(self.usage.worked_seconds, 3) if self.lane is Lane.BACKGROUND else 0.0,
+            worked=round(self.usage.worked_seconds, 3),
             outcome=self.outcome,
         )
 

@@ -10,7 +10,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from django.conf import settings
 
 from chat.actions.idempotency import CreatedObjects, run_once
 from chat.actions.owners import is_local
+from chat.actions.quotas import count_message
 from chat.errors import ModelNotReady, Overloaded, Reason
 from chat.llm.registry import registry
 from chat.llm.types import ModelState
@@ -255,21 +256,23 @@ def begin_exchange(
     *,
     key: RequestKey = NO_KEY,
     options: ReplyOptions = DEFAULT_OPTIONS,
+    is_answered: bool = True,
 ) -> Exchange:
     """Save messages by calling `save`, and begin the reply. A repeated idempotency key saves nothing again.
 
     Call it outside a transaction.
 
-    `save` calls an action and returns the rows that it made, the empty reply last where there is one.
-    Raises what `save` raises, such as Busy and Refused, IdempotencyKeyReused, and Overloaded where too many
-    replies wait.
+    `save` calls an action and returns the rows that it made, the empty reply last where there is one. A
+    message that `is_answered` counts against the owner's limits. Raises what `save` raises, such as Busy and
+    Refused, IdempotencyKeyReused, QuotaExceeded, and Overloaded where too many replies wait.
     """
     _require_place(owner)
     save_unsaved_ends()
     saved: list[Message] = []
 
     def make() -> CreatedObjects:
-        saved.extend(save())
+        with count_message(owner) if is_answered else nullcontext():
+            saved.extend(save())
         return CreatedObjects([str(row.pk) for row in saved])
 
     made = run_once(owner, key.key, key.request, make, anew=key.restart)

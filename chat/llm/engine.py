@@ -278,4 +278,4 @@ class Engine:
 def _record_work(request: EngineRequest, seconds: float) -> None:
     request.usage.worked_seconds += seconds
     if request.options.lane is Lane.BACKGROUND and not request.fixed:
-        meter.background.add(seconds)
+        meter.background.add(seconds, request.owner)

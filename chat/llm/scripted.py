@@ -106,7 +106,7 @@ class ScriptedProvider:
         if self.seconds is not None:
             usage.worked_seconds = usage.seconds = self.seconds(self.calls[-1])
             if options.lane is Lane.BACKGROUND:
-                meter.background.add(usage.worked_seconds)
+                meter.background.add(usage.worked_seconds, options.owner)
         try:
             text = self._next(queues.get(options.slot, self.completions), default, turns)
         except ProviderError as problem:

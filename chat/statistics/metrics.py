@@ -15,7 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from chat.actions import energy
+from chat.actions import energy, jobs
 from chat.models import App, AppMemory, Category, Conversation, Fact, Message, UsageRecord, User
 
 from .span import Span
@@ -170,6 +170,6 @@ def _collect_machine(now: datetime) -> Iterator[Metric]:
         "memoryapp_jobs_deferred", "Background jobs that wait for energy, by kind.", labels=["kind"]
     )
     waiting = {kind.kind: kind.count for kind in status.deferred}
-    for kind in energy.DEFERRABLE_KINDS:
+    for kind in jobs.DEFERRABLE_KINDS:
         deferred.add_metric([kind], waiting.get(kind, 0))
     yield deferred

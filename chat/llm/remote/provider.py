@@ -263,7 +263,7 @@ class RemoteProvider:
         call.usage.seconds = time.monotonic() - call.began_monotonic
         if call.options.lane is Lane.BACKGROUND:
             # Metered like a local model: a server's time may cost money, and others may wait for it.
-            meter.background.add(seconds)
+            meter.background.add(seconds, call.options.owner)
 
     def _attempt(self, call: RemoteCall, ticket: QueueTicket, found: Capabilities) -> Iterator[str]:
         stream = self._transport.stream(f"{self.address.api}/chat/completions", self._build_body(call, found))
