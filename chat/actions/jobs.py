@@ -134,8 +134,11 @@ def _find_next_turn(due: JobQuerySet) -> Job | None:
     if first is None:
         return None
     equal = due.filter(priority=first.priority)
-    owners = equal.order_by().values_list("owner_id").annotate(at=Min("run_after")).order_by("at", "owner_id")
-    heads = [_Head(first.priority, str(key), place) for place, (key, _at) in enumerate(owners)]
+    owners = equal.order_by().values("owner_id").annotate(at=Min("run_after"), first=Min("pk"))
+    heads = [
+        _Head(first.priority, str(row["owner_id"]), place)
+        for place, row in enumerate(owners.order_by("at", "first"))
+    ]
     with _turns_lock:
         chosen = _turns.find_next(heads)
         if chosen is None:

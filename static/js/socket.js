@@ -1,12 +1,14 @@
 // @ts-check
 // The page's WebSocket: sends pings, and reconnects after a growing delay with a random part.
-import { conversationId, findRequired, urls } from "./dom.js";
+import { conversationId, findRequired, getText, urls } from "./dom.js";
 
 const PING_MS = 20_000, SILENT_MS = 45_000, LONGEST_DELAY_MS = 15_000, FIRST_DELAY_MS = 400;
+/** When a page that was one too many tries again. */
+const CROWDED_DELAY_MS = 30_000;
 /** A first reconnection this fast is not shown. */
 const HIDDEN_MS = 900;
-/** The close codes of a conversation that has been deleted, and of a login that has ended. */
-const NOT_FOUND = 4404, LOGGED_OUT = 4401;
+/** The close codes of a conversation that has been deleted, of a login that has ended, and of too many open pages. */
+const NOT_FOUND = 4404, LOGGED_OUT = 4401, TOO_MANY = 4429;
 
 /** @type {WebSocket | null} */
 let socket = null;
@@ -65,7 +67,7 @@ function connectSocket() {
     if (code === NOT_FOUND) location.assign(urls.home);
     // The server leads to the login and back to this page. Right after loading it, that would not help.
     else if (code === LOGGED_OUT && performance.now() > 3000) location.reload();
-    else if (socket === opened) retryLater();
+    else if (socket === opened) code === TOO_MANY ? retryCrowded() : retryLater();
   };
 }
 
@@ -77,16 +79,28 @@ function retryLater() {
   retryTimer = window.setTimeout(connectSocket, longest / 2 + (Math.random() * longest) / 2);
 }
 
+function retryCrowded() {
+  socket = null;
+  // It was open for a moment.
+  attempts = 2;
+  showConnection(false, "crowded");
+  retryTimer = window.setTimeout(connectSocket, CROWDED_DELAY_MS);
+}
+
 /** @param {WebSocket} closed does not cause a reconnection */
 function closeSocket(closed) {
   closed.onclose = null;
   closed.close();
 }
 
-/** @param {boolean} isConnected */
-function showConnection(isConnected) {
+/**
+ * @param {boolean} isConnected
+ * @param {string} [text] the name of the text that says why not
+ */
+function showConnection(isConnected, text = "reconnecting") {
   const notice = findRequired("#reconnecting");
   clearTimeout(noticeTimer);
+  if (!isConnected) notice.textContent = getText(text);
   if (isConnected) notice.hidden = true;
   else noticeTimer = window.setTimeout(() => { notice.hidden = false; }, attempts > 1 ? 0 : HIDDEN_MS);
 }
