@@ -158,6 +158,7 @@ class PersonQuotaAdmin(ReadOnly):
     holds_contents = False
     list_display = ("owner", "messages_a_minute", "model_seconds_a_day", "imports_a_day")
     list_select_related = ("owner",)
+    date_hierarchy = "owner__date_joined"
 
 
 @admin.register(QuotaUse)

@@ -162,7 +162,7 @@ def _collect_model_calls(owner: User) -> Iterator[Metric]:
 
 
 def _collect_machine(now: datetime) -> Iterator[Metric]:
-    """Yield the metrics of the energy budget, which belongs to the machine."""
+    """Yield the metrics of the energy; in server mode of the person with the least."""
     status = energy.read_status(now)
     yield _gauge("energy_ratio", "Energy left for background work, 0 to 1.", status.percent / 100)
     yield _gauge("energy_low", "1 while background work waits for energy, else 0.", int(status.low))

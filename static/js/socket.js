@@ -67,7 +67,8 @@ function connectSocket() {
     if (code === NOT_FOUND) location.assign(urls.home);
     // The server leads to the login and back to this page. Right after loading it, that would not help.
     else if (code === LOGGED_OUT && performance.now() > 3000) location.reload();
-    else if (socket === opened) code === TOO_MANY ? retryCrowded() : retryLater();
+    else if (socket === opened && code === TOO_MANY) retryCrowded();
+    else if (socket === opened) retryLater();
   };
 }
 
