@@ -104,31 +104,18 @@ function findIfStreaming(id) {
   return reply?.dataset.state === "streaming" ? reply : null;
 }
 
-/**
- * Show how many replies are served before this one.
- * @param {HTMLElement} reply
- * @param {number} before
- */
-function showPlace(reply, before) {
-  const place = find("[data-place]", reply);
-  if (!place) return;
-  place.dataset.reading ??= place.textContent ?? "";
-  place.textContent = before ? getText("place").replace("{n}", String(before)) : place.dataset.reading;
+/** @param {{reply: string, before?: number}} frame with how many replies are served first */
+function showPlace({ reply: id, before = 0 }) {
+  const reply = findIfStreaming(id), place = reply && find("[data-place]", reply);
+  if (place) place.textContent = getText(before ? "place" : "reading").replace("{n}", `${before}`);
 }
 
 /** @param {Extract<Frame, {type: "snapshot"}>} frame */
-function applySnapshot({ reply: id, seq, blocks, before }) {
+function applySnapshot({ reply: id, seq, blocks }) {
   const reply = findIfStreaming(id);
   if (!reply) return;
   writeBlocks(reply, 0, blocks);
-  showPlace(reply, before ?? 0);
   lastSeq.set(id, seq);
-}
-
-/** @param {Extract<Frame, {type: "place"}>} frame */
-function applyPlace({ reply: id, before }) {
-  const reply = findIfStreaming(id);
-  if (reply) showPlace(reply, before);
 }
 
 /** @param {Extract<Frame, {type: "blocks"}>} frame */
@@ -145,9 +132,9 @@ function applyBlocks({ reply: id, seq, from, keep, html }) {
 
 /** @param {Frame} frame */
 function applyFrame(frame) {
+  if (frame.type === "snapshot" || frame.type === "place") showPlace(frame);
   if (frame.type === "snapshot") applySnapshot(frame);
   else if (frame.type === "blocks") applyBlocks(frame);
-  else if (frame.type === "place") applyPlace(frame);
   else if (frame.type === "done") {
     lastSeq.delete(frame.reply);
     finishReply(frame.reply);

@@ -3,11 +3,9 @@
 import { conversationId, findRequired, getText, urls } from "./dom.js";
 
 const PING_MS = 20_000, SILENT_MS = 45_000, LONGEST_DELAY_MS = 15_000, FIRST_DELAY_MS = 400;
-/** When a page that was one too many tries again. */
-const CROWDED_DELAY_MS = 30_000;
 /** A first reconnection this fast is not shown. */
 const HIDDEN_MS = 900;
-/** The close codes of a conversation that has been deleted, of a login that has ended, and of too many open pages. */
+/** The close codes of a deleted conversation, of an ended login, and of too many open pages. */
 const NOT_FOUND = 4404, LOGGED_OUT = 4401, TOO_MANY = 4429;
 
 /** @type {WebSocket | null} */
@@ -67,25 +65,17 @@ function connectSocket() {
     if (code === NOT_FOUND) location.assign(urls.home);
     // The server leads to the login and back to this page. Right after loading it, that would not help.
     else if (code === LOGGED_OUT && performance.now() > 3000) location.reload();
-    else if (socket === opened && code === TOO_MANY) retryCrowded();
-    else if (socket === opened) retryLater();
+    else if (socket === opened) retryLater(code === TOO_MANY);
   };
 }
 
-function retryLater() {
+/** @param {boolean} [isCrowded] too many pages are open; this one was connected for a moment */
+function retryLater(isCrowded = false) {
   socket = null;
-  attempts += 1;
-  showConnection(false);
+  attempts = isCrowded ? 9 : attempts + 1;
+  showConnection(false, isCrowded ? "crowded" : "reconnecting");
   const longest = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** attempts);
   retryTimer = window.setTimeout(connectSocket, longest / 2 + (Math.random() * longest) / 2);
-}
-
-function retryCrowded() {
-  socket = null;
-  // It was open for a moment.
-  attempts = 2;
-  showConnection(false, "crowded");
-  retryTimer = window.setTimeout(connectSocket, CROWDED_DELAY_MS);
 }
 
 /** @param {WebSocket} closed does not cause a reconnection */
@@ -96,12 +86,12 @@ function closeSocket(closed) {
 
 /**
  * @param {boolean} isConnected
- * @param {string} [text] the name of the text that says why not
+ * @param {string} [text] the name of the notice
  */
 function showConnection(isConnected, text = "reconnecting") {
   const notice = findRequired("#reconnecting");
   clearTimeout(noticeTimer);
-  if (!isConnected) notice.textContent = getText(text);
+  notice.textContent = getText(text);
   if (isConnected) notice.hidden = true;
   else noticeTimer = window.setTimeout(() => { notice.hidden = false; }, attempts > 1 ? 0 : HIDDEN_MS);
 }
