@@ -31,11 +31,12 @@ type FindClosest = <T extends Element = HTMLElement>(
 type AsInstance = <T extends Element = HTMLElement>(element: Element | null, type?: ElementType<T>) => T | null;
 
 /**
- * A frame that the server sends through the socket, see chat/consumers.py. Frames other than `snapshot`, `blocks`
- * and `done` only say what to fetch again.
+ * A frame that the server sends through the socket, see chat/consumers.py. Frames other than `snapshot`, `place`,
+ * `blocks` and `done` only say what to fetch again.
  */
 type Frame =
-  | { type: "snapshot"; reply: string; seq: number; blocks: string[] }
+  | { type: "snapshot"; reply: string; seq: number; blocks: string[]; before?: number }
+  | { type: "place"; reply: string; before: number }
   | { type: "blocks"; reply: string; seq: number; from: number; keep: number; html: string[] }
   | { type: "done"; reply: string }
   | { type: "messages"; conversation: string }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -28,7 +29,11 @@ from chat.socket_access import Login, watch
 logger = logging.getLogger(__name__)
 
 # Close codes of our own; static/js/socket.js knows them.
-_CLOSE_UNAUTHENTICATED, _CLOSE_NOT_FOUND = 4401, 4404
+_CLOSE_UNAUTHENTICATED, _CLOSE_NOT_FOUND, _CLOSE_TOO_MANY = 4401, 4404, 4429
+# In server mode, of one person in this process. Each takes memory, and others need it too.
+MAX_SOCKETS_OF_ONE = 20
+# Open sockets by the key of their user; used in the event loop only.
+_open_sockets: Counter[int] = Counter()
 
 
 # While another process holds SQLite's lock, writes wait for up to 20 s. In threads of their own they do not
@@ -59,6 +64,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
     pump: asyncio.Task[None] | None = None
     joined_groups: tuple[str, ...] = ()
     storing_zone: asyncio.Task[None] | None = None
+    counted_user: int | None = None
 
     async def connect(self) -> None:
         """Accept an authenticated user, for a conversation of their own."""
@@ -66,6 +72,11 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         if user is None or not user.is_authenticated:
             await self._refuse(_CLOSE_UNAUTHENTICATED)
             return
+        if not owners.is_local() and _open_sockets[user.pk] >= MAX_SOCKETS_OF_ONE:
+            await self._refuse(_CLOSE_TOO_MANY)
+            return
+        self.counted_user = user.pk
+        _open_sockets[user.pk] += 1
         query = parse_qs(self.scope.get("query_string", b"").decode(errors="replace"))
         wanted, zone = (query.get(name, [""])[0] for name in ("conversation", "zone"))
         if wanted and not await database_sync_to_async(has_conversation)(user, wanted):
@@ -120,6 +131,11 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
     async def _leave(self) -> None:
         """Stop watching the conversation; its reply goes on."""
         watch.discard(self)
+        if self.counted_user is not None:
+            _open_sockets[self.counted_user] -= 1
+            if not _open_sockets[self.counted_user]:
+                del _open_sockets[self.counted_user]
+            self.counted_user = None
         if self.pump is not None:
             self.pump.cancel()
             # The task may have ended with an error already: a send after the peer had closed the socket.

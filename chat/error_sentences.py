@@ -108,6 +108,24 @@ SENTENCES: dict[str, str] = {
     "token-name-taken": gettext_noop("There is a token with this name already."),
     "tokens-all-used": gettext_noop("There are %(most)d tokens, and that is the most."),
     "server-overloaded": gettext_noop("Too many requests wait here. Try again in a moment."),
+    "quota-messages": gettext_noop(
+        "Messages a minute are limited to %(most)d for each person. Try again in %(wait)s."
+    ),
+    "quota-model-seconds": gettext_noop(
+        "Seconds of the model a day are limited to %(most)d for each person. Try again in %(wait)s."
+    ),
+    "quota-imports": gettext_noop(
+        "Imports a day are limited to %(most)d for each person. Try again in %(wait)s."
+    ),
+    "wait-seconds": gettext_noop("%(count)d seconds"),
+    "wait-minutes": gettext_noop("%(count)d minutes"),
+    "wait-hours": gettext_noop("%(count)d hours"),
+    "quota-not-yours": gettext_noop("Only an administrator can set the limits of a person."),
+    "quota-out-of-range": gettext_noop("A limit is a number from 0, which is no limit, to %(most)d."),
+    "queue-full": gettext_noop("Too many people are waiting right now. Try again in a minute."),
+    "queue-full-of-yours": gettext_noop(
+        "%(count)d of your messages are waiting already. Send this one when some of them are answered."
+    ),
     "password-wrong": gettext_noop("This is not your password. Nothing was changed."),
     "logins-limited": gettext_noop("Too many attempts failed. Try again in five minutes."),
     "token-scopes-empty": gettext_noop("Choose at least one thing that the token allows."),
@@ -127,6 +145,7 @@ SENTENCES: dict[str, str] = {
     "stopped-by-user": gettext_noop("You stopped this reply."),
     "stopped-by-client": gettext_noop("The program that asked for this reply disconnected."),
     "stopped-by-shutdown": gettext_noop("memoryapp was closed while this was being written."),
+    "queue-too-long": gettext_noop("Too many people are waiting right now. Try again in a minute."),
     "reply-failed": gettext_noop("Something went wrong while this was being written. Your message is saved."),
     "no-message-to-answer": gettext_noop("There is no message to answer."),
     # The model on this machine.

@@ -108,6 +108,14 @@ class Overloaded(Refused):
     """Too much waits at the moment; the same request may succeed in a while."""
 
 
+class QuotaExceeded(Refused):
+    """A person has taken what one may take for now; `after` is in how many seconds more is possible."""
+
+    def __init__(self, reason: Reason, after: int) -> None:
+        super().__init__(reason)
+        self.after = after
+
+
 class IdempotencyKeyReused(Refused):
     """The Idempotency-Key was sent before with another request."""
 
@@ -257,8 +265,10 @@ _CONFLICTS = frozenset(
 def status_of(error: AppError) -> int:
     """Return the status of a page: 409 where the state forbids a request, 422 where its content is wrong.
 
-    503 stands for a model that cannot be used and for too many requests.
+    429 stands for a person's limits, 503 for a model that cannot be used and for too many requests.
     """
+    if isinstance(error, QuotaExceeded):
+        return 429
     if isinstance(error, ProviderError | Overloaded):
         return 503
     state = isinstance(error, Busy | PendingDeletion | TooLateToUndo | VersionConflict)

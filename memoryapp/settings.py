@@ -193,6 +193,12 @@ WINDOW = env.envint("WINDOW", 0)
 # beyond that in files of the data folder. With 0 for both, prompts are read again instead.
 PARKING_MIB = env.envint("PARKING_MIB", 256)
 PARKING_DISK_MIB = env.envint("PARKING_DISK_MIB", 2048)
+# In server mode: after so many seconds in the line a reply is given up; 0 waits for any time.
+QUEUE_SECONDS = env.envint("QUEUE_SECONDS", 300)
+# In server mode: what one person may take of what all share; 0 is no limit.
+QUOTA_MESSAGES_A_MINUTE = env.envint("QUOTA_MESSAGES_A_MINUTE", 20)
+QUOTA_MODEL_SECONDS_A_DAY = env.envint("QUOTA_MODEL_SECONDS_A_DAY", 0)
+QUOTA_IMPORTS_A_DAY = env.envint("QUOTA_IMPORTS_A_DAY", 10)
 # Leave passwords, tokens, keys and card numbers out of memory; conversations keep them.
 REDACT_SECRETS = env.envbool("REDACT_SECRETS", True)
 # Serve Prometheus metrics at /metrics.

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.urls import reverse
 
-from chat.actions import decay, export
+from chat.actions import decay, export, quotas
 from chat.models import OwnerSettings
 from tests.api.rest.conftest import with_token
 
@@ -95,3 +95,11 @@ def test_the_entities_of_one_type_are_searched_by_type_and_read_in_their_order(o
     for plan in plans:
         assert "USING INDEX entity_type (owner_id=? AND type=?)" in plan
         assert "TEMP B-TREE" not in plan
+
+
+def test_the_limits_of_a_person_are_counted_by_owner_and_time(owner, plans_of, server_mode):
+    server_mode.QUOTA_MODEL_SECONDS_A_DAY = 10
+    [plan] = plans_of(lambda: quotas.check_messages(owner), "chat_quotause")
+    assert "INDEX quota_use_by_time (owner_id=? AND what=? AND created_at>?)" in plan
+    [plan] = plans_of(lambda: quotas.check_model_seconds(owner), "chat_usagerecord")
+    assert "USING INDEX usage_record_of_owner (owner_id=? AND created_at>?)" in plan

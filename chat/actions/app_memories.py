@@ -54,6 +54,7 @@ def queue_app_memory(conversation: Conversation) -> None:
             "app_memory",
             {"conversation": str(conversation.pk)},
             key=f"app_memory:{conversation.pk}",
+            owner_id=conversation.owner_id,
             run_after=timezone.now() + _AFTER_END,
         )
 

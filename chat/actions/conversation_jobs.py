@@ -17,11 +17,12 @@ from .owners import settings_of
 BACKLOG = 5
 
 
-def _enqueue_extraction(conversation_id: Any, pause: timedelta, priority: int = jobs.USUAL) -> None:
+def _enqueue_extraction(conversation: Conversation, pause: timedelta, priority: int = jobs.USUAL) -> None:
     jobs.enqueue(
         "extract",
-        {"conversation": str(conversation_id)},
-        key=f"extract:{conversation_id}",
+        {"conversation": str(conversation.pk)},
+        key=f"extract:{conversation.pk}",
+        owner_id=conversation.owner_id,
         run_after=timezone.now() + pause,
         priority=priority,
     )
@@ -42,7 +43,7 @@ def flush_extraction(conversation_id: Any, *, urgent: bool = False, patient: boo
         if conversation.memory_mode != MemoryMode.ON or not waiting:
             return 0
         Conversation.objects.filter(pk=conversation_id).update(flushed_through=waiting[-1])
-        _enqueue_extraction(conversation_id, timedelta(), jobs.URGENT if urgent else jobs.USUAL)
+        _enqueue_extraction(conversation, timedelta(), jobs.URGENT if urgent else jobs.USUAL)
     return len(waiting)
 
 
@@ -63,7 +64,7 @@ def queue_extraction(conversation: Conversation) -> None:
         pk=conversation.pk
     )
     pause = 0 if fresh.has_flushed_messages else settings_of(conversation.owner_id).look_after
-    _enqueue_extraction(fresh.pk, timedelta(seconds=pause))
+    _enqueue_extraction(conversation, timedelta(seconds=pause))
 
 
 # A conversation ends after this long without a new message.

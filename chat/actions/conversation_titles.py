@@ -33,7 +33,8 @@ def queue_title(reply: Message) -> None:
     if not is_small_talk(user_messages.values_list("content", flat=True)):
         key = str(reply.conversation_id)
         later = timezone.now() + TITLE_DELAY
-        jobs.enqueue("title", {"conversation": key}, key=f"title:{key}", run_after=later)
+        owner_id = reply.conversation.owner_id
+        jobs.enqueue("title", {"conversation": key}, key=f"title:{key}", run_after=later, owner_id=owner_id)
 
 
 def find_untitled() -> Any:

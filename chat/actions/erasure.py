@@ -27,6 +27,7 @@ from chat.models import (
     Message,
     MessageState,
     OwnerSettings,
+    QuotaUse,
     Tombstone,
     UsageRecord,
     User,
@@ -171,6 +172,7 @@ def wipe_account(deletion: Deletion) -> None:
     IdempotentRequest.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     LoginFailure.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     AppMemoryEvent.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
+    QuotaUse.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     UsageRecord.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     earlier.exclude(pk=deletion.pk).delete()
     _reset_settings_and_apps(owner)

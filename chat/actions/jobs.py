@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Min, Q
 from django.db.models.functions import Least
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from chat.llm.turns import Turns
 from chat.models import Job
 from chat.models.job import JobQuerySet
+
+from .owners import is_local
 
 LEASE = timedelta(minutes=5)
 MAX_ATTEMPTS = 5
@@ -25,6 +31,18 @@ LONGEST_PERIODIC_WAIT = timedelta(hours=26)
 URGENT, USUAL = 1, 5
 # Kinds that complete a deletion; they can be neither cancelled nor given up.
 DELETION_KINDS = frozenset({"finish_deletion", "free_caches", "discard", "tidy_index"})
+
+# Job kinds that use the model in the background lane, with a description. No other kind waits for energy.
+DEFERRABLE_KINDS = {
+    "extract": _("reading messages"),
+    "title": _("finding titles"),
+    "prepare": _("summarizing long chats"),
+    "pack_topic": _("archiving topics"),
+    "app_memory": _("writing app memories"),
+    "warm": _("reading prompts in advance"),
+}
+# Which owner had a turn when; a thread of the runner holds the lock while it chooses.
+_turns, _turns_lock = Turns(), threading.Lock()
 
 _listeners: list[Callable[[], None]] = []
 
@@ -51,19 +69,22 @@ def enqueue(
     key: str | None = None,
     run_after: datetime | None = None,
     priority: int = USUAL,
+    owner_id: int | None = None,
 ) -> None:
     """Request work in the caller's transaction; a request with the key of a waiting job joins that job.
 
-    A joined job gets the new time and the more urgent of both priorities.
+    A joined job gets the new time and the more urgent of both priorities. `owner_id` is for whom the
+    model works.
     """
     when = run_after or timezone.now()
-    new = {"kind": kind, "payload": payload, "run_after": when, "priority": priority}
+    new = {"kind": kind, "payload": payload, "run_after": when, "priority": priority, "owner_id": owner_id}
     if key is None:
         Job.objects.create(**new)
     else:
         # A new request restarts a job that had failed for good.
         again = {"requests": F("requests") + 1, "run_after": when, "priority": Least("priority", priority)}
         again |= {"attempts": 0, "failed_at": None, "last_error": ""}
+        again |= {} if owner_id is None else {"owner_id": owner_id}
         # Try the update first: most requests find a job, because each message requests the same two.
         if not Job.objects.filter(dedupe_key=key).update(**again):
             job, made = Job.objects.get_or_create(dedupe_key=key, defaults=new)
@@ -75,25 +96,61 @@ def enqueue(
 
 @transaction.atomic
 def claim(
-    kinds: Collection[str], now: datetime, *, urgent: bool = False, but: Collection[int] = ()
+    kinds: Collection[str],
+    now: datetime,
+    *,
+    urgent: bool = False,
+    but: Collection[int] = (),
+    resting: Collection[int] = (),
 ) -> Job | None:
     """Lease the most urgent due job of these kinds for `LEASE`, so that no second runner takes it.
 
-    With `urgent` only urgent ones. Jobs whose keys are in `but` are skipped. Returns None when there is
-    none.
+    With `urgent` only urgent ones. Jobs whose keys are in `but` are skipped, and those that need energy of
+    owners in `resting`. In server mode owners take turns. Returns None when there is none.
     """
     due = Job.objects.due(now).filter(kind__in=kinds).exclude(pk__in=but)
-    job = (due.urgent() if urgent else due).first()
+    due = due.without_resting(DEFERRABLE_KINDS, resting)
+    due = due.urgent() if urgent else due
+    job = due.first() if is_local() else _find_next_turn(due)
     if job is None:
         return None
     taken = Job.objects.due(now).filter(pk=job.pk).update(lease_until=now + LEASE, attempts=F("attempts") + 1)
     return Job.objects.get(pk=job.pk) if taken else None
 
 
-def is_due_or_running(kind: str) -> bool:
-    """Return whether a job of this kind is due or running."""
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """The due jobs of one owner with the same priority, as one request for a turn."""
+
+    lane: int
+    owner: str
+    ticket: int
+    has_begun: bool = False
+
+
+def _find_next_turn(due: JobQuerySet) -> Job | None:
+    """Return the first of the most urgent of these jobs of the owner whose turn it is."""
+    first = due.first()
+    if first is None:
+        return None
+    equal = due.filter(priority=first.priority)
+    owners = equal.order_by().values("owner_id").annotate(at=Min("run_after"), first=Min("pk"))
+    heads = [
+        _Head(first.priority, str(row["owner_id"]), place)
+        for place, row in enumerate(owners.order_by("at", "first"))
+    ]
+    with _turns_lock:
+        chosen = _turns.find_next(heads)
+        if chosen is None:
+            return first
+        _turns.begin(chosen)
+    return equal.filter(owner=None if chosen.owner == "None" else int(chosen.owner)).first()
+
+
+def is_due_or_running(kind: str, owner_id: int) -> bool:
+    """Return whether a job of this kind and owner is due or running."""
     now = timezone.now()
-    open_jobs = Job.objects.filter(kind=kind, failed_at__isnull=True)
+    open_jobs = Job.objects.filter(Q(owner=owner_id) | Q(owner=None), kind=kind, failed_at__isnull=True)
     return open_jobs.filter(Q(run_after__lte=now) | Q(lease_until__gt=now)).exists()
 
 
@@ -125,7 +182,7 @@ def complete(job: Job, next_time: datetime | None = None) -> None:
     if next_time is not None:
         ended = same.update(lease_until=None, attempts=0, last_error="", run_after=next_time)
     else:
-        ended, _ = same.delete()
+        ended = same.delete()[0]
     if not ended:
         _leased_row(job).update(lease_until=None, attempts=0)
 

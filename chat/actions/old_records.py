@@ -9,6 +9,7 @@ from django.contrib.sessions.models import Session
 from chat.models import Deletion, DeletionState, UsageRecord
 
 from .logins import delete_old_failed_logins
+from .quotas import delete_old_uses
 
 # The statistics show a year at most.
 USAGE_KEPT = timedelta(days=731)
@@ -16,7 +17,8 @@ DELETIONS_KEPT = timedelta(days=90)
 
 
 def delete_old_records(now: datetime) -> None:
-    """Delete old usage records, records of finished deletions, ended login sessions and failed logins.
+    """Delete old usage records, records of finished deletions, ended login sessions, failed logins
+    and what limits have counted.
 
     Kept are the records of deletions from which extraction, app memories or the page of a message still read
     what was forgotten, and those of anything that exists.
@@ -29,3 +31,4 @@ def delete_old_records(now: datetime) -> None:
     ended.filter(facts=None, conversations=None, app_memories=None).delete()
     Session.objects.filter(expire_date__lt=now).delete()
     delete_old_failed_logins(now)
+    delete_old_uses(now)

@@ -111,10 +111,13 @@ def queue_preparation(conversation_id: Any, tokens: int, window: int) -> None:
     """Queue the preparation of the next compaction if a prompt of this many tokens is near it."""
     if budget.should_summarise(tokens, window):
         with transaction.atomic():
+            there = Conversation.objects.filter(pk=conversation_id)
+            owner_id = there.values_list("owner_id", flat=True).first()
             jobs.enqueue(
                 "prepare",
                 {"conversation": str(conversation_id), "tokens": tokens, "window": window},
                 key=f"prepare:{conversation_id}",
+                owner_id=owner_id,
                 run_after=timezone.now() + _PREPARE_AFTER,
             )
 

@@ -118,7 +118,9 @@ def pack_long_topics(conversation_id: Any, rules: TopicRules = DEFAULT_RULES) ->
     """
     with transaction.atomic():
         # Locks out a process that is packing the same topic.
-        if not Conversation.objects.select_for_update().not_deleted().only("pk").filter(pk=conversation_id):
+        held = Conversation.objects.select_for_update().not_deleted().only("owner_id")
+        conversation = held.filter(pk=conversation_id).first()
+        if conversation is None:
             return 0
         live = _list_live_messages(conversation_id)
         since = Count("pk", filter=Q(seq__gt=F("topic__restored_through")))
@@ -132,7 +134,12 @@ def pack_long_topics(conversation_id: Any, rules: TopicRules = DEFAULT_RULES) ->
         for topic in Topic.objects.filter(pk__in=keys):
             rows = list(live.filter(topic=topic).order_by("seq"))
             _archive_messages(topic, rows[: len(rows) - rules.recent_message_keep])
-            jobs.enqueue("pack_topic", {"topic": str(topic.pk)}, key=f"pack_topic:{topic.pk}")
+            jobs.enqueue(
+                "pack_topic",
+                {"topic": str(topic.pk)},
+                key=f"pack_topic:{topic.pk}",
+                owner_id=conversation.owner_id,
+            )
     return len(keys)
 
 

@@ -160,7 +160,8 @@ def assign_reply(reply: Message) -> None:
             message_count=Message.objects.filter(topic=topic).current_branch().count(),
         )
         for key in topic_archive.find_topics_to_pack(reply.conversation_id, topic):
-            jobs.enqueue("pack_topic", {"topic": str(key)}, key=f"pack_topic:{key}")
+            owner_id = reply.conversation.owner_id
+            jobs.enqueue("pack_topic", {"topic": str(key)}, key=f"pack_topic:{key}", owner_id=owner_id)
 
 
 def set_importance(topic: Topic, value: float) -> None:

@@ -37,13 +37,14 @@ def queue_unread_messages(now: datetime) -> int:
     A message whose job has failed `ROUNDS` times is skipped, with a failed run, so that it does not block
     the messages after it for ever.
     """
-    keys = {f"extract:{pk}": pk for pk in _find_unread().values_list("pk", flat=True)}
+    found = _find_unread().values_list("pk", "owner_id")
+    keys = {f"extract:{pk}": (pk, owner_id) for pk, owner_id in found}
     rows = {job.dedupe_key: job for job in Job.objects.filter(dedupe_key__in=keys)}
     count = 0
-    for key, conversation in keys.items():
+    for key, (conversation, owner_id) in keys.items():
         job = rows.get(key)
         if job is None:
-            jobs.enqueue("extract", {"conversation": str(conversation)}, key=key)
+            jobs.enqueue("extract", {"conversation": str(conversation)}, key=key, owner_id=owner_id)
         elif job.failed_at is not None:
             _restart(job, now)
         count += job is None or job.failed_at is not None

@@ -40,6 +40,7 @@ class _Call:
             completion_tokens=self.usage.completion_tokens,
             seconds=round(self.usage.seconds, 3),
             energy=round(self.usage.worked_seconds, 3) if self.lane is Lane.BACKGROUND else 0.0,
+            worked=round(self.usage.worked_seconds, 3),
             outcome=self.outcome,
         )
 
@@ -58,6 +59,7 @@ class AccountedProvider:
         self.name = provider.name
         self.remote = provider.remote
         self.context_window = provider.context_window
+        self.places = provider.places
         self.calls: list[_Call] = []
 
     def count_tokens(self, turns: Sequence[Turn]) -> int:

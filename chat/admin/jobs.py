@@ -1,4 +1,4 @@
-"""Background jobs (run again, cancel), usage of the model, and the energy budget."""
+"""Background jobs (run again, cancel), usage of the model, and the energy budgets."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class UsageRecordAdmin(ReadOnly):
     holds_contents = False
     list_display = (
         *("created_at", "purpose", "lane", "owner", "prompt_tokens", "cached_tokens", "completion_tokens"),
-        *("seconds", "energy", "outcome"),
+        *("seconds", "worked", "energy", "outcome"),
     )
     list_filter = ("purpose", "lane", "outcome", "owner")
     list_select_related = ("owner",)
@@ -142,8 +142,9 @@ class ClockReadingAdmin(ReadOnly):
 
 @admin.register(Energy)
 class EnergyAdmin(ReadOnly):
-    """The energy budget of background work; one row for the machine."""
+    """The energy budgets of background work: of each person, in local mode one of the machine."""
 
     holds_contents = False
-    list_display = ("level", "measured_at")
+    list_display = ("__str__", "owner", "level", "measured_at")
+    list_select_related = ("owner",)
     date_hierarchy = "measured_at"

@@ -20,7 +20,16 @@ from chat.actions.owners import (
     list_time_zones,
     set_up_owner,
 )
-from chat.models import ApiToken, Deletion, IdempotentRequest, LoginFailure, OwnerSettings, Tombstone
+from chat.models import (
+    ApiToken,
+    Deletion,
+    IdempotentRequest,
+    LoginFailure,
+    OwnerSettings,
+    PersonQuota,
+    QuotaUse,
+    Tombstone,
+)
 from chat.views.responses import stream_download
 
 from .base import AnyAdmin, AnyForm, ReadOnly, may_read_contents, record_look
@@ -138,6 +147,27 @@ class LoginFailureAdmin(ReadOnly):
     list_display = ("created_at", "owner", "address")
     list_filter = ("owner",)
     search_fields = ("address",)
+    list_select_related = ("owner",)
+    date_hierarchy = "created_at"
+
+
+@admin.register(PersonQuota)
+class PersonQuotaAdmin(ReadOnly):
+    """Limits of persons that differ from the settings of the server; an action sets them."""
+
+    holds_contents = False
+    list_display = ("owner", "messages_a_minute", "model_seconds_a_day", "imports_a_day")
+    list_select_related = ("owner",)
+    date_hierarchy = "owner__date_joined"
+
+
+@admin.register(QuotaUse)
+class QuotaUseAdmin(ReadOnly):
+    """Messages and imports that count against the limits, kept for a day."""
+
+    holds_contents = False
+    list_display = ("created_at", "owner", "what")
+    list_filter = ("what", "owner")
     list_select_related = ("owner",)
     date_hierarchy = "created_at"
 

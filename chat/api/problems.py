@@ -20,6 +20,7 @@ from django.views import defaults
 from pydantic import BaseModel, Field
 
 from chat.disk_full import is_disk_full
+from chat.errors import QuotaExceeded
 
 MEDIA_TYPE = "application/problem+json"
 # The beginning of a document's `type`: the section of the reference that explains the kind.
@@ -48,6 +49,13 @@ KINDS: dict[str, tuple[int, Any]] = {
 }
 # For temporary problems, the seconds after which a client may try again.
 RETRY_HEADERS = {"Retry-After": "5"}
+
+
+def build_retry_headers(reason: QuotaExceeded) -> dict[str, str]:
+    """Return the header that says when a person may take more."""
+    return {"Retry-After": str(reason.after)}
+
+
 _BY_STATUS = {status: name for name, (status, title) in reversed(KINDS.items())}
 
 

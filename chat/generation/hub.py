@@ -61,10 +61,13 @@ class LiveReply:
     conversation: str
     seq: int = 0
     blocks: list[str] = field(default_factory=list)
+    # How many replies are served before it.
+    before: int = 0
 
     def snapshot(self) -> Frame:
-        """Return all blocks so far as one frame."""
-        return {"type": "snapshot", "reply": self.reply, "seq": self.seq, "blocks": list(self.blocks)}
+        """Return all blocks so far as one frame, with its place in the line while it waits."""
+        frame = {"type": "snapshot", "reply": self.reply, "seq": self.seq, "blocks": list(self.blocks)}
+        return frame | ({"before": self.before} if self.before else {})
 
 
 class Hub:
@@ -116,6 +119,13 @@ class Hub:
         with self._lock:
             self._live[conversation] = live = LiveReply(reply, conversation)
             self._send(conversation, live.snapshot())
+
+    def show_place(self, conversation: str, reply: str, before: int) -> None:
+        """Tell how many replies are served before one that waits; 0 where its turn has come."""
+        with self._lock:
+            if (live := self._live.get(conversation)) and live.reply == reply:
+                live.before = before
+                self._send(conversation, {"type": "place", "reply": reply, "before": before})
 
     def publish_blocks(self, conversation: str, first: int, blocks: list[str]) -> None:
         """Replace the reply's blocks from index `first` on, and send what is new of them.

@@ -10,9 +10,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from django.db import DatabaseError, close_old_connections
 
@@ -44,6 +45,7 @@ _LOADING_SECONDS, _REACHING_SECONDS = 600.0, 4.0
 _STOPPED = "stopped-by-user"
 _ABANDONED = "stopped-by-client"
 _FAILED = "reply-failed"
+WAITED_TOO_LONG = "queue-too-long"
 
 # For replies that are stopped before a thread of the pool begins them.
 _ending_threads = ThreadPoolExecutor(2, "reply-ending")
@@ -80,6 +82,11 @@ class ReplyRun:
     options: ReplyOptions = DEFAULT_OPTIONS
     # Called in the run's thread at the end, with the end if it could not be saved.
     on_end: Callable[[ReplyRun, ReplyEnd | None], None] = lambda run, unsaved: None
+    owner: str = ""
+    # Called in any thread when the model begins to work on it.
+    on_begin: Callable[[ReplyRun], None] = lambda run: None
+    # Takes it out of the line of replies; False where a thread has begun it.
+    withdraw: Callable[[ReplyRun], bool] = lambda run: False
     state: MessageState = MessageState.STREAMING
     failure: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -92,8 +99,8 @@ class ReplyRun:
     abandoned: bool = False
     # It was stopped because the process ends, not by a user.
     process_ends: bool = False
-    # Its place in the pool of threads.
-    queued: Future[None] | None = None
+    # It was stopped because its turn had not come in time.
+    waited_too_long: bool = False
     # Set last, when its thread is done with it.
     ended: threading.Event = field(default_factory=threading.Event)
     end_listeners: list[Callable[[], object]] = field(default_factory=list)
@@ -125,14 +132,9 @@ class ReplyRun:
     def end_early(self) -> None:
         """Stop the reply; its text so far is kept."""
         self.stop.set()
-        with self.lock:
-            queued = self.queued
-            if queued is None or not queued.cancel():
-                return
-            # Future.cancel() returns True again for a cancelled future; `main` must be submitted once.
-            self.queued = None
-        # No thread of the pool has begun it, and it must not wait for one.
-        _ending_threads.submit(self.main)
+        if self.withdraw(self):
+            # No thread of the pool has begun it, and it must not wait for one.
+            _ending_threads.submit(self.main)
 
     def call_at_end(self, listener: Callable[[], object]) -> None:
         """Call the listener in the reply's thread when the reply has ended, or now if it has."""
@@ -191,7 +193,7 @@ class ReplyRun:
     def _write(self, row: Message) -> tuple[MessageState, str]:
         self._await_model()
         if self.stop.is_set():
-            return MessageState.STOPPED, self._stop_reason()
+            return self._end_of_stop()
         # Holds the provider open: another model may be chosen while this one writes.
         with registry.hold_provider() as provider:
             return self._write_with(provider, row)
@@ -227,13 +229,15 @@ class ReplyRun:
             spent = prompt.tokens + stream.usage.completion_tokens
             prompts.queue_preparation(row.conversation_id, spent, provider.context_window)
         if self.finish == "cancelled":
-            return MessageState.STOPPED, self._stop_reason()
+            return self._end_of_stop()
         return MessageState.COMPLETE, ""
 
-    def _stop_reason(self) -> str:
+    def _end_of_stop(self) -> tuple[MessageState, str]:
         if self.process_ends or not self.stop.is_set():
-            return messages.PROCESS_CLOSED
-        return _ABANDONED if self.abandoned else _STOPPED
+            return MessageState.STOPPED, messages.PROCESS_CLOSED
+        if self.waited_too_long:
+            return MessageState.FAILED, WAITED_TOO_LONG
+        return MessageState.STOPPED, _ABANDONED if self.abandoned else _STOPPED
 
     def _await_model(self) -> None:
         """Wait while the model loads or its server is away, up to the limits above, unless the reply is
@@ -254,7 +258,11 @@ class ReplyRun:
         asked = self.options
         max_tokens = min(prompt.max_tokens, asked.max_tokens or prompt.max_tokens)
         options = GenerationOptions.for_reply(
-            self.conversation, max_tokens=max_tokens, stop=self.stop, owner=owner
+            self.conversation,
+            max_tokens=max_tokens,
+            stop=self.stop,
+            owner=owner,
+            on_begin=partial(self.on_begin, self),
         )
         if asked.temperature is not None:
             options = replace(options, temperature=asked.temperature)

@@ -10,13 +10,16 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from django.conf import settings
+
 from chat.actions.idempotency import CreatedObjects, run_once
+from chat.actions.owners import is_local
+from chat.actions.quotas import count_message
 from chat.errors import ModelNotReady, Overloaded, Reason
 from chat.llm.registry import registry
 from chat.llm.types import ModelState
@@ -24,16 +27,17 @@ from chat.models import Message, MessageState, User
 
 from .hub import hub
 from .options import DEFAULT_OPTIONS, ReplyOptions
+from .reply_line import ReplyLine
 from .reply_run import ReplyEnd, ReplyRun, save_reply_end
 
 _POLL_SECONDS = 0.02
 # Replies that are prepared or written at the same time. The model in this process writes one at a time, a
 # server several.
 REPLY_THREADS = 16
-# Replies that are written or wait for a thread.
-MAX_REPLIES = 200
-
-_threads = ThreadPoolExecutor(REPLY_THREADS, "reply")
+# In server mode, those of one owner: the others wait without a thread.
+REPLY_THREADS_OF_ONE = 4
+# Replies that are written or wait, and in server mode those of one owner.
+MAX_REPLIES, MAX_REPLIES_OF_ONE = 200, 50
 
 _lock = threading.Lock()
 _running: dict[str, ReplyRun] = {}
@@ -46,14 +50,56 @@ def start(reply: Message, options: ReplyOptions = DEFAULT_OPTIONS) -> ReplyRun:
 
     Call it after the transaction that created the row has been committed.
     """
-    run = ReplyRun(str(reply.pk), str(reply.conversation_id), options, _handle_end)
+    run = ReplyRun(
+        str(reply.pk),
+        str(reply.conversation_id),
+        options,
+        _handle_end,
+        owner=str(reply.conversation.owner_id),
+        on_begin=line.note_begin,
+        withdraw=line.withdraw,
+    )
     with _lock:
         if (begun := _running.get(run.reply)) is not None:
             return begun
         hub.begin_reply(run.conversation, run.reply)
-        run.queued = _threads.submit(run.main)
         _running[run.reply] = run
+    line.add(run, REPLY_THREADS if is_local() else REPLY_THREADS_OF_ONE)
+    if _most_waiting_seconds():
+        line.check_while_waiting(_end_long_waits)
     return run
+
+
+def _count_places() -> int:
+    try:
+        return registry.provider().places
+    except ModelNotReady:
+        return 1
+
+
+def _show_place(run: ReplyRun, before: int) -> None:
+    hub.show_place(run.conversation, run.reply, before)
+
+
+line = ReplyLine(REPLY_THREADS, _show_place, _count_places)
+
+
+def _most_waiting_seconds() -> float:
+    return 0 if is_local() else settings.QUEUE_SECONDS
+
+
+def _end_long_waits() -> None:
+    """End the replies that have waited for their turn for more than `QUEUE_SECONDS`."""
+    now = time.monotonic()
+    if registry.status().state is not ModelState.READY:
+        # They wait for the model, which has a limit of its own.
+        line.restart_waiting(now)
+        return
+    most = _most_waiting_seconds()
+    for entry in line.find_waiting() if most else ():
+        if now - entry.since_monotonic > most:
+            entry.run.waited_too_long = True
+            entry.run.end_early()
 
 
 def stop(reply_id: Any, timeout: float = 0.0) -> bool:
@@ -210,22 +256,23 @@ def begin_exchange(
     *,
     key: RequestKey = NO_KEY,
     options: ReplyOptions = DEFAULT_OPTIONS,
+    is_answered: bool = True,
 ) -> Exchange:
     """Save messages by calling `save`, and begin the reply. A repeated idempotency key saves nothing again.
 
     Call it outside a transaction.
 
-    `save` calls an action and returns the rows that it made, the empty reply last where there is one.
-    Raises what `save` raises, such as Busy and Refused, IdempotencyKeyReused, and Overloaded where
-    `MAX_REPLIES` are being written.
+    `save` calls an action and returns the rows that it made, the empty reply last where there is one. A
+    message that `is_answered` counts against the owner's limits. Raises what `save` raises, such as Busy and
+    Refused, IdempotencyKeyReused, QuotaExceeded, and Overloaded where too many replies wait.
     """
-    if count_running() >= MAX_REPLIES:
-        raise Overloaded("server-overloaded")
+    _require_place(owner)
     save_unsaved_ends()
     saved: list[Message] = []
 
     def make() -> CreatedObjects:
-        saved.extend(save())
+        with count_message(owner) if is_answered else nullcontext():
+            saved.extend(save())
         return CreatedObjects([str(row.pk) for row in saved])
 
     made = run_once(owner, key.key, key.request, make, anew=key.restart)
@@ -233,6 +280,13 @@ def begin_exchange(
         return Exchange(made.ids, [], repeated=True)
     begun = start(saved[-1], options) if saved[-1].state == MessageState.STREAMING else None
     return Exchange(made.ids, saved, repeated=False, begun=begun)
+
+
+def _require_place(owner: User) -> None:
+    if count_running() >= MAX_REPLIES:
+        raise Overloaded("server-overloaded" if is_local() else "queue-full")
+    if not is_local() and line.count_of(str(owner.pk)) >= MAX_REPLIES_OF_ONE:
+        raise Overloaded("queue-full-of-yours", count=MAX_REPLIES_OF_ONE)
 
 
 def require_model() -> None:

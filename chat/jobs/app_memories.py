@@ -44,10 +44,10 @@ def remember_conversation(payload: dict[str, Any]) -> None:
     conversation = ended.select_related("app", "owner").filter(pk=payload["conversation"]).first()
     if conversation is None or not (said := _messages_to_remember(conversation)):
         return
-    if generation.count_running() or jobs.is_due_or_running("extract"):
+    if generation.count_running() or jobs.is_due_or_running("extract", conversation.owner_id):
         # The job would compete with the reply, or with an extraction, which is more important.
         raise Postpone(timezone.now() + _AFTER_REPLY)
-    wait_for_energy()
+    wait_for_energy(conversation.owner_id)
     where = {"conversation": str(conversation.pk)}
     provider = registry.provider()
     try:

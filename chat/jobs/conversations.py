@@ -2,6 +2,7 @@
 
 import logging
 from datetime import timedelta
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -40,10 +41,10 @@ def generate_title(payload: dict[str, Any]) -> None:
     conversation = conversation_titles.find_untitled().filter(pk=payload["conversation"]).first()
     if conversation is None or not (messages := conversation_titles.list_opening_messages(conversation)):
         return
-    if generation.count_running() or jobs.is_due_or_running("extract"):
+    if generation.count_running() or jobs.is_due_or_running("extract", conversation.owner_id):
         # The job would compete with the reply, or with an extraction, which is more important.
         raise Postpone(timezone.now() + _AFTER_REPLY)
-    wait_for_energy()
+    wait_for_energy(conversation.owner_id)
     try:
         with account_calls(registry.provider(), conversation.owner_id) as provider:
             found = title.generate_title(provider, messages)
@@ -67,7 +68,8 @@ def pack_topic(payload: dict[str, Any]) -> None:
         return
     leaving = topic_archive.list_messages_to_pack(topic)
     rows = sorted([*topic_archive.list_unsummarised_messages(topic), *leaving], key=attrgetter("seq"))
-    if rows and summaries.extend_topic_summary(registry.provider(), topic, rows, wait_for_energy):
+    wait = partial(wait_for_energy, topic.conversation.owner_id)
+    if rows and summaries.extend_topic_summary(registry.provider(), topic, rows, wait):
         topic_archive.pack_topic(topic)
 
 

@@ -260,7 +260,9 @@ def extract_conversation(payload: dict[str, Any]) -> None:
         message = Message.objects.not_extracted(conversation).select_related("conversation__owner").first()
         if message is None:
             return
-        wait_for_energy(unless=partial(unread_messages.has_explicit_request, conversation))
+        wait_for_energy(
+            conversation.owner_id, unless=partial(unread_messages.has_explicit_request, conversation)
+        )
         # A program's session may have packed it before it was read.
         [message] = load_contents([message])
         extract_message(message)

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import threading
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from django.db import close_old_connections
@@ -79,7 +80,7 @@ def rewarm_conversation(payload: dict[str, Any]) -> None:
     conversation = open_ones.filter(pk=payload["conversation"]).first()
     if conversation is None:
         return
-    wait_for_energy()
+    wait_for_energy(conversation.owner_id)
     provider = registry.provider()
     turns = precompute.build_next_turns(conversation, provider)
     if turns is not None:
@@ -167,7 +168,8 @@ def free_caches(payload: dict[str, Any]) -> None:
         .order_by("-updated_at")
     )
     for conversation in recent[:_REWARMED]:
-        jobs.enqueue("warm", {"conversation": str(conversation.pk)}, key=f"warm:{conversation.pk}")
+        where = {"conversation": str(conversation.pk)}
+        jobs.enqueue("warm", where, key=f"warm:{conversation.pk}", owner_id=conversation.owner_id)
 
 
 @handles("sweep_summaries", quick=True, again=schedule.next_sweep)
@@ -195,13 +197,13 @@ def prepare_compaction(payload: dict[str, Any]) -> None:
         return
     leaving = ready[0].shape.trimmed_through
     if uses_summary(conversation.effective_strategy) and summaries.extend_conversation_summary(
-        provider, conversation, leaving, wait_for_energy
+        provider, conversation, leaving, partial(wait_for_energy, conversation.owner_id)
     ):
         conversation.refresh_from_db()
         ready = precompute.precompute_compaction(conversation, provider) or ready
     more = ready[0].shape.trimmed_through > conversation.trimmed_through
     if more and budget.should_precompute(payload["tokens"], payload["window"]):
-        wait_for_energy()
+        wait_for_energy(conversation.owner_id)
         _read_in_advance(provider, conversation, *ready)
 
 

@@ -67,12 +67,12 @@ def handles(
     return register
 
 
-def wait_for_energy(unless: Callable[[], bool] = lambda: False) -> None:
-    """Raise Postpone while energy is low. Call it right before a model call at background priority.
+def wait_for_energy(owner_id: int, unless: Callable[[], bool] = lambda: False) -> None:
+    """Raise Postpone while the owner's energy is low. Call it right before a call in the background lane.
 
     `unless` is called only when energy is low; where it returns True, a user waits for the work and it runs
     anyway.
     """
-    until = energy.find_low_until(timezone.now())
+    until = energy.find_low_until(timezone.now(), owner_id)
     if until is not None and not unless():
         raise Postpone(until)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,6 +15,7 @@ from django.db import close_old_connections
 from django.utils import timezone
 
 from chat.actions import energy, jobs
+from chat.actions.owners import is_local
 from chat.errors import AppError, ModelNotReady, Unfinished
 from chat.llm.registry import registry
 from chat.llm.types import ModelState, ModelStatus
@@ -60,18 +61,30 @@ class JobThread:
         job.
         """
         kinds = self.kinds if registry.status().state is ModelState.READY else self.kinds - MODEL
-        return kinds - energy.DEFERRABLE_KINDS.keys() if self._waits_until(now) else kinds
+        return kinds - jobs.DEFERRABLE_KINDS.keys() if self._waits_until(now) else kinds
+
+    def find_resting(self, now: datetime) -> Mapping[int, datetime]:
+        """Return the owners whose energy is low, with the time until when; in local mode none."""
+        return energy.find_low_owners(now) if self._uses_energy() else {}
 
     def find_next_time(self, now: datetime) -> datetime | None:
         """Return when this thread has something to do next (wall clock), None when nothing waits."""
+        resting = self.find_resting(now)
         able = Job.objects.filter(kind__in=self.runnable_kinds(now))
-        times = [(able.urgent() if self.urgent else able).next_due(), self._waits_until(now)]
+        able = able.without_resting(jobs.DEFERRABLE_KINDS, resting)
+        times = [
+            (able.urgent() if self.urgent else able).next_due(),
+            self._waits_until(now),
+            *resting.values(),
+        ]
         return min((time for time in times if time is not None), default=None)
 
+    def _uses_energy(self) -> bool:
+        return not self.urgent and bool(self.kinds & jobs.DEFERRABLE_KINDS.keys())
+
     def _waits_until(self, now: datetime) -> datetime | None:
-        if self.urgent or not self.kinds & energy.DEFERRABLE_KINDS.keys():
-            return None
-        return energy.find_low_until(now)
+        """Return until when all work waits that needs energy: in local mode, where one level is for all."""
+        return energy.find_low_until(now) if is_local() and self._uses_energy() else None
 
 
 def job_threads() -> tuple[JobThread, ...]:
@@ -137,7 +150,8 @@ class JobRunner:
         while not self._stopping:
             wake.clear()
             try:
-                ran = run_one(lane.runnable_kinds(timezone.now()), urgent=lane.urgent)
+                now = timezone.now()
+                ran = run_one(lane.runnable_kinds(now), urgent=lane.urgent, resting=lane.find_resting(now))
                 pause = 0.0 if ran else _seconds_until(lane.find_next_time(timezone.now()))
             except Exception:  # a thread that ended would do nothing for the rest of the program's life
                 logger.exception("the next job could not be claimed, or its outcome not saved")
@@ -154,13 +168,18 @@ def _seconds_until(due: datetime | None) -> float:
 
 
 def run_one(
-    kinds: Collection[str], *, urgent: bool = False, but: Collection[int] = ()
+    kinds: Collection[str],
+    *,
+    urgent: bool = False,
+    but: Collection[int] = (),
+    resting: Collection[int] = (),
 ) -> tuple[int, JobOutcome] | None:
     """Run the most urgent due job of these kinds. Returns its key and outcome, None where no job is due.
 
-    With `urgent` only jobs that a user waits for; never one of those whose keys are in `but`.
+    With `urgent` only jobs that a user waits for; never one of those whose keys are in `but`, and none that
+    needs energy of an owner in `resting`.
     """
-    job = jobs.claim(kinds, timezone.now(), urgent=urgent, but=but)
+    job = jobs.claim(kinds, timezone.now(), urgent=urgent, but=but, resting=resting)
     return None if job is None else (job.pk, _run(job))
 
 

@@ -1,4 +1,4 @@
-"""The engine: one thread that owns the llama.cpp contexts and serves requests by the priority of their lane.
+"""The engine: one thread that owns the llama.cpp contexts and serves requests by lane, and in turns by owner.
 
 llama.cpp aborts the process when two threads use one context, so every other thread queues a request here.
 The conversations and the background prompts have a context each, and still share this thread: two contexts
@@ -24,6 +24,7 @@ from .fixed_prompts import FixedPromptStore
 from .native import Native
 from .prefix_cache import PrefixCache, Slot
 from .state_cache import StateCache
+from .turns import Turns
 from .types import Lane
 
 logger = logging.getLogger(__name__)
@@ -58,6 +59,7 @@ class Engine:
         self._on_error = on_error
         self._wake = threading.Condition()
         self._waiting: list[EngineRequest] = []
+        self._turns = Turns()
         self._to_forget: set[str] = set()
         self._keep: Mapping[str, Sequence[int]] | None = None
         self._running: EngineRequest | None = None
@@ -165,8 +167,11 @@ class Engine:
                 self._delete_forgotten()
             if self._closed:
                 return None
-            request = min(self._waiting, key=lambda r: (r.options.lane, r.ticket))
+            request = self._turns.find_next(self._waiting)
+            if request is None:
+                raise LookupError("nothing waits")
             self._waiting.remove(request)
+            self._turns.begin(request)
             self._running = request
             self._loaded().set_abort(request.stop.is_set())
             return request
@@ -193,6 +198,9 @@ class Engine:
         done = True
         began = time.monotonic()
         try:
+            if not request.has_begun:
+                request.has_begun = True
+                request.options.announce_begin()
             self._work(request)
         except Interrupted:
             done = request.stop.is_set() or self._closed
@@ -270,4 +278,4 @@ class Engine:
 def _record_work(request: EngineRequest, seconds: float) -> None:
     request.usage.worked_seconds += seconds
     if request.options.lane is Lane.BACKGROUND and not request.fixed:
-        meter.background.add(seconds)
+        meter.background.add(seconds, request.owner)

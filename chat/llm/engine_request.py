@@ -18,7 +18,7 @@ import numpy as np
 from chat.errors import GrammarError
 
 from .native import Native, lib
-from .types import Finish, GenerationOptions, StopFlag, Usage
+from .types import Finish, GenerationOptions, Lane, StopFlag, Usage
 
 _TOKEN_DATA = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 
@@ -124,11 +124,23 @@ class EngineRequest:
     usage: Usage = field(default_factory=Usage)
     finish: Finish = "stop"
     ticket: int = field(default_factory=lambda: next(_ticket))
+    # Its turn has begun, though a request of a higher lane may have interrupted it since.
+    has_begun: bool = False
     submitted_monotonic: float = field(default_factory=time.monotonic)
     sampler: Sampler | None = None
 
     def __post_init__(self) -> None:
         self.stop = self.options.stop or StopFlag()
+
+    @property
+    def lane(self) -> Lane:
+        """Return the priority of the call."""
+        return self.options.lane
+
+    @property
+    def owner(self) -> str:
+        """Return whose call it is."""
+        return self.options.owner
 
     def sequence(self) -> list[int]:
         """Return all tokens that must be evaluated before the next one can be sampled."""

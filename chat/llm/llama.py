@@ -76,6 +76,8 @@ class LlamaProvider:
     """
 
     remote = False
+    # The engine's thread serves one request at a time.
+    places = 1
 
     def __init__(
         self,

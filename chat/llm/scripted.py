@@ -36,10 +36,12 @@ class ScriptedStream:
     usage: Usage
     stop: StopFlag | None
     gate: threading.Semaphore | None
+    on_begin: Callable[[], None] = lambda: None
     finish: Finish = "stop"
     began: float = field(default_factory=time.monotonic)
 
     def __iter__(self) -> Iterator[str]:
+        self.on_begin()
         for piece in self.pieces:
             while self.gate and not self.gate.acquire(timeout=0.01):
                 if self.stop and self.stop.is_set():
@@ -69,6 +71,7 @@ class ScriptedProvider:
     name: str = "scripted"
     remote: bool = False
     context_window: int = 8192
+    places: int = 1
     gate: threading.Semaphore | None = None
     # Returns how many seconds a call of `complete` takes; a test may advance its clock in it.
     seconds: Callable[[Call], float] | None = None
@@ -90,7 +93,7 @@ class ScriptedProvider:
         words = text.split(" ")
         pieces = [w + " " for w in words[:-1]] + words[-1:]
         usage = Usage(prompt_tokens=self.count_tokens(turns))
-        return ScriptedStream(pieces, usage, options.stop, self.gate)
+        return ScriptedStream(pieces, usage, options.stop, self.gate, options.announce_begin)
 
     def complete(self, turns: Sequence[Turn], options: GenerationOptions) -> Completion:
         """Return the next scripted completion of the slot's queue."""
@@ -103,7 +106,7 @@ class ScriptedProvider:
         if self.seconds is not None:
             usage.worked_seconds = usage.seconds = self.seconds(self.calls[-1])
             if options.lane is Lane.BACKGROUND:
-                meter.background.add(usage.worked_seconds)
+                meter.background.add(usage.worked_seconds, options.owner)
         try:
             text = self._next(queues.get(options.slot, self.completions), default, turns)
         except ProviderError as problem:

@@ -123,7 +123,8 @@ class GenerationOptions:
     `slot` names the cached prefix that the call continues, `temperature` 0 chooses the likeliest token, and
     `grammar` is a GBNF grammar (llama.cpp's notation) that the text must match; only `complete` supports it.
     `owner` is whose words the prompt holds: a cached prefix with words of one owner is never used for another
-    owner's prompt.
+    owner's prompt, and the owners of waiting calls take turns. `on_begin` is called once, in any thread, when
+    the call has waited for its turn and the model begins to work on it; it must return at once.
     """
 
     slot: str
@@ -133,6 +134,12 @@ class GenerationOptions:
     temperature: float = 0.0
     grammar: str | None = None
     stop: StopFlag | None = None
+    on_begin: Callable[[], None] | None = None
+
+    def announce_begin(self) -> None:
+        """Call `on_begin`, if there is one."""
+        if self.on_begin is not None:
+            self.on_begin()
 
     @classmethod
     def for_reply(
@@ -144,10 +151,17 @@ class GenerationOptions:
         temperature: float = 0.7,
         stop: StopFlag | None = None,
         owner: str = "",
+        on_begin: Callable[[], None] | None = None,
     ) -> GenerationOptions:
         """Return options with the defaults of a reply in a conversation."""
         return cls(
-            slot=slot, lane=lane, max_tokens=max_tokens, temperature=temperature, stop=stop, owner=owner
+            slot=slot,
+            lane=lane,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            stop=stop,
+            owner=owner,
+            on_begin=on_begin,
         )
 
 
@@ -180,12 +194,17 @@ class Provider(Protocol):
     """A language model, local or remote.
 
     Methods block and raise ProviderError: call them from a worker thread, never from an event loop.
-    `context_window` is in tokens.
+    `context_window` is in tokens, `places` is how many replies it writes at the same time.
     """
 
     name: str
     remote: bool
     context_window: int
+
+    @property
+    def places(self) -> int:
+        """Return how many replies it writes at the same time."""
+        ...
 
     def count_tokens(self, turns: Sequence[Turn]) -> int:
         """Return the length of a prompt in tokens, chat template included."""

@@ -1,4 +1,4 @@
-"""The energy budget of background work: pure arithmetic. One unit is one second of model time.
+"""The energy budgets of background work: pure arithmetic. One unit is one second of model time.
 
 Background calls subtract their duration from the level; the level refills with time; below 20 % of the
 capacity background work waits.
@@ -6,7 +6,11 @@ capacity background work waits.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from datetime import datetime, timedelta
+from typing import TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
 
 CAPACITY = 180.0
 REFILL_PER_SECOND = 180.0 / 3600  # units a second: background work takes 5 % of the time in the long run
@@ -17,12 +21,28 @@ LOW_LEVEL = 0.2 * CAPACITY
 MIN_LEVEL = -CAPACITY
 # Added to the predicted time, so that the level is then above the low level and not equal to it.
 _MARGIN = timedelta(seconds=1)
+_LONGEST_PREDICTION = timedelta(minutes=30)
 
 
 def refill_level(level: float, measured_at: datetime, now: datetime) -> float:
     """Return the level at `now` (wall clock); a clock that was set back does not change the level."""
     seconds = max(0.0, (now - measured_at).total_seconds())
     return min(CAPACITY, level + seconds * REFILL_PER_SECOND)
+
+
+def share_refill(levels: Mapping[Key, float], seconds: float) -> dict[Key, float]:
+    """Return the levels after `seconds`: all together refill as fast as one alone would.
+
+    The refill is divided equally, and what a full level does not take goes to the others.
+    """
+    left = max(0.0, seconds) * REFILL_PER_SECOND
+    filled: dict[Key, float] = {}
+    open_levels = sorted(levels.items(), key=lambda item: -item[1])
+    for place, (key, level) in enumerate(open_levels):
+        share = left / (len(open_levels) - place)
+        filled[key] = min(CAPACITY, level + share)
+        left -= max(0.0, filled[key] - level)
+    return filled
 
 
 def subtract_work(level: float, seconds: float) -> float:
@@ -35,11 +55,16 @@ def is_low(level: float) -> bool:
     return level <= LOW_LEVEL
 
 
-def predict_recovery(level: float, now: datetime) -> datetime:
-    """Return when the level will be above LOW_LEVEL if no work runs until then; `now` if it is already."""
+def predict_recovery(level: float, now: datetime, sharers: int = 1) -> datetime:
+    """Return when the level will be above LOW_LEVEL if no work runs until then; `now` if it is already.
+
+    `sharers` is among how many the refill is divided. With several it may come sooner, since a full level
+    leaves its share to the others; so the time is never more than `_LONGEST_PREDICTION` ahead.
+    """
     if not is_low(level):
         return now
-    return now + timedelta(seconds=(LOW_LEVEL - level) / REFILL_PER_SECOND) + _MARGIN
+    wait = timedelta(seconds=(LOW_LEVEL - level) / REFILL_PER_SECOND * sharers) + _MARGIN
+    return now + (wait if sharers == 1 else min(wait, _LONGEST_PREDICTION))
 
 
 def to_percent(level: float) -> int:

@@ -18,6 +18,7 @@ from .login_failure import LoginFailure
 from .message import Message, MessageState, PromptReport, Role
 from .owner import IdempotentRequest, OwnerSettings, Theme
 from .past_chats import MessageWindow, Quotation
+from .quota import PersonQuota, QuotaUse
 from .request_outcome import OutcomeKind, RequestOutcome
 from .search import SearchEntry
 from .topic import Topic, TopicArchive
@@ -54,7 +55,9 @@ __all__ = [
     "Origin",
     "OutcomeKind",
     "OwnerSettings",
+    "PersonQuota",
     "PromptReport",
+    "QuotaUse",
     "Quotation",
     "Relationship",
     "RequestOutcome",

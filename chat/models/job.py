@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import ClassVar
 
@@ -21,6 +22,10 @@ class JobQuerySet(models.QuerySet["Job"]):
             "priority", "run_after", "id"
         )
 
+    def without_resting(self, kinds: Collection[str], owners: Collection[int]) -> JobQuerySet:
+        """Return the jobs without those of these kinds and owners."""
+        return self.exclude(kind__in=kinds, owner__in=owners) if owners else self
+
     def urgent(self) -> JobQuerySet:
         """Return the jobs that a user waits for."""
         return self.filter(priority__lt=Job.priority.field.default)
@@ -39,6 +44,15 @@ class Job(models.Model):
     """A unit of background work that survives a restart. The row is deleted when the job is done."""
 
     kind = models.CharField(max_length=30)
+    # For whom the model works; NULL where that is nobody or several.
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+    )
     payload = models.JSONField(default=dict)
     # Requests with the same key are one job. NULL keys are never deduplicated.
     dedupe_key = models.CharField(max_length=120, null=True, blank=True, unique=True)
@@ -74,6 +88,8 @@ class UsageRecord(models.Model):
     # background model time), 0 for calls that a user waits for.
     seconds = models.FloatField(default=0)
     energy = models.FloatField(default=0)
+    # In which the model worked on the call, without those in which the call waited.
+    worked = models.FloatField(default=0)
     outcome = models.CharField(max_length=20)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -86,7 +102,11 @@ class UsageRecord(models.Model):
 
 
 class Energy(models.Model):
-    """The energy budget of background work. There is one row, since a machine runs one engine."""
+    """The energy budget of background work: one of each owner, in local mode one without an owner."""
+
+    owner = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
 
     # In units as of `measured_at`; one unit is one second of model time at background priority.
     level = models.FloatField(default=180)

@@ -15,7 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from chat.actions import energy
+from chat.actions import energy, jobs
 from chat.models import App, AppMemory, Category, Conversation, Fact, Message, UsageRecord, User
 
 from .span import Span
@@ -162,7 +162,7 @@ def _collect_model_calls(owner: User) -> Iterator[Metric]:
 
 
 def _collect_machine(now: datetime) -> Iterator[Metric]:
-    """Yield the metrics of the energy budget, which belongs to the machine."""
+    """Yield the metrics of the energy; in server mode of the person with the least."""
     status = energy.read_status(now)
     yield _gauge("energy_ratio", "Energy left for background work, 0 to 1.", status.percent / 100)
     yield _gauge("energy_low", "1 while background work waits for energy, else 0.", int(status.low))
@@ -170,6 +170,6 @@ def _collect_machine(now: datetime) -> Iterator[Metric]:
         "memoryapp_jobs_deferred", "Background jobs that wait for energy, by kind.", labels=["kind"]
     )
     waiting = {kind.kind: kind.count for kind in status.deferred}
-    for kind in energy.DEFERRABLE_KINDS:
+    for kind in jobs.DEFERRABLE_KINDS:
         deferred.add_metric([kind], waiting.get(kind, 0))
     yield deferred

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from django.contrib import messages as notices
 from django.http import HttpResponse
@@ -15,6 +16,7 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 from chat.access import HtmxHttpRequest, conversations_of
 from chat.actions import conversations, deletions, message_edits
 from chat.actions.facts import add_fact
+from chat.actions.quotas import count_message
 from chat.commands import COMMANDS, parse_chat_id, parse_chat_place
 from chat.errors import Refused
 from chat.memory.formatting import format_for_quotation
@@ -28,6 +30,9 @@ from .deletions import MAX_QUOTE_LENGTH, describe_deletion
 from .message_view import build_message_views
 from .responses import add_toast, announce_memory_change, build_message_url
 
+# Commands that use the model or the embedder count as messages.
+_COUNTED = frozenset({"remember", "unlearn"})
+
 CommandHandler = Callable[[HtmxHttpRequest, Conversation | None, str], HttpResponse]
 
 
@@ -35,7 +40,8 @@ def run_command(
     request: HtmxHttpRequest, conversation: Conversation | None, name: str, rest: str
 ) -> HttpResponse:
     """Run a slash command and return the response; raises Refused."""
-    return _HANDLERS[name](request, conversation, rest)
+    with count_message(request.user) if name in _COUNTED else nullcontext():
+        return _HANDLERS[name](request, conversation, rest)
 
 
 def _redirect_to(name: str, query: str = "") -> CommandHandler:

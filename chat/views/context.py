@@ -54,7 +54,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
     return {
         "sidebar": SimpleLazyObject(lambda: load_sidebar(user)),
         "memory_count": SimpleLazyObject(lambda: Fact.objects.for_owner(user).live().count()),
-        "gauge": SimpleLazyObject(load_energy_gauge),
+        "gauge": SimpleLazyObject(lambda: load_energy_gauge(user)),
         "model": describe_model(),
         # Shown only to people who have access to the machine.
         "data_dir": str(settings.DATA_DIR) if settings.MODE == "local" or user.is_staff else "",

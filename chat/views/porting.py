@@ -21,6 +21,7 @@ from chat.actions.export_encryption import can_encrypt_exports, encrypt_export
 from chat.actions.export_markdown import export_markdown
 from chat.actions.importing import ImportOptions, ImportReport, uploads
 from chat.actions.importing.report import describe_source, list_report_rows
+from chat.actions.quotas import check_imports, count_import
 from chat.error_messages import describe
 from chat.errors import BadFile, Busy, Overloaded, Refused
 
@@ -55,6 +56,7 @@ def upload_import(request: HtmxHttpRequest) -> HttpResponse:
     if file is None:
         return respond_with_error(request, Refused("no-file-chosen"), "settings")
     try:
+        check_imports(request.user)
         key = uploads.store_upload(request.user, file.chunks(), file.size)
     except Refused as problem:
         return respond_with_error(request, problem, "settings")
@@ -87,7 +89,8 @@ def _import_file(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     )
     try:
         if request.POST.get("do") == "import":
-            outcome = importing.import_file(request.user, path, chosen)
+            with count_import(request.user):
+                outcome = importing.import_file(request.user, path, chosen)
             uploads.discard_upload(request.user, pk)
             return _render_report(request, pk, outcome, chosen, done=True)
         return _render_report(request, pk, importing.dry_run(request.user, path, chosen), chosen)

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET
 from chat.access import HtmxHttpRequest, is_asked_by_owner
 from chat.actions import energy
 from chat.actions.owners import time_zone_from
+from chat.models import User
 from chat.statistics import pictures
 from chat.statistics.charts import percent
 from chat.statistics.metrics import render_metrics
@@ -45,7 +46,7 @@ def statistics_page(request: HtmxHttpRequest) -> HttpResponse:
         "span": name,
         "spans": _SPANS.items(),
         "found": found,
-        "gauge": load_energy_gauge(),
+        "gauge": load_energy_gauge(request.user),
         "pictures": {
             "memories": pictures.chart_memories(found),
             "energy": pictures.chart_background_work(found),
@@ -65,9 +66,9 @@ def energy_gauge(request: HtmxHttpRequest) -> HttpResponse:
     return render(request, "statistics/_energy_gauge.html") if request.htmx else redirect("statistics")
 
 
-def load_energy_gauge() -> dict[str, Any]:
-    """Return the energy level of background work and a sentence about waiting work; two queries at most."""
-    status = energy.read_status(timezone.now())
+def load_energy_gauge(user: User) -> dict[str, Any]:
+    """Return the energy for the user's background work and a sentence about it; two queries at most."""
+    status = energy.read_status(timezone.now(), user.pk)
     return {
         "percent": status.percent,
         "low": status.low,

@@ -2,7 +2,7 @@
 // Shows a reply while it is written: applies the socket's frames in order, and asks for a snapshot after a gap.
 import { followNewText } from "./autoscroll.js";
 import { decorateCode } from "./copy-buttons.js";
-import { conversationId, find, findAll, findRequired } from "./dom.js";
+import { conversationId, find, findAll, findRequired, getText } from "./dom.js";
 import {
   addMessageListener, fetchMissedMessages, findMessage, findStreamingReply, finishReply, refetchMessage, refetchReplyTo,
 } from "./messages.js";
@@ -104,6 +104,12 @@ function findIfStreaming(id) {
   return reply?.dataset.state === "streaming" ? reply : null;
 }
 
+/** @param {{reply: string, before?: number}} frame with how many replies are served first */
+function showPlace({ reply: id, before = 0 }) {
+  const reply = findIfStreaming(id), place = reply && find("[data-place]", reply);
+  if (place) place.textContent = getText(before ? "place" : "reading").replace("{n}", `${before}`);
+}
+
 /** @param {Extract<Frame, {type: "snapshot"}>} frame */
 function applySnapshot({ reply: id, seq, blocks }) {
   const reply = findIfStreaming(id);
@@ -126,6 +132,7 @@ function applyBlocks({ reply: id, seq, from, keep, html }) {
 
 /** @param {Frame} frame */
 function applyFrame(frame) {
+  if (frame.type === "snapshot" || frame.type === "place") showPlace(frame);
   if (frame.type === "snapshot") applySnapshot(frame);
   else if (frame.type === "blocks") applyBlocks(frame);
   else if (frame.type === "done") {

@@ -1,12 +1,12 @@
 // @ts-check
 // The page's WebSocket: sends pings, and reconnects after a growing delay with a random part.
-import { conversationId, findRequired, urls } from "./dom.js";
+import { conversationId, findRequired, getText, urls } from "./dom.js";
 
 const PING_MS = 20_000, SILENT_MS = 45_000, LONGEST_DELAY_MS = 15_000, FIRST_DELAY_MS = 400;
 /** A first reconnection this fast is not shown. */
 const HIDDEN_MS = 900;
-/** The close codes of a conversation that has been deleted, and of a login that has ended. */
-const NOT_FOUND = 4404, LOGGED_OUT = 4401;
+/** The close codes of a deleted conversation, of an ended login, and of too many open pages. */
+const NOT_FOUND = 4404, LOGGED_OUT = 4401, TOO_MANY = 4429;
 
 /** @type {WebSocket | null} */
 let socket = null;
@@ -65,14 +65,15 @@ function connectSocket() {
     if (code === NOT_FOUND) location.assign(urls.home);
     // The server leads to the login and back to this page. Right after loading it, that would not help.
     else if (code === LOGGED_OUT && performance.now() > 3000) location.reload();
-    else if (socket === opened) retryLater();
+    else if (socket === opened) retryLater(code === TOO_MANY);
   };
 }
 
-function retryLater() {
+/** @param {boolean} [isCrowded] too many pages are open; this one was connected for a moment */
+function retryLater(isCrowded = false) {
   socket = null;
-  attempts += 1;
-  showConnection(false);
+  attempts = isCrowded ? 9 : attempts + 1;
+  showConnection(false, isCrowded ? "crowded" : "reconnecting");
   const longest = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** attempts);
   retryTimer = window.setTimeout(connectSocket, longest / 2 + (Math.random() * longest) / 2);
 }
@@ -83,10 +84,14 @@ function closeSocket(closed) {
   closed.close();
 }
 
-/** @param {boolean} isConnected */
-function showConnection(isConnected) {
+/**
+ * @param {boolean} isConnected
+ * @param {string} [text] the name of the notice
+ */
+function showConnection(isConnected, text = "reconnecting") {
   const notice = findRequired("#reconnecting");
   clearTimeout(noticeTimer);
+  notice.textContent = getText(text);
   if (isConnected) notice.hidden = true;
   else noticeTimer = window.setTimeout(() => { notice.hidden = false; }, attempts > 1 ? 0 : HIDDEN_MS);
 }

@@ -26,7 +26,9 @@ from chat.models import (
     ExtractionRun,
     MessageWindow,
     OwnerSettings,
+    PersonQuota,
     Quotation,
+    QuotaUse,
     RequestOutcome,
     Topic,
     TopicArchive,
@@ -58,6 +60,8 @@ def filled(owner, scripted):
     AppMemory.objects.create(owner=owner, app=asked.conversation.app, content="The user loves hiking.")
     AppMemoryEvent.objects.create(owner=owner, app=asked.conversation.app, kind="add")
     Energy.objects.create()
+    PersonQuota.objects.create(owner=owner, messages_a_minute=5)
+    QuotaUse.objects.create(owner=owner, what=QuotaUse.What.MESSAGE)
     ClockReading.objects.create(read_at=timezone.now(), steady_since=timezone.now())
     MessageWindow.objects.create(owner=owner, message=asked, start=0, end=14, vector=b"")
     Quotation.objects.create(message=asked, source=reply, start=0, end=5, place=0)

@@ -17,7 +17,7 @@ TOLD = "can read your chats and memories"
 # Tables without anything that people have written.
 WITHOUT_CONTENTS = {
     *("Job", "UsageRecord", "ClockReading", "Energy", "ApiToken", "LoginFailure", "IdempotentRequest"),
-    *("Deletion", "Tombstone", "OwnerSettings"),
+    *("Deletion", "Tombstone", "OwnerSettings", "PersonQuota", "QuotaUse"),
 }
 MODELS = {m.__name__: m for m in apps.get_app_config("chat").get_models()}
 

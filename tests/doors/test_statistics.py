@@ -198,10 +198,18 @@ class TestGauge:
         assert "data-full" in body
 
     def test_it_does_not_say_which_data_the_jobs_are_about(self, server_mode, other, logged_in, low):
-        Job.objects.update(payload={"conversation": "secret"})
+        Job.objects.update(payload={"conversation": "secret"}, owner=other)
+        Energy.objects.update(owner=other)
         page = logged_in(other).get("/statistics/").content.decode()
         assert "reading messages (3)" in page
         assert "secret" not in page
+
+    def test_a_person_sees_their_own_energy_and_jobs(self, server_mode, owner, other, logged_in, low):
+        Job.objects.update(owner=owner)
+        Energy.objects.update(owner=owner)
+        page = logged_in(other).get("/statistics/").content.decode()
+        assert "reading messages" not in page
+        assert 'aria-valuenow="100"' in page
 
     def test_without_htmx_its_url_leads_to_the_page(self, ours):
         assert ours.get("/statistics/energy/").url == "/statistics/"

@@ -236,7 +236,7 @@ def test_await_end_of_a_reply_that_no_thread_has_begun_waits_for_its_end(talk, s
     _, reply = talk("How is it?")
     let_go = threading.Event()
     for _ in range(generation.REPLY_THREADS):
-        generation._threads.submit(let_go.wait, 10)
+        generation.line.pool.submit(let_go.wait, 10)
     generation.start(reply)
     generation.await_end(reply.pk, 0.1)
     assert generation.find_run(reply.pk) is not None

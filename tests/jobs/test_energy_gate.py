@@ -193,7 +193,7 @@ def test_jobs_without_model_calls_do_not_wait(clock, owner, make_fact, add_excha
 def test_deferrable_kinds_are_job_kinds():
     from chat.jobs.registry import HANDLERS
 
-    assert energy.DEFERRABLE_KINDS.keys() <= HANDLERS.keys()
+    assert jobs.DEFERRABLE_KINDS.keys() <= HANDLERS.keys()
 
 
 def test_waiting_jobs_are_not_claimed_repeatedly(clock, add_exchange, scripted):

@@ -25,9 +25,9 @@ from chat.access import HtmxHttpRequest, conversations_of, find_app_by_slug
 from chat.actions import client_history, messages
 from chat.actions.conversation_titles import make_opening_title
 from chat.actions.owners import SWITCH_VALUES, default_app
-from chat.api.problems import RETRY_HEADERS, Problem, invalid, not_found
+from chat.api.problems import RETRY_HEADERS, Problem, build_retry_headers, invalid, not_found
 from chat.error_messages import describe
-from chat.errors import AppError, Busy, IdempotencyKeyReused, ModelNotReady, Overloaded
+from chat.errors import AppError, Busy, IdempotencyKeyReused, ModelNotReady, Overloaded, QuotaExceeded
 from chat.generation.options import ReplyOptions
 from chat.generation.reply_run import ReplyRun
 from chat.generation.run import require_model
@@ -296,6 +296,8 @@ def build_problem(reason: AppError) -> Problem:
         return Problem("no-model", describe(reason))
     if isinstance(reason, IdempotencyKeyReused):
         return Problem("key-reused", describe(reason))
+    if isinstance(reason, QuotaExceeded):
+        return Problem("too-many", describe(reason), headers=build_retry_headers(reason))
     if isinstance(reason, Overloaded):
         return Problem("busy", describe(reason), headers=RETRY_HEADERS)
     if isinstance(reason, Busy):

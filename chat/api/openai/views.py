@@ -42,6 +42,7 @@ _CODES_BY_STATUS = {
     404: "not_found",
     409: "conflict",
     410: "gone",
+    429: "rate_limit_exceeded",
     503: "model_not_ready",
 }
 _CODES_BY_KIND = {"key-reused": "idempotency_key_reused", "busy": "busy"}
@@ -83,8 +84,11 @@ class CompletionResponse:
         if run.state == MessageState.COMPLETE:
             return None
         # The user's message is saved already: an automatic retry would save it twice.
+        headers = {"x-should-retry": "false"}
+        if run.waited_too_long:
+            return Problem("busy", describe(run.failure), headers=headers | {"Retry-After": "60"})
         kind = "no-model" if run.model_missing else "broken"
-        return Problem(kind, describe(run.failure), headers={"x-should-retry": "false"})
+        return Problem(kind, describe(run.failure), headers=headers)
 
     def build_headers(self) -> dict[str, str]:
         """Return the headers with the conversation and whether the response is a repetition."""

@@ -20,7 +20,16 @@ from ninja.parser import Parser
 from pydantic_core import from_json
 
 from chat.api.auth import OwnerAuth, is_json
-from chat.api.problems import RETRY_HEADERS, FieldError, Problem, kind_of, method, not_found, problem_of_error
+from chat.api.problems import (
+    RETRY_HEADERS,
+    FieldError,
+    Problem,
+    build_retry_headers,
+    kind_of,
+    method,
+    not_found,
+    problem_of_error,
+)
 from chat.error_messages import describe
 from chat.errors import (
     Busy,
@@ -31,6 +40,7 @@ from chat.errors import (
     Overloaded,
     PendingDeletion,
     ProviderError,
+    QuotaExceeded,
     Refused,
     Unfinished,
     VersionConflict,
@@ -201,7 +211,9 @@ def _field_path(loc: tuple[str | int, ...]) -> list[str | int]:
 @api.exception_handler(Refused)
 def _handle_refused(request: HttpRequest, reason: Refused) -> HttpResponse:
     kind, headers = "invalid", RETRY_HEADERS if isinstance(reason, Busy | Overloaded) else {}
-    if isinstance(reason, Overloaded):
+    if isinstance(reason, QuotaExceeded):
+        kind, headers = "too-many", build_retry_headers(reason)
+    elif isinstance(reason, Overloaded):
         kind = "busy"
     elif isinstance(reason, VersionConflict):
         kind = "changed"

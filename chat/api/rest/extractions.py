@@ -15,6 +15,7 @@ from ninja import Router, Schema
 from pydantic import Field
 
 from chat.access import own_conversation
+from chat.actions.quotas import count_message
 from chat.actions.text_extraction import extract_from_text
 from chat.error_messages import describe
 from chat.memory.confidence import INITIAL_EXTRACTED, get_initial_confidence
@@ -103,14 +104,15 @@ def list_extractions(
     )
 
 
-@router.post("/extract", response=FoundOut, openapi_extra=problem_responses(503))
+@router.post("/extract", response=FoundOut, openapi_extra=problem_responses(429, 503))
 def extract_text(request: ApiRequest, body: ExtractIn) -> Any:
     """Return the facts in a text without storing anything; waits for the model up to two minutes."""
     return render_slowly(request, lambda: render(_find_facts(request, body)))
 
 
 def _find_facts(request: ApiRequest, body: ExtractIn) -> FoundOut:
-    found = extract_from_text(request.auth, body.text, body.question)
+    with count_message(request.auth):
+        found = extract_from_text(request.auth, body.text, body.question)
     return FoundOut(
         facts=[
             FoundFactOut(

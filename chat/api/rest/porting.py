@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Annotated, Any, Literal
 
 from django.http import HttpResponseBase
@@ -15,9 +16,10 @@ from chat.actions.export import export_json
 from chat.actions.export_markdown import export_markdown
 from chat.actions.importing import ImportOptions, ImportReport, uploads
 from chat.actions.importing.report import describe_source
-from chat.api.problems import RETRY_HEADERS, FieldError, Problem
+from chat.actions.quotas import count_import
+from chat.api.problems import RETRY_HEADERS, FieldError, Problem, build_retry_headers
 from chat.error_messages import describe
-from chat.errors import BadFile, Busy, Refused
+from chat.errors import BadFile, Busy, QuotaExceeded, Refused
 from chat.views.responses import stream_download
 
 from .common import ApiRequest, problem_responses
@@ -87,7 +89,7 @@ def export_memory(request: ApiRequest, format: Literal["json", "markdown"] = "js
     return stream_download(request, export_bytes(request.auth), name, content_type)
 
 
-@router.post("/import", response=OutcomeOut, openapi_extra=problem_responses(409, 413))
+@router.post("/import", response=OutcomeOut, openapi_extra=problem_responses(409, 413, 429))
 def import_memory(
     request: ApiRequest,
     file: Annotated[UploadedFile, File(description="JSON, or a zip archive with it; 256 MB at most.")],
@@ -110,7 +112,8 @@ def import_memory(
             work = importing.dry_run if dry_run else importing.import_file
             if path is None:
                 raise Problem("conflict", _("Another file was sent meanwhile. Send one at a time."))
-            return _build_outcome(work(request.auth, path, options), dry_run)
+            with nullcontext() if dry_run else count_import(request.auth):
+                return _build_outcome(work(request.auth, path, options), dry_run)
     except BadFile as fault:
         sentence = describe(fault)
         place = fault.where if isinstance(fault.where, str) else describe(fault.where)
@@ -124,6 +127,8 @@ def import_memory(
 
 
 def _problem(reason: Refused, kind: str) -> Problem:
+    if isinstance(reason, QuotaExceeded):
+        return Problem("too-many", describe(reason), headers=build_retry_headers(reason))
     if isinstance(reason, Busy):
         return Problem("conflict", describe(reason), headers=RETRY_HEADERS)
     return Problem(kind, describe(reason))

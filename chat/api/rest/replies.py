@@ -99,7 +99,7 @@ class ExchangeOut(Schema):
 @of_conversation.post(
     "/{conversation_id}/messages",
     response={201: ExchangeOut, 202: ExchangeOut},
-    openapi_extra=problem_responses(409, 410, 503),
+    openapi_extra=problem_responses(409, 410, 429, 503),
 )
 def send_message(
     request: ApiRequest,
@@ -123,13 +123,13 @@ def send_message(
         require_model()
         return actions.send_message(request.auth, body.text, found, by_program=True)
 
-    return _exchange(request, response, save, idempotency_key, wait)
+    return _exchange(request, response, save, idempotency_key, wait, is_answered=body.is_answered)
 
 
 @router.post(
     "/{message_id}/retry",
     response={201: ExchangeOut, 202: ExchangeOut},
-    openapi_extra=problem_responses(409, 410, 503),
+    openapi_extra=problem_responses(409, 410, 429, 503),
 )
 def retry_reply(
     request: ApiRequest,
@@ -153,7 +153,7 @@ def retry_reply(
 @router.post(
     "/{message_id}/resend",
     response={201: ExchangeOut, 202: ExchangeOut},
-    openapi_extra=problem_responses(409, 410, 503),
+    openapi_extra=problem_responses(409, 410, 429, 503),
 )
 def resend_message(
     request: ApiRequest,
@@ -182,9 +182,11 @@ def _exchange(
     save: Callable[[], Sequence[Message]],
     key: str | None,
     wait: int,
+    *,
+    is_answered: bool = True,
 ) -> Any:
     """Send, and return the message and its reply as it is after at most `wait` seconds."""
-    begun = begin_exchange(request.auth, save, key=request_key(request, key))
+    begun = begin_exchange(request.auth, save, key=request_key(request, key), is_answered=is_answered)
     mark_replayed(response, begun.repeated)
     rows = messages_of(request.auth)
     first, last = begun.keys[0], begun.keys[-1]

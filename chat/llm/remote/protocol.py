@@ -46,9 +46,16 @@ class RemoteCall:
     usage: Usage = field(default_factory=Usage)
     finish: Finish = "stop"
     began_monotonic: float = field(default_factory=time.monotonic)
+    is_announced: bool = False
 
     def __post_init__(self) -> None:
         self.stop = self.options.stop or StopFlag()
+
+    def announce_begin(self) -> None:
+        """Announce that the call was admitted, at its first attempt."""
+        if not self.is_announced:
+            self.is_announced = True
+            self.options.announce_begin()
 
     def record_piece(self) -> None:
         """Update the usage's seconds when a piece of text arrives."""

@@ -102,6 +102,11 @@ class RemoteProvider:
         self.needs_reconnect.clear()
         return found
 
+    @property
+    def places(self) -> int:
+        """Return how many replies it writes at the same time."""
+        return self._queue.capacity
+
     def is_reachable(self) -> bool:
         """Return whether the server still answers; requests only its list of models."""
         try:
@@ -182,10 +187,11 @@ class RemoteProvider:
         if tokens + call.options.max_tokens > max(found.window, found.offered):
             raise PromptTooLong("conversation-too-long")
         call.usage.prompt_tokens = tokens
-        ticket = QueueTicket(call.options.lane, call.stop)
+        ticket = QueueTicket(call.options.lane, call.stop, call.options.owner)
         call.stop.on_set(partial(self._handle_stop, ticket))
         tries = 0
         while self._queue.enter(ticket):
+            call.announce_begin()
             began = time.monotonic()
             pause = 0.0
             worked = True
@@ -257,7 +263,7 @@ class RemoteProvider:
         call.usage.seconds = time.monotonic() - call.began_monotonic
         if call.options.lane is Lane.BACKGROUND:
             # Metered like a local model: a server's time may cost money, and others may wait for it.
-            meter.background.add(seconds)
+            meter.background.add(seconds, call.options.owner)
 
     def _attempt(self, call: RemoteCall, ticket: QueueTicket, found: Capabilities) -> Iterator[str]:
         stream = self._transport.stream(f"{self.address.api}/chat/completions", self._build_body(call, found))

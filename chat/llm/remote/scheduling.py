@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection
 
+from chat.llm.turns import Turns
 from chat.llm.types import Lane, StopFlag
 
 _number = itertools.count()
@@ -15,10 +16,13 @@ _number = itertools.count()
 class QueueTicket:
     """One call's place in the queue. `preempted` is set when the call must stop and be attempted again."""
 
-    def __init__(self, lane: Lane, stop: StopFlag) -> None:
+    def __init__(self, lane: Lane, stop: StopFlag, owner: str = "") -> None:
         self.lane = lane
         self.stop = stop
-        self.number = next(_number)
+        self.owner = owner
+        self.ticket = next(_number)
+        # It was admitted before, and attempts its call again.
+        self.has_begun = False
         self.preempted = False
         # Text has been delivered to the caller, so the call cannot be attempted again.
         self.has_output = False
@@ -42,15 +46,17 @@ class QueueTicket:
 
 
 class CallQueue:
-    """Admits up to `capacity` calls of one lane at a time, the highest lane first. Callable from any thread.
+    """Admits up to `capacity` calls of one lane at a time, the highest lane first, and owners in turns.
 
-    Calls of two lanes never run at the same time: the server would divide its speed between them.
+    Calls of two lanes never run at the same time: the server would divide its speed between them. Callable
+    from any thread.
     """
 
     def __init__(self) -> None:
         self._wake = threading.Condition()
         self._waiting: list[QueueTicket] = []
         self._active: list[QueueTicket] = []
+        self._turns = Turns()
         self._closed = False
         self.capacity = 1
 
@@ -69,6 +75,8 @@ class CallQueue:
             self._waiting.remove(ticket)
             entered = not self._is_over(ticket)
             if entered:
+                self._turns.begin(ticket)
+                ticket.has_begun = True
                 self._active.append(ticket)
             # The next waiting call may be admitted now too.
             self._wake.notify_all()
@@ -103,9 +111,8 @@ class CallQueue:
         return self._closed or ticket.stop.is_set()
 
     def _may_enter(self, ticket: QueueTicket) -> bool:
-        first = min(self._waiting, key=lambda one: (one.lane, one.number))
         return (
-            first is ticket
+            self._turns.find_next(self._waiting) is ticket
             and len(self._active) < self.capacity
             and all(one.lane == ticket.lane for one in self._active)
         )
