@@ -18,6 +18,16 @@ from .login_failure import LoginFailure
 from .message import Message, MessageState, PromptReport, Role
 from .owner import IdempotentRequest, OwnerSettings, Theme
 from .past_chats import MessageWindow, Quotation
+from .people import (
+    AccountRequest,
+    AccountRole,
+    AdminAct,
+    AdminActKind,
+    FirstLink,
+    Invitation,
+    active_admins,
+    digest_of,
+)
 from .request_outcome import OutcomeKind, RequestOutcome
 from .search import SearchEntry
 from .topic import Topic, TopicArchive
@@ -26,6 +36,10 @@ __all__ = [
     "COMPACTIONS",
     "FULL",
     "MAX_CONTENT",
+    "AccountRequest",
+    "AccountRole",
+    "AdminAct",
+    "AdminActKind",
     "ApiToken",
     "App",
     "AppMemory",
@@ -44,7 +58,9 @@ __all__ = [
     "Fact",
     "FactEvent",
     "FactEventKind",
+    "FirstLink",
     "IdempotentRequest",
+    "Invitation",
     "Job",
     "LoginFailure",
     "MemoryMode",
@@ -69,4 +85,6 @@ __all__ = [
     "TopicArchive",
     "UsageRecord",
     "User",
+    "active_admins",
+    "digest_of",
 ]

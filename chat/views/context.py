@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
+from chat.access import is_admin
 from chat.actions.deletion_batch import UNDO_GRACE
 from chat.error_messages import describe
 from chat.llm.registry import registry
@@ -50,7 +51,8 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
     """Context processor. Values that need a query are lazy: they run where a template uses them."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated or request.path.startswith("/admin/"):
-        return {"mode": settings.MODE}
+        signup_open = settings.MODE == "server" and settings.SIGNUP == "approval"
+        return {"mode": settings.MODE, "signup_open": signup_open}
     return {
         "sidebar": SimpleLazyObject(lambda: load_sidebar(user)),
         "memory_count": SimpleLazyObject(lambda: Fact.objects.for_owner(user).live().count()),
@@ -61,6 +63,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
         "old_chats": SimpleLazyObject(lambda: describe_old_chats(user)),
         "pending_deletions": SimpleLazyObject(lambda: list_pending_deletions(user)),
         "mode": settings.MODE,
+        "is_admin": is_admin(user),
         "theme": describe_theme(request.preferences.theme),  # type: ignore[attr-defined]
     }
 
