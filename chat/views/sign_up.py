@@ -16,7 +16,7 @@ from django.contrib.auth.hashers import make_password
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.decorators import method_decorator
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_GET
 
 from chat.actions import first_account, invitations, people
 from chat.actions.owners import is_local
@@ -146,7 +146,7 @@ class InvitationView(AccountView):
 
 
 @login_not_required
-@require_safe
+@require_GET
 def signup_waiting(request: HttpRequest) -> HttpResponse:
     """Say to somebody who has asked for an account, or logs in too early, what happens next."""
     if is_local():
