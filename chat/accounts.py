@@ -53,12 +53,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """
         user = super().authenticate(request, **credentials)
         # Whoever has the password of a deactivated account learns nothing about it. Somebody who waits for
-        # approval is told so, by `respond_user_inactive`.
+        # approval is led to the page that says so.
         return user if user is not None and (user.is_active or people.is_waiting(user)) else None
-
-    def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
-        """Lead somebody who has signed up to the page that says what happens next."""
-        return redirect("signup_waiting")
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         """Return the key of the count of attempts: the account, under whatever name the server is called.

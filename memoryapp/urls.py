@@ -103,7 +103,7 @@ urlpatterns = [
     # The name by which allauth finds it.
     path("login/", LoginView.as_view(), name="account_login"),
     path("signup/", sign_up.AccountView.as_view(), name="account_signup"),
-    path("signup/waiting/", sign_up.signup_waiting, name="signup_waiting"),
+    path("signup/waiting/", sign_up.signup_waiting, name="account_inactive"),
     path("first/<str:secret>/", sign_up.FirstAccountView.as_view(), name="first_account"),
     path("invite/<str:secret>/", sign_up.InvitationView.as_view(), name="invitation"),
     path("people/", people.people_page, name="people"),
