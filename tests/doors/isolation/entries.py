@@ -65,9 +65,7 @@ class Entry:
     @property
     def route(self) -> str:
         """The route of the URL table that answers the request."""
-        path = _NAME.sub(
-            lambda found: "0" if found[1] in _NUMBERED else UNKNOWN, self.address.split("?")[0]
-        )
+        path = _NAME.sub(lambda found: "0" if found[1] in _NUMBERED else UNKNOWN, self.address.split("?")[0])
         found = resolve(f"/{path}")
         return name_route(found.route, found.url_name)
 
