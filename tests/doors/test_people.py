@@ -216,7 +216,7 @@ class TestPasswordLink:
         from allauth.account.forms import UserTokenForm
         from allauth.account.utils import user_pk_to_url_str
 
-        named = {}
+        named: dict[str, str] = {}
 
         def reverse(name, kwargs):
             named.update(kwargs, name=name)

@@ -213,7 +213,7 @@ PROGRAMS: list[Entry] = [
 # Routes that answer further methods. The login and the pages that make an account answer each by leading home
 # who is logged in; they act for their caller only, as the logout does.
 FURTHER_METHODS = {
-    **dict.fromkeys(("login/", "signup/", "first/<str:secret>/", "invite/<str:secret>/"), {*METHODS}),
+    **{route: {*METHODS} for route in ("login/", "signup/", "first/<str:secret>/", "invite/<str:secret>/")},
     "logout/": {"POST", "OPTIONS"},
 }
 # For unknown addresses below these two, every method is answered alike: 401, or 404 with a token.
