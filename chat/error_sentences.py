@@ -52,6 +52,9 @@ SENTENCES: dict[str, str] = {
     "file-too-large": gettext_noop(
         "This file is larger than %(most)d MB. Import it in the terminal: manage.py import_memory"
     ),
+    "file-too-large-on-server": gettext_noop(
+        "This file is larger than %(most)d MB. Ask the people who run this server to import it."
+    ),
     "several-people": gettext_noop("This file holds memories of several people: %(names)s. Choose yours."),
     "command-unknown": gettext_noop(
         "There is no command /%(name)s. To send it as a message, put a space before it."

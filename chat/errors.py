@@ -244,6 +244,7 @@ _CONFLICTS = frozenset(
         "fact-superseded",
         "facts-gone",
         "file-too-large",
+        "file-too-large-on-server",
         "history-point-unknown",
         "history-text-erased",
         "import-lost",
