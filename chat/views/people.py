@@ -34,7 +34,7 @@ _MOST_ACTS = 100
 _ACTS: dict[str, tuple[Callable[[User, User], None], Any]] = {
     "approve": (people.approve, lazy("%(name)s can log in now.")),
     "refuse": (people.refuse, lazy("The request of %(name)s was removed.")),
-    "deactivate": (people.deactivate, lazy("%(name)s can not log in any more.")),
+    "deactivate": (people.deactivate, lazy("%(name)s cannot log in any more.")),
     "reactivate": (people.reactivate, lazy("%(name)s can log in again.")),
     "make_admin": (people.make_admin, lazy("%(name)s is an admin now.")),
     "make_member": (people.make_member, lazy("%(name)s is a member now.")),
