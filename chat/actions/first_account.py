@@ -22,9 +22,7 @@ from chat.models import (
 )
 
 from .owners import LOCAL_NAME, set_up_owner
-from .people import create_user, record_act
-
-_KEY = 1
+from .people import create_user, lock_accounts, record_act
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +45,14 @@ def make_first_link() -> str:
     """
     secret = secrets.token_urlsafe(32)
     with transaction.atomic():
-        _lock_link()
-        FirstLink.objects.filter(pk=_KEY).update(digest=digest_of(secret), created_at=timezone.now())
+        _lock_first_account()
+        FirstLink.objects.filter(pk=FirstLink.KEY).update(digest=digest_of(secret), created_at=timezone.now())
     return secret
 
 
 def is_first_link_valid(secret: str) -> bool:
     """Return whether this is the secret of the newest link, and no admin can log in yet."""
-    link = FirstLink.objects.filter(pk=_KEY).exclude(digest="").first()
+    link = FirstLink.objects.filter(pk=FirstLink.KEY).exclude(digest="").first()
     return link is not None and compare_digest(link.digest, digest_of(secret)) and is_first_account_missing()
 
 
@@ -78,7 +76,7 @@ def create_first_admin(name: str, hashed_password: str, *, adopt: bool, secret: 
     Raises Refused where an admin can log in, the link is not valid, or the name is taken.
     """
     with transaction.atomic():
-        _lock_link()
+        _lock_first_account()
         if secret is not None and not is_first_link_valid(secret):
             raise Refused("first-link-invalid")
         local = _local_account()
@@ -88,15 +86,14 @@ def create_first_admin(name: str, hashed_password: str, *, adopt: bool, secret: 
             raise Refused("nothing-to-adopt")
         else:
             user = create_user(name, hashed_password, is_admin=True)
-        FirstLink.objects.all().delete()
+        FirstLink.objects.filter(pk=FirstLink.KEY).update(digest="")
         record_act(user, AdminActKind.FIRST)
     return user
 
 
-def _lock_link() -> None:
+def _lock_first_account() -> None:
     """Let one call at a time decide about the first account. Raises Refused where an admin can log in."""
-    FirstLink.objects.get_or_create(pk=_KEY)
-    FirstLink.objects.select_for_update().get(pk=_KEY)
+    lock_accounts()
     if not is_first_account_missing():
         raise Refused("admin-exists")
 

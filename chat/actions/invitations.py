@@ -12,7 +12,7 @@ from django.utils import timezone
 from chat.errors import Refused
 from chat.models import AccountRole, AdminActKind, Invitation, User, active_admins, digest_of
 
-from .people import create_user, record_act
+from .people import create_user, lock_accounts, record_act
 
 # The times that the page offers, in days.
 ENDS = (1, 7, 30)
@@ -36,6 +36,7 @@ def invite(admin: User, role: str, note: str, days: str) -> str:
         raise Refused("note-too-long", most=LONGEST_NOTE)
     now, secret = timezone.now(), secrets.token_urlsafe(32)
     with transaction.atomic():
+        lock_accounts()
         if Invitation.objects.unused().filter(expires_at__gt=now).count() >= MAX_OPEN:
             raise Refused("invitations-all-used", most=MAX_OPEN)
         Invitation.objects.create(
@@ -53,6 +54,7 @@ def invite(admin: User, role: str, note: str, days: str) -> str:
 def revoke_invitation(admin: User, invitation: Invitation) -> None:
     """Make an invitation invalid. Raises Refused where it was used or revoked already."""
     with transaction.atomic():
+        lock_accounts()
         standing = Invitation.objects.unused().filter(pk=invitation.pk)
         if not standing.update(revoked_at=timezone.now()):
             raise Refused("invitation-gone")
@@ -92,7 +94,8 @@ def accept_invitation(secret: str, name: str, hashed_password: str, email: str =
     """
     now = timezone.now()
     with transaction.atomic():
-        invitation = _find_usable(Invitation.objects.select_for_update(), secret, now)
+        lock_accounts()
+        invitation = _find_usable(Invitation.objects.all(), secret, now)
         is_admin = invitation.role == AccountRole.ADMIN
         user = create_user(name, hashed_password, is_admin=is_admin, email=email)
         Invitation.objects.filter(pk=invitation.pk).update(used_at=now, used_by=user)

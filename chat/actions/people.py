@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from chat.errors import Refused
-from chat.models import AccountRequest, AdminAct, AdminActKind, User, active_admins
+from chat.models import AccountRequest, AdminAct, AdminActKind, FirstLink, User, active_admins
 
 from .owners import set_up_owner
 
@@ -24,7 +24,7 @@ _REQUESTS_KEPT = timedelta(days=30)
 def create_user(
     name: str, hashed_password: str, *, is_admin: bool = False, is_active: bool = True, email: str = ""
 ) -> User:
-    """Create an account; an active one gets settings and a first app. In a transaction.
+    """Create an account; an active one gets settings and a first app. In a transaction with `lock_accounts`.
 
     Raises Refused where the name is taken, in whatever case its letters are.
     """
@@ -53,7 +53,7 @@ def sign_up(name: str, hashed_password: str, email: str = "") -> User:
     Raises Refused where the name is taken, and where `MAX_WAITING` accounts wait already.
     """
     with transaction.atomic():
-        _lock_admins()
+        lock_accounts()
         if AccountRequest.objects.filter(user__is_active=False).count() >= MAX_WAITING:
             raise Refused("too-many-waiting", most=MAX_WAITING)
         user = create_user(name, hashed_password, is_active=False, email=email)
@@ -84,6 +84,7 @@ def refuse(admin: User, user: User) -> None:
 
 
 def _take_request(user: User) -> None:
+    lock_accounts()
     deleted, _ = AccountRequest.objects.filter(user=user, user__is_active=False).delete()
     if not deleted:
         raise Refused("account-not-waiting")
@@ -105,7 +106,7 @@ def deactivate(admin: User, user: User) -> None:
 def reactivate(admin: User, user: User) -> None:
     """Open a deactivated account again. Raises Refused for one that waits for approval or is active."""
     with transaction.atomic():
-        _lock_admins()
+        lock_accounts()
         if is_waiting(user):
             raise Refused("account-waiting")
         if not User.objects.filter(pk=user.pk, is_active=False).update(is_active=True):
@@ -117,7 +118,7 @@ def reactivate(admin: User, user: User) -> None:
 def make_admin(admin: User, user: User) -> None:
     """Make an active person an admin. Raises Refused for an inactive account."""
     with transaction.atomic():
-        _lock_admins()
+        lock_accounts()
         if not User.objects.filter(pk=user.pk, is_active=True).update(is_staff=True, is_superuser=True):
             raise Refused("account-inactive")
         record_act(admin, AdminActKind.MADE_ADMIN, user.get_username())
@@ -150,7 +151,7 @@ def make_password_link(admin: User, user: User) -> str:
 
 def keep_an_admin(user: User) -> None:
     """Raise Refused where no other active admin could log in; the answer holds until the transaction ends."""
-    _lock_admins()
+    lock_accounts()
     if is_last_admin(user):
         raise Refused("last-admin")
 
@@ -179,9 +180,11 @@ def delete_old_requests(now: datetime) -> None:
         request.user.delete()
 
 
-def _lock_admins() -> None:
+def lock_accounts() -> None:
     """Let one change of accounts at a time decide, until the transaction ends.
 
-    SQLite's BEGIN IMMEDIATE does so already. On PostgreSQL two admins could otherwise demote each other.
+    SQLite's BEGIN IMMEDIATE does so already. On PostgreSQL two admins could otherwise demote each other, and
+    two people take one name in different case.
     """
-    list(User.objects.select_for_update().filter(is_superuser=True).order_by("pk").values_list("pk"))
+    FirstLink.objects.get_or_create(pk=FirstLink.KEY)
+    FirstLink.objects.select_for_update().get(pk=FirstLink.KEY)

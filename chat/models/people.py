@@ -40,7 +40,13 @@ def active_admins() -> QuerySet[User]:
 
 
 class FirstLink(models.Model):
-    """The link that makes the first admin account; one row at most. A new link replaces the old one."""
+    """The link that makes the first admin account. A new link replaces the old one.
+
+    There is one row, which every change of accounts locks, so that one of them at a time decides.
+    """
+
+    # The key of the row.
+    KEY = 1
 
     # Hash of the link's secret; empty where there is no link.
     digest = models.CharField(max_length=64, blank=True)

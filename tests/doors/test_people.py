@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -237,6 +238,23 @@ class TestPasswordLink:
         people.deactivate(admin, other)
         with pytest.raises(Refused, match="is not active"):
             people.make_password_link(admin, other)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_admins_who_demote_each_other_at_once_leave_one(admin, second):
+    def demote(pair: tuple[User, User]) -> str:
+        try:
+            people.make_member(*pair)
+        except Refused as problem:
+            return problem.code
+        finally:
+            connection.close()
+        return "done"
+
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = sorted(pool.map(demote, [(admin, second), (second, admin)]))
+    assert outcomes == ["done", "last-admin"]
+    assert active_admins().count() == 1
 
 
 @pytest.mark.asyncio
