@@ -59,7 +59,7 @@ class TestCreateOwner:
     def test_adopt_gives_the_data_of_local_mode_to_the_account(self, server_mode, owner):
         add_fact(owner, "I love hiking")
         said = create_owner("ann", "--adopt")
-        assert "0 chats and 1 memories" in said
+        assert "the chats (0) and memories (1) of local mode" in said
         assert "Local mode goes on with this account as long as it is the only one" in said
         owner.refresh_from_db()
         assert (owner.username, owner.check_password(PASSWORD)) == ("ann", True)

@@ -53,7 +53,7 @@ class Command(BaseCommand):
             )
         _check_name(name, adopt)
         if data is not None:
-            found = f"{data.conversations} chats and {data.memories} memories"
+            found = f"the chats ({data.conversations}) and memories ({data.memories})"
             self.stdout.write(_describe_adoption(name, found) if adopt else _describe_leaving(found))
         password = _read_password(options["password_fd"], name)
         try:
@@ -73,7 +73,7 @@ def _describe_adoption(name: str, found: str) -> str:
 
 def _describe_leaving(found: str) -> str:
     return (
-        f"{found} of local mode stay where they are: only local mode shows them. To give them to the new "
+        f"{found.capitalize()} of local mode stay where they are: only local mode shows them. To give them to the new "
         "account, stop now with Ctrl-C and add --adopt: later it is not possible."
     )
 
