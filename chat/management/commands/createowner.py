@@ -73,8 +73,8 @@ def _describe_adoption(name: str, found: str) -> str:
 
 def _describe_leaving(found: str) -> str:
     return (
-        f"{found.capitalize()} of local mode stay where they are: only local mode shows them. To give them to the new "
-        "account, stop now with Ctrl-C and add --adopt: later it is not possible."
+        f"{found.capitalize()} of local mode stay where they are: only local mode shows them. To give them "
+        "to the new account, stop now with Ctrl-C and add --adopt: later it is not possible."
     )
 
 
