@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django_htmx.middleware import HtmxDetails
 
+from chat.actions.owners import is_local
 from chat.generation import run as generation
 from chat.models import (
     ApiToken,
@@ -41,6 +42,18 @@ class HtmxHttpRequest(HttpRequest):
     htmx: HtmxDetails
     user: User
     preferences: OwnerSettings
+
+
+def is_admin(user: User) -> bool:
+    """Return whether a user may manage the accounts of server mode; False in local mode, which has none."""
+    return not is_local() and user.is_active and user.is_staff and user.is_superuser
+
+
+def require_admin(request: HtmxHttpRequest) -> User:
+    """Return the user of a request who is an admin of server mode, or raise Http404."""
+    if not is_admin(request.user):
+        raise Http404
+    return request.user
 
 
 def is_asked_by_owner(request: HtmxHttpRequest) -> bool:

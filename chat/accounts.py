@@ -8,6 +8,7 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.internal import ratelimit
+from django.conf import settings
 from django.contrib import messages as notices
 from django.contrib.auth import get_user_model
 from django.contrib.auth.decorators import login_not_required
@@ -21,7 +22,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 from django.utils.translation import ngettext
 
-from chat.actions import logins
+from chat.actions import logins, people
 from chat.actions.owners import is_local
 from chat.errors import Overloaded, Refused
 from chat.models import User
@@ -36,11 +37,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     error_messages = DefaultAccountAdapter.error_messages | {
         "username_password_mismatch": lazy("The name or the password is wrong. Please try again."),
         "too_many_login_attempts": lazy("Too many attempts failed. Try again in five minutes."),
+        "username_taken": lazy("Somebody has this name already. Choose another one."),
+        "username_blacklisted": lazy("This name is reserved. Choose another one."),
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Return False: accounts are made by the operator."""
-        return False
+        """Return whether strangers can ask for an account; invited people are let in by their link."""
+        return not is_local() and settings.SIGNUP == "approval"
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
         """Return the user of these credentials; None for wrong ones and for an inactive account.
@@ -49,8 +52,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         attempts, by account and by address.
         """
         user = super().authenticate(request, **credentials)
-        # Whoever has the password of a deactivated account learns nothing about it.
-        return user if user is not None and user.is_active else None
+        # Whoever has the password of a deactivated account learns nothing about it. Somebody who waits for
+        # approval is led to the page that says so.
+        return user if user is not None and (user.is_active or people.is_waiting(user)) else None
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         """Return the key of the count of attempts: the account, under whatever name the server is called.

@@ -52,6 +52,9 @@ SENTENCES: dict[str, str] = {
     "file-too-large": gettext_noop(
         "This file is larger than %(most)d MB. Import it in the terminal: manage.py import_memory"
     ),
+    "file-too-large-on-server": gettext_noop(
+        "This file is larger than %(most)d MB. Ask the people who run this server to import it."
+    ),
     "several-people": gettext_noop("This file holds memories of several people: %(names)s. Choose yours."),
     "command-unknown": gettext_noop(
         "There is no command /%(name)s. To send it as a message, put a space before it."
@@ -132,6 +135,30 @@ SENTENCES: dict[str, str] = {
     "token-scope-unknown": gettext_noop("A token cannot allow that."),
     "token-end-unknown": gettext_noop("Choose when the token ends from the list."),
     "token-revoked": gettext_noop("The token “%(name)s” was revoked in the settings."),
+    # Accounts of server mode.
+    "admin-exists": gettext_noop("There is an admin account already. Its owner can invite others."),
+    "first-link-invalid": gettext_noop("This link does not work any more."),
+    "nothing-to-adopt": gettext_noop("There are no chats and memories of local mode to take over."),
+    "account-name-taken": gettext_noop("Somebody has this name already. Choose another one."),
+    "account-name-reserved": gettext_noop("This name is reserved. Choose another one."),
+    "too-many-waiting": gettext_noop("Too many people wait for an account already. Try again in a few days."),
+    "account-not-waiting": gettext_noop("This account does not wait for approval any more."),
+    "account-waiting": gettext_noop("This account waits for approval."),
+    "account-active": gettext_noop("This account is active already."),
+    "account-inactive": gettext_noop("This account is not active."),
+    "last-admin": gettext_noop("This is the last admin. Make somebody else an admin first."),
+    "account-act-unknown": gettext_noop("Choose one of the things that can be done with an account."),
+    "role-unknown": gettext_noop("Choose member or admin."),
+    "note-too-long": gettext_noop("This note has more than %(most)d characters. Shorten it."),
+    "invitation-end-unknown": gettext_noop("Choose how long the invitation is valid from the list."),
+    "invitations-all-used": gettext_noop(
+        "There are %(most)d open invitations, and that is the most. Revoke one first."
+    ),
+    "invitation-unknown": gettext_noop("There is no such invitation. Is the link complete?"),
+    "invitation-used": gettext_noop("This invitation was used already. It makes one account only."),
+    "invitation-revoked": gettext_noop("This invitation was taken back. Ask for a new one."),
+    "invitation-expired": gettext_noop("This invitation has expired. Ask for a new one."),
+    "invitation-gone": gettext_noop("This invitation was used or revoked already."),
     "idempotency-key-reused": gettext_noop(
         "This Idempotency-Key came with another request before. Use a new one."
     ),

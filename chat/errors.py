@@ -236,6 +236,11 @@ class ServerRefused(ProviderError):
 # leaves the page as it is, while the body of a 422 replaces the form.
 _CONFLICTS = frozenset(
     {
+        "account-active",
+        "account-inactive",
+        "account-not-waiting",
+        "account-waiting",
+        "admin-exists",
         "app-is-only-one",
         "bulk-action-unknown",
         "conversation-deleted",
@@ -247,9 +252,13 @@ _CONFLICTS = frozenset(
         "fact-superseded",
         "facts-gone",
         "file-too-large",
+        "file-too-large-on-server",
         "history-point-unknown",
         "history-text-erased",
         "import-lost",
+        "invitation-gone",
+        "invitations-all-used",
+        "last-admin",
         "no-facts-chosen",
         "no-file-chosen",
         "nothing-to-forget",

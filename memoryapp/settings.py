@@ -144,7 +144,9 @@ LOGOUT_REDIRECT_URL = "login"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 ACCOUNT_ADAPTER = "chat.accounts.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
-ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+# The account of local mode is found by this name.
+ACCOUNT_USERNAME_BLACKLIST = ["owner"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 # Without the choice "remember me": a login lasts two weeks.
 ACCOUNT_SESSION_REMEMBER = True
@@ -155,7 +157,10 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 100_000},
     }
 }
-ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key", "signup": "10/m/ip"}
+# In server mode: whether strangers can ask for an account, which an admin then approves. Otherwise accounts
+# are made by invitations only.
+SIGNUP = env.envchoice("SIGNUP", ("off", "approval"))
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")

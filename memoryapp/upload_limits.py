@@ -24,7 +24,6 @@ from django.utils.translation import gettext as _
 from chat.actions.importing import uploads
 from chat.actions.owners import is_local
 from chat.error_messages import describe
-from chat.errors import Refused
 from memoryapp.middleware import (
     API_PATHS,
     GetResponse,
@@ -96,7 +95,7 @@ class RejectTooLarge:
         most = getattr(request, "scope", {}).get(_LIMIT_KEY)
         if most is None:
             return self.get_response(request)
-        sentence = describe(Refused("file-too-large", most=uploads.most_bytes() >> 20))
+        sentence = describe(uploads.too_large())
         if most <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
             sentence = _("This is larger than %s and was not accepted.") % filesizeformat(most)
         if request.path_info.startswith(API_PATHS):

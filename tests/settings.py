@@ -9,7 +9,16 @@ _folder = tempfile.mkdtemp(prefix="memoryapp-tests-")
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 os.environ["DATA_DIR"] = _folder
 os.environ["TIME_ZONE"] = "UTC"
-_PRODUCT_VARIABLES = ("MODE", "MODEL", "MODEL_PATH", "WINDOW", "ALLOWED_HOSTS", "SECRET_KEY", "DATABASE_URL")
+_PRODUCT_VARIABLES = (
+    "MODE",
+    "MODEL",
+    "MODEL_PATH",
+    "WINDOW",
+    "ALLOWED_HOSTS",
+    "SECRET_KEY",
+    "DATABASE_URL",
+    "SIGNUP",
+)
 for _name in (*_PRODUCT_VARIABLES, "PROVIDER_URL", "PROVIDER_MODEL", "PROVIDER_KEY", "PROVIDER_WINDOW"):
     os.environ.pop(_name, None)
 

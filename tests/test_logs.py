@@ -57,6 +57,7 @@ def capture_log() -> Iterator[Callable[..., Log]]:
         handler = logging.StreamHandler(log.stream)
         handler.setFormatter(how.pop("()")(**how))
         handler.addFilter(logs.LogContextFilter())
+        handler.addFilter(logs.SecretPathFilter())
         root.addHandler(handler)
         root.setLevel(level)
         added.append(handler)
@@ -233,3 +234,12 @@ def test_a_turn_with_memory_logs_no_user_text(capture_log, owner, scripted, form
     for message in (reply, failing):
         assert str(message.pk) in written.text
     assert written.text.count(str(asked.conversation_id)) >= 4
+
+
+@both
+@pytest.mark.parametrize("path", ["first/{}/", "invite/{}/", "account/password/reset/{}/"])
+def test_the_secret_of_a_link_is_in_no_line(capture_log, form, path):
+    log = capture_log(form)
+    logging.getLogger("django.request").warning("%s: %s", "Gone", f"/{path.format('s3cret-of-a-link')}")
+    assert "Gone: /" in log.text
+    assert "s3cret" not in log.text

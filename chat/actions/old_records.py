@@ -6,19 +6,22 @@ from datetime import datetime, timedelta
 
 from django.contrib.sessions.models import Session
 
-from chat.models import Deletion, DeletionState, UsageRecord
+from chat.models import AdminAct, Deletion, DeletionState, Invitation, UsageRecord
 
 from .logins import delete_old_failed_logins
+from .people import delete_old_requests
 from .quotas import delete_old_uses
 
 # The statistics show a year at most.
 USAGE_KEPT = timedelta(days=731)
 DELETIONS_KEPT = timedelta(days=90)
+ADMIN_ACTS_KEPT = timedelta(days=365)
 
 
 def delete_old_records(now: datetime) -> None:
-    """Delete old usage records, records of finished deletions, ended login sessions, failed logins
-    and what limits have counted.
+    """Delete old usage records, records of finished deletions, ended login sessions, failed logins and what
+    limits have counted; of server mode also old acts of admins, expired invitations, and requests for
+    accounts that nobody answered.
 
     Kept are the records of deletions from which extraction, app memories or the page of a message still read
     what was forgotten, and those of anything that exists.
@@ -32,3 +35,6 @@ def delete_old_records(now: datetime) -> None:
     Session.objects.filter(expire_date__lt=now).delete()
     delete_old_failed_logins(now)
     delete_old_uses(now)
+    AdminAct.objects.filter(created_at__lt=now - ADMIN_ACTS_KEPT).delete()
+    Invitation.objects.filter(expires_at__lt=now - ADMIN_ACTS_KEPT).delete()
+    delete_old_requests(now)

@@ -27,10 +27,21 @@ SWITCH_VALUES = {"on": True, "off": False}
 
 
 def local_owner() -> User:
-    """Return this machine's only owner; created with a first app when missing."""
-    model = get_user_model()
-    owner = model.objects.filter(username=LOCAL_NAME).first()
-    return owner or ensure_owner(LOCAL_NAME)
+    """Return the owner of local mode; created with a first app when missing.
+
+    That is the account named `LOCAL_NAME`. Where server mode has given its data to an account with another
+    name, it is this account as long as it is the only one; among several nobody can say who sits here.
+    """
+    accounts = get_user_model().objects
+    owner = accounts.filter(username=LOCAL_NAME).first()
+    return owner or find_only_account() or ensure_owner(LOCAL_NAME)
+
+
+def find_only_account() -> User | None:
+    """Return the only account, if it is an active admin; None where there are others or none."""
+    accounts = list(get_user_model().objects.order_by("pk")[:2])
+    alone = len(accounts) == 1 and accounts[0].is_active and accounts[0].is_superuser
+    return accounts[0] if alone else None
 
 
 @transaction.atomic

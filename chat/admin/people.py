@@ -17,13 +17,20 @@ from chat.actions.owners import (
     EXTRACTION_DELAY_RANGE,
     LOCAL_NAME,
     PRUNE_AFTER_CHOICES,
+    is_local,
     list_time_zones,
+    local_owner,
     set_up_owner,
 )
+from chat.actions.people import is_last_admin
 from chat.models import (
+    AccountRequest,
+    AdminAct,
     ApiToken,
     Deletion,
+    FirstLink,
     IdempotentRequest,
+    Invitation,
     LoginFailure,
     OwnerSettings,
     PersonQuota,
@@ -60,12 +67,16 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
     """Users. They are not deleted here: actions erase a user's data with all traces."""
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Protect the owner of a local installation: requests find the account by name, with its rights."""
+        """Protect the owner of a local installation, whom requests find by name and with its rights, and the
+        rights of a server's last admin.
+        """
         fixed = tuple(super().get_readonly_fields(request, obj))
-        if obj is None or obj.get_username() != LOCAL_NAME:
+        if obj is None:
             return fixed
-        rights = ("is_active", "is_staff", "is_superuser") if settings.MODE == "local" else ()
-        return (*fixed, "username", *rights)
+        is_local_owner = is_local() and obj == local_owner()
+        named = ("username",) if is_local_owner or obj.get_username() == LOCAL_NAME else ()
+        keeps = is_local_owner or (not is_local() and is_last_admin(obj))
+        return (*fixed, *named, *(("is_active", "is_staff", "is_superuser") if keeps else ()))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return False: deactivate a user instead, which keeps their data consistent."""
@@ -206,3 +217,48 @@ class TombstoneAdmin(ReadOnly):
     search_fields = ("digest",)
     list_select_related = ("owner",)
     date_hierarchy = "pressed_at"
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ReadOnly):
+    """Invitations; their hashes are not shown."""
+
+    holds_contents = False
+    list_display = ("created_at", "inviter", "role", "note", "expires_at", "used_at", "used_by", "revoked_at")
+    list_filter = ("role", ("used_at", admin.EmptyFieldListFilter))
+    search_fields = ("note",)
+    list_select_related = ("inviter", "used_by")
+    date_hierarchy = "created_at"
+    exclude = ("digest",)
+
+
+@admin.register(AccountRequest)
+class AccountRequestAdmin(ReadOnly):
+    """Accounts that wait for approval."""
+
+    holds_contents = False
+    list_display = ("created_at", "user")
+    search_fields = ("user__username",)
+    list_select_related = ("user",)
+    date_hierarchy = "created_at"
+
+
+@admin.register(AdminAct)
+class AdminActAdmin(ReadOnly):
+    """What admins did with accounts, kept for a year."""
+
+    holds_contents = False
+    list_display = ("created_at", "actor_name", "kind", "subject_name")
+    list_filter = ("kind",)
+    search_fields = ("actor_name", "subject_name")
+    date_hierarchy = "created_at"
+
+
+@admin.register(FirstLink)
+class FirstLinkAdmin(ReadOnly):
+    """The link for the first account, while there is none; its hash is not shown."""
+
+    holds_contents = False
+    list_display = ("created_at",)
+    date_hierarchy = "created_at"
+    exclude = ("digest",)

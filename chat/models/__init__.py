@@ -18,6 +18,16 @@ from .login_failure import LoginFailure
 from .message import Message, MessageState, PromptReport, Role
 from .owner import IdempotentRequest, OwnerSettings, Theme
 from .past_chats import MessageWindow, Quotation
+from .people import (
+    AccountRequest,
+    AccountRole,
+    AdminAct,
+    AdminActKind,
+    FirstLink,
+    Invitation,
+    active_admins,
+    digest_of,
+)
 from .quota import PersonQuota, QuotaUse
 from .request_outcome import OutcomeKind, RequestOutcome
 from .search import SearchEntry
@@ -27,6 +37,10 @@ __all__ = [
     "COMPACTIONS",
     "FULL",
     "MAX_CONTENT",
+    "AccountRequest",
+    "AccountRole",
+    "AdminAct",
+    "AdminActKind",
     "ApiToken",
     "App",
     "AppMemory",
@@ -45,7 +59,9 @@ __all__ = [
     "Fact",
     "FactEvent",
     "FactEventKind",
+    "FirstLink",
     "IdempotentRequest",
+    "Invitation",
     "Job",
     "LoginFailure",
     "MemoryMode",
@@ -72,4 +88,6 @@ __all__ = [
     "TopicArchive",
     "UsageRecord",
     "User",
+    "active_admins",
+    "digest_of",
 ]

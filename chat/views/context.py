@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,10 +11,13 @@ from django.db.models import Count, Min
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
+from django.utils.translation import gettext as _
 
+from chat.access import is_admin
 from chat.actions.deletion_batch import UNDO_GRACE
 from chat.error_messages import describe
 from chat.llm.registry import registry
+from chat.llm.types import ModelState
 from chat.models import App, Conversation, Deletion, Fact, Theme, User
 
 from .deletions import describe_deletion
@@ -50,17 +53,20 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
     """Context processor. Values that need a query are lazy: they run where a template uses them."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated or request.path.startswith("/admin/"):
-        return {"mode": settings.MODE}
+        signup_open = settings.MODE == "server" and settings.SIGNUP == "approval"
+        return {"mode": settings.MODE, "signup_open": signup_open}
+    # The machine is shown only to people who have access to it.
+    sees_machine = settings.MODE == "local" or user.is_staff
     return {
         "sidebar": SimpleLazyObject(lambda: load_sidebar(user)),
         "memory_count": SimpleLazyObject(lambda: Fact.objects.for_owner(user).live().count()),
         "gauge": SimpleLazyObject(lambda: load_energy_gauge(user)),
-        "model": describe_model(),
-        # Shown only to people who have access to the machine.
-        "data_dir": str(settings.DATA_DIR) if settings.MODE == "local" or user.is_staff else "",
+        "model": describe_model() if sees_machine else describe_model_for_member(),
+        "data_dir": str(settings.DATA_DIR) if sees_machine else "",
         "old_chats": SimpleLazyObject(lambda: describe_old_chats(user)),
         "pending_deletions": SimpleLazyObject(lambda: list_pending_deletions(user)),
         "mode": settings.MODE,
+        "is_admin": is_admin(user),
         "theme": describe_theme(request.preferences.theme),  # type: ignore[attr-defined]
     }
 
@@ -97,6 +103,17 @@ def describe_model() -> ModelSummary:
         remote=status.remote,
         host=status.host,
     )
+
+
+def describe_model_for_member() -> ModelSummary:
+    """Return name and state of the model for somebody who cannot mend it: without files and commands."""
+    model = describe_model()
+    if model.state not in (ModelState.MISSING, ModelState.FAILED):
+        return replace(model, command="")
+    sentence = _(
+        "The model cannot be used now. The people who run this server can see why. You can still read."
+    )
+    return replace(model, sentence=sentence, command="")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ wrote.
 from __future__ import annotations
 
 import logging
+import re
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ _SHOWN = (
 )
 # Errors whose message quotes the data that the database refused.
 _QUOTING = frozenset({"IntegrityError", "DataError", "ValidationError"})
+# Who knows such an address gets an account, or somebody's.
+_SECRET_PATHS = re.compile(r"(/(?:first|invite|password/reset)/)[^/\s]+")
 _ids: ContextVar[dict[str, str]] = ContextVar("ids", default={})  # noqa: B039 - it is never changed, only replaced
 
 
@@ -49,6 +52,18 @@ class LogContextFilter(logging.Filter):
         """Return True: every record passes."""
         for name, value in _ids.get().items():
             record.__dict__.setdefault(name, value)
+        return True
+
+
+class SecretPathFilter(logging.Filter):
+    """Leaves the secrets of links out of the addresses in records, such as Django's on refused requests."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return True: every record passes."""
+        if isinstance(record.args, tuple):
+            record.args = tuple(
+                _SECRET_PATHS.sub(r"\1…", arg) if isinstance(arg, str) else arg for arg in record.args
+            )
         return True
 
 
@@ -98,9 +113,15 @@ def build_logging_config(form: str, level: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"ids": {"()": LogContextFilter}},
+        "filters": {"ids": {"()": LogContextFilter}, "paths": {"()": SecretPathFilter}},
         "formatters": {"line": formatter},
-        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["ids"]}},
+        "handlers": {
+            "console": {
+                "class": "logging.StreamHandler",
+                "formatter": "line",
+                "filters": ["ids", "paths"],
+            }
+        },
         "root": {"handlers": ["console"], "level": level},
     }
 

@@ -45,6 +45,7 @@ COMMANDS = (
     ("weights", "list, fetch and verify the weights of models"),
     ("export_memory", "write chats and memories into a file"),
     ("import_memory", "read such a file, or one of another program"),
+    ("createowner", "make the first account of server mode"),
     ("backup", "write the database and its key into one file"),
     ("restore", "put a backup in the place of what is here"),
     ("encrypt", "encrypt the data with a passphrase, or change it"),

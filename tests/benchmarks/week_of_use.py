@@ -43,34 +43,6 @@ def serve(port: str) -> None:
 
     with time_machine.travel(BEGIN, tick=True) as clock:
         signal.signal(signal.SIGUSR1, lambda *_: clock.shift(_STEP))
-        import ctypes, gc, tracemalloc
-        libc = ctypes.CDLL("libc.so.6")
-        class M(ctypes.Structure):
-            _fields_ = [(n, ctypes.c_size_t) for n in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()]
-        libc.mallinfo2.restype = M
-        import _sqlite3
-        sq = ctypes.CDLL("libsqlite3.so.0"); sq.sqlite3_memory_used.restype = ctypes.c_int64
-        def show(*_):
-            m = libc.mallinfo2()
-            rss = lambda: int(open("/proc/self/statm").read().split()[1]) * 4 // 1024
-            n = len(gc.get_objects()); blocks = sys.getallocatedblocks(); r = rss()
-            gc.collect(); r2 = rss(); libc.malloc_trim(0) if os.environ.get("TRIM") else 0
-            kinds = {}
-            name = None
-            for line in open("/proc/self/smaps"):
-                f = line.split()
-                if "-" in f[0] and not f[0].endswith(":"):
-                    name = f[5] if len(f) > 5 else "anon"
-                    size = (int(f[0].split("-")[1], 16) - int(f[0].split("-")[0], 16)) >> 10
-                    if name == "anon":
-                        name = "anon256k" if size % 256 == 0 and size <= 4096 else "anon64M" if size > 4096 else "anon-other"
-                    elif name.startswith("/"):
-                        name = "shm" if "shm" in name else "files"
-                elif f[0] == "Rss:":
-                    kinds[name] = kinds.get(name, 0) + int(f[1])
-            print("KINDS", {k: round(v / 1024, 1) for k, v in kinds.items()})
-            print("INFO", "arena", m.arena >> 20, "used", m.uordblks >> 20, "free", m.fordblks >> 20, "mmap", m.hblkhd >> 20, "sqlite", sq.sqlite3_memory_used() >> 20, "blocks", blocks, "objs", n, "rss", r, r2, rss(), flush=True)
-        signal.signal(signal.SIGUSR2, show)
         from django.core.management import execute_from_command_line
 
         execute_from_command_line(["manage.py", "serve", "--no-browser", "--port", port])
@@ -192,8 +164,6 @@ def run(messages: int, days: int, before: int) -> None:
             for day in range(1, days + 1):
                 week.use_for_a_day(messages)
                 figures = week.measure()
-                week.process.send_signal(signal.SIGUSR2)
-                time.sleep(1)
                 if day == 1:
                     print("day " + " ".join(f"{name:>16}" for name in figures))
                 print(f"{day:3} " + " ".join(f"{value:16.1f}" for value in figures.values()), flush=True)

@@ -11,9 +11,12 @@ from django.utils import timezone
 from chat.actions import deletions
 from chat.actions.api_tokens import create_token
 from chat.actions.facts import add_fact
+from chat.actions.first_account import make_first_link
 from chat.actions.idempotency import CreatedObjects, run_once
+from chat.actions.invitations import invite
 from chat.actions.logins import record_failed_login
 from chat.actions.messages import finish_reply, send_message
+from chat.actions.people import sign_up
 from chat.actions.prompts import record_prompt
 from chat.actions.usage import record_call
 from chat.context.prompt import build_prompt
@@ -56,6 +59,10 @@ def filled(owner, scripted):
     TopicArchive.objects.create(topic=topic, data=b"packed", count=1, sha256="0" * 64)
     create_token(owner, "script")
     record_failed_login(owner, "192.0.2.7")
+    make_first_link()
+    sign_up("someone-who-waits", "!")
+    # It is recorded as an act of the owner.
+    invite(owner, "member", "a friend", "7")
     run_once(owner, "a key", b"a request", lambda: CreatedObjects([]))
     AppMemory.objects.create(owner=owner, app=asked.conversation.app, content="The user loves hiking.")
     AppMemoryEvent.objects.create(owner=owner, app=asked.conversation.app, kind="add")

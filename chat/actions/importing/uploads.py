@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 
+from chat.actions.owners import is_local
 from chat.errors import Busy, Refused
 from chat.models import User
 from chat.porting.files import ImportSource
@@ -33,6 +34,12 @@ def _is_encrypted() -> bool:
     return is_encrypted(Path(settings.DATA_DIR))
 
 
+def too_large() -> Refused:
+    """Return the error for a file that is larger than `most_bytes`, with what its owner can do."""
+    most = most_bytes() >> 20
+    return Refused("file-too-large" if is_local() else "file-too-large-on-server", most=most)
+
+
 def store_upload(owner: User, chunks: Iterable[bytes], size: int) -> UUID:
     """Store an uploaded file and return the key with which `find_upload` finds it.
 
@@ -40,7 +47,7 @@ def store_upload(owner: User, chunks: Iterable[bytes], size: int) -> UUID:
     Busy while the earlier one is read.
     """
     if size > most_bytes():
-        raise Refused("file-too-large", most=most_bytes() >> 20)
+        raise too_large()
     with lock_upload(owner):
         return _write_upload(owner, chunks)
 

@@ -18,7 +18,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from chat.actions import conversations, events, jobs, leftovers, provider
-from chat.actions.owners import local_owner
+from chat.actions.owners import is_local, local_owner
 from chat.generation import run as generation
 from chat.jobs import schedule
 from chat.jobs.prompts import start_warming
@@ -27,6 +27,7 @@ from chat.jobs.schedule import recover
 from chat.llm.registry import registry
 from chat.llm.types import ModelStatus
 from chat.management.engine_lock import lock_engine, sign_lock
+from chat.management.first_link import describe_other_accounts, print_first_link
 from memoryapp.base.error_text import explain_port_error
 from memoryapp.base.machine import limit_memory_arenas
 from memoryapp.base.provider import is_loopback
@@ -75,6 +76,9 @@ class Command(BaseCommand):
         start_warming()
         runner.start()
         self.stdout.write(f"memoryapp is at {address}  (Ctrl-C stops it)")
+        if note := describe_other_accounts():
+            self.stdout.write(note)
+        print_first_link(sys.stdout, address)
         if not options["no_browser"] and _has_display():
             threading.Timer(0.5, webbrowser.open, args=(address,)).start()
         # uvicorn raises the signal again after its shutdown; the default handler would then end the process
@@ -107,7 +111,8 @@ def _listen(host: str, port: int) -> socket.socket:
 def _recover() -> None:
     """Repair what a killed process left, and enqueue periodic work."""
     now = timezone.now()
-    local_owner()
+    if is_local():
+        local_owner()
     recover(now)
     jobs.enqueue("reindex", {}, key="reindex")
     conversations.postpone_ends_at_start(now)

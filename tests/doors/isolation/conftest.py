@@ -13,7 +13,9 @@ from django.utils import timezone
 
 from chat.actions.api_tokens import create_token
 from chat.actions.facts import add_fact
-from chat.models import Deletion, Entity, ExtractionRun, Fact, PromptReport
+from chat.actions.invitations import invite
+from chat.actions.people import approve, sign_up
+from chat.models import Deletion, Entity, ExtractionRun, Fact, Invitation, PromptReport
 from tests.doors.owned_objects import OwnedObjects
 from tests.full_token import create_full_token
 from tests.past_chats.conftest import _multilingual_embedder, embedder, index_all  # noqa: F401 - fixtures
@@ -36,6 +38,10 @@ def make_ids(user: Any, mark: str) -> dict[str, str]:
     Fact.objects.filter(pk=add_fact(user, f"Heard {mark}").pk).update(**heard)
     # The time to undo must not end during the test.
     Deletion.objects.for_owner(user).update(expires_at=timezone.now() + timedelta(days=1))
+    waiting = sign_up(f"waiting for {user.pk}", "!")
+    member = sign_up(f"member {user.pk}", "!")
+    approve(user, member)
+    invitation_link = invite(user, "member", f"by {user.pk}", "7")
     found = {
         "conversation": made.conversation.pk,
         "message": made.asked.pk,
@@ -54,6 +60,10 @@ def make_ids(user: Any, mark: str) -> dict[str, str]:
         "token": made.token.pk,
         "question": made.question.pk,
         "quotation": made.quotation.pk,
+        "waiting": waiting.pk,
+        "member": member.pk,
+        "invitation": Invitation.objects.get(inviter=user).pk,
+        "invitation_link": invitation_link,
     }
     return {name: str(key) for name, key in found.items()}
 
@@ -61,7 +71,10 @@ def make_ids(user: Any, mark: str) -> dict[str, str]:
 @pytest.fixture
 def ids(server_mode: Any, owner: Any, scripted: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """The ids of the owner's objects, in server mode with metrics and without a limit of invalid tokens."""
-    server_mode.METRICS = True
+    server_mode.METRICS, server_mode.SIGNUP = True, "approval"
+    # An admin who can log in; nobody else's invitations are valid.
+    owner.set_password("an admin's password")
+    owner.save()
     monkeypatch.setattr("chat.accounts.TOKEN_FAILURES", "100000/m/ip")
     return make_ids(owner, MARK)
 

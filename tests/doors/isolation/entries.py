@@ -11,6 +11,8 @@ from typing import Any
 from django.urls import resolve
 
 UNKNOWN = "00000000-0000-0000-0000-000000000000"
+# Objects whose id is a number.
+_NUMBERED = ("waiting", "member")
 _NAME = re.compile(r"{(\w+)}")
 
 
@@ -20,6 +22,8 @@ class For(StrEnum):
     EVERYBODY = "everybody, also without login"
     PEOPLE = "people in their browser, and tokens from before tokens had scopes"
     BROWSER = "people in their browser only"
+    ADMINS = "admins of a server in their browser; for members there is no such page"
+    VISITORS = "people without login, on a server; a login leads home"
     PROGRAMS = "programs with a token, and our own page"
 
 
@@ -44,6 +48,8 @@ class Entry:
     lenient: bool = False
     # Its form lacks something, so that its owner is told what: 422 or 409.
     incomplete: bool = False
+    # Whoever is not logged in reads that the page is over: 410.
+    over: bool = False
     # It starts the thread of a reply, which sees only committed rows.
     replies: bool = False
 
@@ -59,9 +65,14 @@ class Entry:
     @property
     def route(self) -> str:
         """The route of the URL table that answers the request."""
-        path = _NAME.sub(UNKNOWN, self.address.split("?")[0])
+        path = _NAME.sub(lambda found: "0" if found[1] in _NUMBERED else UNKNOWN, self.address.split("?")[0])
         found = resolve(f"/{path}")
         return name_route(found.route, found.url_name)
+
+    @property
+    def refuses_tokens(self) -> bool:
+        """Whether no token opens it, also none from before tokens had scopes."""
+        return self.whom in (For.BROWSER, For.ADMINS, For.VISITORS)
 
     def allows(self, scopes: Collection[str]) -> bool:
         """Return whether a token with these scopes may make the request."""

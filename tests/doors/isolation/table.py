@@ -18,6 +18,23 @@ HELLO = [{"role": "user", "content": "Hello"}]
 
 PAGES: list[Entry] = [
     page("GET login/", For.EVERYBODY, bare=True),
+    page("GET signup/", For.VISITORS, bare=True),
+    page("POST signup/", For.VISITORS, incomplete=True),
+    page("GET signup/waiting/", For.VISITORS, bare=True),
+    # There is an admin, so no link for the first account is valid.
+    page("GET first/used/", For.VISITORS, bare=True, over=True),
+    page("POST first/used/", For.VISITORS, over=True),
+    page("GET invite/{invitation_link}/", For.VISITORS, bare=True, lenient=True),
+    page("POST invite/{invitation_link}/", For.VISITORS, incomplete=True, lenient=True),
+    page("GET people/", For.ADMINS),
+    page("POST people/{waiting}/", For.ADMINS, do="approve"),
+    page("POST people/{waiting}/", For.ADMINS, do="refuse"),
+    page("POST people/{member}/", For.ADMINS, do="deactivate"),
+    page("POST people/{member}/", For.ADMINS, do="reactivate", incomplete=True),
+    page("POST people/{member}/", For.ADMINS, do="make_admin"),
+    page("POST people/{member}/", For.ADMINS, do="make_member"),
+    page("POST people/invitations/", For.ADMINS, role="member", note="For a friend", end="7"),
+    page("POST people/invitations/{invitation}/revoke/", For.ADMINS),
     page("GET "),
     page("GET ?app={app}"),
     page("GET search/?q=message"),
@@ -193,9 +210,12 @@ PROGRAMS: list[Entry] = [
     ),
 ]
 
-# Addresses that answer further methods. The login answers each by leading home who is logged in; both views
-# act for their caller only.
-FURTHER_METHODS = {"login/": {*METHODS}, "logout/": {"POST", "OPTIONS"}}
+# Routes that answer further methods. The login and the pages that make an account answer each by leading home
+# who is logged in; they act for their caller only, as the logout does.
+FURTHER_METHODS = {
+    **{route: {*METHODS} for route in ("login/", "signup/", "first/<str:secret>/", "invite/<str:secret>/")},
+    "logout/": {"POST", "OPTIONS"},
+}
 # For unknown addresses below these two, every method is answered alike: 401, or 404 with a token.
 UNKNOWN_ADDRESSES = ["api/nothing", "v1/nothing"]
 

@@ -22,8 +22,8 @@ def find_methods() -> dict[str, set[str]]:
         # Addresses of one route with different objects serve the same methods.
         address = addresses.setdefault(entry.route, entry.address.split("?")[0])
         found[address].add(entry.method)
-    for address, methods in FURTHER_METHODS.items():
-        found[address] |= methods
+    for route, methods in FURTHER_METHODS.items():
+        found[addresses.get(route, route)] |= methods
     return found
 
 
