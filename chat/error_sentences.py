@@ -109,6 +109,18 @@ SENTENCES: dict[str, str] = {
     "tokens-all-used": gettext_noop("There are %(most)d tokens, and that is the most."),
     "server-overloaded": gettext_noop("Too many requests wait here. Try again in a moment."),
     "password-wrong": gettext_noop("This is not your password. Nothing was changed."),
+    "code-wrong": gettext_noop("This code is wrong, or was used already. Nothing was changed."),
+    "login-not-fresh": gettext_noop("Log out and log in again with %(name)s first. Nothing was changed."),
+    "session-gone": gettext_noop("This session has ended already."),
+    "last-admin": gettext_noop(
+        "You are the only admin here. Make somebody else an admin first, then you can delete your account."
+    ),
+    "email-invalid": gettext_noop("This is not an email address."),
+    "email-yours-already": gettext_noop("This is your address already."),
+    "email-sent-before": gettext_noop(
+        "A link was sent to this address just now. Try again in three minutes."
+    ),
+    "email-not-sent": gettext_noop("The email could not be sent. Try again later, or tell an admin."),
     "logins-limited": gettext_noop("Too many attempts failed. Try again in five minutes."),
     "token-scopes-empty": gettext_noop("Choose at least one thing that the token allows."),
     "token-scope-unknown": gettext_noop("A token cannot allow that."),

@@ -33,8 +33,8 @@ FORWARDED_REFUSED = (
 # Their views authenticate every caller, also for reading, and answer errors as JSON (`chat.api.auth`).
 API_PATHS = ("/api/", "/v1/")
 # A program with a token must not create another token or use the admin site: it could then go on after its
-# token is revoked. Nor may it delete everything.
-BROWSER_ONLY_PATHS = ("/admin/", "/settings/tokens/", "/settings/erase/")
+# token is revoked. Nor may it delete everything, or change the account.
+BROWSER_ONLY_PATHS = ("/admin/", "/account/", "/settings/tokens/", "/settings/erase/")
 BROWSER_ONLY_SENTENCE = "A token does not open this: it is for people, in their browser."
 FOREIGN_PAGE = "This request came from another site's page."
 OTHER_ORIGIN = "This request came from another page than memoryapp's own, so nothing was changed."

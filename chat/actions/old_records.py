@@ -8,6 +8,7 @@ from django.contrib.sessions.models import Session
 
 from chat.models import Deletion, DeletionState, UsageRecord
 
+from .login_sessions import delete_ended_sessions
 from .logins import delete_old_failed_logins
 
 # The statistics show a year at most.
@@ -29,3 +30,4 @@ def delete_old_records(now: datetime) -> None:
     ended.filter(facts=None, conversations=None, app_memories=None).delete()
     Session.objects.filter(expire_date__lt=now).delete()
     delete_old_failed_logins(now)
+    delete_ended_sessions()

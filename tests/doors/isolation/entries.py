@@ -18,6 +18,7 @@ class For(StrEnum):
     """Whom an address is for."""
 
     EVERYBODY = "everybody, also without login"
+    VISITORS = "everybody in their browser, also without login"
     PEOPLE = "people in their browser, and tokens from before tokens had scopes"
     BROWSER = "people in their browser only"
     PROGRAMS = "programs with a token, and our own page"
@@ -55,6 +56,16 @@ class Entry:
     def names(self) -> list[str]:
         """The names of the objects that the request takes."""
         return sorted(set(_NAME.findall(str(self))))
+
+    @property
+    def is_public(self) -> bool:
+        """Whether the request needs no login."""
+        return self.whom in (For.EVERYBODY, For.VISITORS)
+
+    @property
+    def needs_browser(self) -> bool:
+        """Whether no token is enough for the request, not even one from before tokens had scopes."""
+        return self.whom in (For.BROWSER, For.VISITORS)
 
     @property
     def route(self) -> str:

@@ -34,7 +34,7 @@ def is_allowed(entry: Entry, answer, *, htmx: bool = False) -> bool:
 def test_the_owner_may_make_every_request_and_sees_their_texts(ids, other_ids, make_caller, keep_upload, who):
     caller, wrong, seen = make_caller(who), [], dict.fromkeys(READS, False)
     for entry, htmx in WAYS:
-        if entry.replies or ("token" in who and (htmx or entry.whom is For.BROWSER)):
+        if entry.replies or ("token" in who and (htmx or entry.needs_browser)):
             continue
         with rolled_back():
             answer = caller.ask(entry, ids, htmx=htmx)
@@ -106,7 +106,7 @@ def test_another_user_does_not_find_an_object_of_the_owner(ids, other_ids, make_
     settings.MODE = mode
 
     def is_refused(entry: Entry, answer, htmx: bool) -> bool:
-        if "token" in who and (entry.whom is For.BROWSER or (entry.scopes is None and "full" not in who)):
+        if "token" in who and (entry.needs_browser or (entry.scopes is None and "full" not in who)):
             return answer.status_code == 403
         return is_allowed(entry, answer, htmx=htmx) if entry.lenient else answer.status_code == 404
 
@@ -121,7 +121,7 @@ def test_another_user_sees_and_changes_only_their_own_data(ids, make_caller, oth
     mine, caller, wrong = keep_owned(read_rows(), keys, other), make_caller(who), []
     seen: set[str] = set()
     for entry, htmx in WAYS:
-        if entry.names or entry.replies or ("token" in who and entry.whom is For.BROWSER):
+        if entry.names or entry.replies or ("token" in who and entry.needs_browser):
             continue
         with rolled_back(), record_writes() as writes:
             answer = caller.ask(entry, ids, htmx=htmx)
@@ -159,7 +159,7 @@ def test_an_object_of_the_owner_beside_one_of_the_caller_is_not_touched(ids, mak
 @pytest.mark.django_db
 def test_without_login_every_page_leads_to_the_login_and_programs_are_refused(ids):
     def is_refused(entry: Entry, answer, htmx: bool) -> bool:
-        if entry.whom is For.EVERYBODY:
+        if entry.is_public:
             return answer.status_code == 200
         if entry.whom is For.PROGRAMS:
             return answer.status_code == 401 and not answer.headers["WWW-Authenticate"].startswith("Basic")
@@ -184,7 +184,7 @@ def test_a_token_that_is_not_valid_opens_nothing(ids, owner, settings, reason):
         if entry.whom is For.PROGRAMS:
             return answer.status_code == 401
         if entry.method == "GET":
-            return leads_to_login(answer) or entry.whom is For.EVERYBODY
+            return leads_to_login(answer) or entry.is_public
         return answer.status_code == 403
 
     assert find_faults(program, [(entry, False) for entry in ENTRIES], ids, is_refused) == []
@@ -236,7 +236,7 @@ def test_a_token_with_all_scopes_opens_no_page(ids, make_caller):
 
 @pytest.mark.django_db
 def test_no_token_opens_what_is_for_people_in_their_browser(ids, make_caller):
-    asked = [(entry, htmx) for entry, htmx in WAYS if entry.whom is For.BROWSER]
+    asked = [(entry, htmx) for entry, htmx in WAYS if entry.needs_browser]
 
     def is_refused(entry: Entry, answer, htmx: bool) -> bool:
         return answer.status_code == 403
