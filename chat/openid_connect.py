@@ -24,7 +24,7 @@ from django.urls import reverse
 from chat.accounts import issuer_id
 from chat.actions.accounts import create_account_of_issuer
 
-_KEPT_CLAIMS = ("sub", "preferred_username", "name", "email")
+_KEPT_CLAIMS = ("sub", "preferred_username", "name")
 
 
 class IssuerClient(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
@@ -60,6 +60,10 @@ class IssuerProvider(OpenIDConnectProvider):  # type: ignore[misc]
     def get_callback_url(self) -> str:
         """Return the path that the issuer redirects to."""
         return reverse("openid_connect_callback")
+
+    def get_default_scope(self) -> list[str]:
+        """Return what is asked of the issuer: who somebody is, without the address."""
+        return ["openid", "profile"]
 
     def get_scope_from_request(self, request: HttpRequest) -> list[str]:
         """Return what is asked of the issuer; a page cannot ask for more."""
