@@ -10,8 +10,8 @@ from allauth.socialaccount.models import SocialAccount
 from django.apps import apps
 from django.conf import settings as django_settings
 from django.contrib.sessions.models import Session
-from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
 from chat.actions import accounts, deletions
 from chat.actions.api_tokens import create_token
@@ -106,8 +106,6 @@ def test_nothing_of_a_deleted_account_is_left(client, owner, other):
     }
     page = delete(client, code=show_code())
     assert "Your account is deleted" in page.content.decode()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
     finish()
     assert not User.objects.filter(pk=other.pk).exists()
     assert rows_of(other) == {}
@@ -145,7 +143,7 @@ def test_undo_brings_everything_back(client, other):
 
 def test_what_was_written_while_it_could_be_undone_goes_too(client, other):
     delete(client)
-    asked, reply = send_message(other, "One more thing.")
+    _, reply = send_message(other, "One more thing.")
     finish_reply(reply, "Yes?", "complete")
     add_fact(other, "I like rye")
     create_token(other, "late")
@@ -191,8 +189,6 @@ def test_a_start_after_a_kill_finishes_what_was_asked_for(client, other, clock):
     give_everything(other)
     delete(client, code=show_code())
     clock(60)
-    from django.utils import timezone
-
     assert deletions.finish_overdue_deletions(timezone.now()) >= 1
     assert rows_of(other) == {}
     assert deletions.finish_overdue_deletions(timezone.now()) == 0

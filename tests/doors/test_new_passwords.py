@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 
 import pytest
 from allauth.account.forms import default_token_generator
@@ -46,7 +45,8 @@ def change(client, now=PASSWORD, new=NEW, again=None):
 
 
 def link_for(user) -> str:
-    """The link that an admin makes."""
+    """Return the link that an admin makes."""
+    user.refresh_from_db()
     key = {"uidb36": user_pk_to_url_str(user), "key": default_token_generator.make_token(user)}
     return reverse("account_reset_password_from_key", kwargs=key)
 
@@ -172,7 +172,6 @@ def test_an_address_without_a_confirmed_account_gets_nothing_and_looks_alike(oth
     wait_for_mail()
     for address in ("not-yet@example.org", "of-the-row@example.org", "nobody@example.org"):
         assert ask_for_link(address) == expected
-    assert not [one for one in threading.enumerate() if one.name.startswith("email")]
     assert len(mail.outbox) == 1
 
 
