@@ -65,9 +65,7 @@ def test_every_email_is_ours(name):
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    "path", ["signup/", "email/code/", "phone/change/", "2fa/webauthn/", "social/signup/"]
-)
+@pytest.mark.parametrize("path", ["signup/", "phone/change/", "two-factor/webauthn/", "login/signup/"])
 def test_other_pages_of_allauth_do_not_exist(server_mode, other, logged_in, path):
     assert logged_in(other).get(f"/account/{path}").status_code == 404
 
