@@ -41,6 +41,8 @@ class IssuerClient(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         """
         if not more["response"].get("id_token"):
             raise OAuth2Error("the issuer sent no ID token")
+        # django-allauth leaves out the check of the signature of a token that it fetched itself.
+        self.did_fetch_access_token = False
         data = {"id_token": self._decode_id_token(app, more["response"]["id_token"])}
         if self.openid_config.get("userinfo_endpoint"):
             data["userinfo"] = self._fetch_user_info(token.token)

@@ -71,7 +71,8 @@ class Issuer(ThreadingHTTPServer):
         }
         tokens = {"access_token": token, "token_type": "Bearer"}
         if "no id token" not in self.faults:
-            tokens["id_token"] = jwt.encode(claims, self.key, algorithm="RS256", headers={"kid": "1"})
+            key = rsa.generate_private_key(65537, 2048) if "signature" in self.faults else self.key
+            tokens["id_token"] = jwt.encode(claims, key, algorithm="RS256", headers={"kid": "1"})
         return tokens
 
     def describe(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.db import transaction
 from django.utils import timezone
 
@@ -52,11 +53,15 @@ def remove_email(user: User) -> None:
 
 
 def is_last_admin(user: User) -> bool:
-    """Return whether nobody else who can log in is an admin, or will be one in a minute. Locks the admins."""
-    admins = User.objects.filter(is_superuser=True, is_active=True).select_for_update()
-    leaving = Deletion.objects.pending().filter(account=True).values_list("owner", flat=True)
-    rest = {admin.pk for admin in admins.order_by("pk")} - set(leaving)
-    return user.is_superuser and not rest - {user.pk}
+    """Return whether nobody else who can log in is an admin and stays one. Locks the admins.
+
+    The owner of a former local installation is an admin too, but has neither a password nor a linked login.
+    """
+    admins = User.objects.filter(is_superuser=True, is_active=True).select_for_update().order_by("pk")
+    linked = set(SocialAccount.objects.filter(user__is_superuser=True).values_list("user", flat=True))
+    leaving = set(Deletion.objects.pending().filter(account=True).values_list("owner", flat=True))
+    others = [one for one in admins if one.pk != user.pk and one.pk not in leaving]
+    return user.is_superuser and not any(one.has_usable_password() or one.pk in linked for one in others)
 
 
 def delete_account(user: User) -> Deletion:

@@ -39,7 +39,7 @@ from . import app_memories, events, graph, indexing, jobs, leftovers, purge
 from .conversation_jobs import queue_extraction, schedule_idle_end
 from .importing.uploads import discard_uploads
 from .login_sessions import end_every_session
-from .owners import is_local, lock_memory
+from .owners import default_app, is_local, lock_memory
 
 # Kinds of jobs that concern one conversation; their dedupe key is `kind:conversation`.
 _CONVERSATION_JOBS = ("extract", "end_idle", "title", "warm", "prepare", "app_memory")
@@ -203,7 +203,8 @@ def _reset_settings_and_apps(owner: User) -> None:
     defaults = OwnerSettings()
     fields = [f.name for f in OwnerSettings._meta.concrete_fields if f.name not in _KEPT_SETTINGS]
     OwnerSettings.objects.filter(owner=owner).update(**{name: getattr(defaults, name) for name in fields})
-    first, *others = App.objects.for_owner(owner)
+    # A user that was created by `createsuperuser` and has not opened a page yet has no app.
+    first, *others = App.objects.for_owner(owner) or [default_app(owner)]
     slug, name = FIRST_APP
     if not any(app.slug == slug or app.name == name for app in others):
         App.objects.filter(pk=first.pk).update(slug=slug, name=name)

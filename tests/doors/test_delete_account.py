@@ -179,6 +179,11 @@ def test_the_last_admin_cannot_go(server_mode, owner, other):
         accounts.delete_account(owner)
     other.is_active = True
     other.save()
+    # Nobody can log in to an account without a password and without a linked login.
+    with pytest.raises(Refused, match="You are the only admin here"):
+        accounts.delete_account(owner)
+    other.set_password(PASSWORD)
+    other.save()
     accounts.delete_account(owner)
     # Nor can the two of them go at the same time.
     with pytest.raises(Refused, match="You are the only admin here"):
@@ -192,6 +197,13 @@ def test_a_start_after_a_kill_finishes_what_was_asked_for(client, other, clock):
     assert deletions.finish_overdue_deletions(timezone.now()) >= 1
     assert rows_of(other) == {}
     assert deletions.finish_overdue_deletions(timezone.now()) == 0
+
+
+@pytest.mark.parametrize("action", [deletions.erase_account, accounts.delete_account])
+def test_somebody_who_never_opened_a_page_can_delete_too(server_mode, owner, action):
+    fresh = User.objects.create_user("fresh")
+    deletion = action(fresh)
+    assert deletions.finish_deletion(deletion.pk, deletion.expires_at + deletions.UNDO_GRACE)
 
 
 def test_the_name_can_be_used_again(client, other):
