@@ -51,7 +51,6 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "allauth.usersessions",
     "allauth.socialaccount",
-    "allauth.socialaccount.providers.openid_connect",
     "chat",
 ]
 

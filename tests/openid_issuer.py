@@ -67,7 +67,7 @@ class Issuer(ThreadingHTTPServer):
             "iss": "http://elsewhere.example" if "issuer" in self.faults else self.url,
             "aud": "another program" if "audience" in self.faults else CLIENT_ID,
             "iat": now,
-            "exp": now - 60 if "expired" in self.faults else now + 300,
+            "exp": now - 120 if "expired" in self.faults else now + 300,
         }
         tokens = {"access_token": token, "token_type": "Bearer"}
         if "no id token" not in self.faults:

@@ -178,10 +178,11 @@ def test_without_a_password_a_fresh_login_confirms_a_change(issuer, visitor, set
     follow(visitor, issuer)
     assert visitor.get("/account/password/set/").status_code == 200
     later = time.time() + 601
-    monkeypatch.setattr("time.time", lambda: later)
-    page = visitor.get("/account/password/set/", follow=True)
+    with monkeypatch.context() as patched:
+        patched.setattr("time.time", lambda: later)
+        page = visitor.get("/account/password/set/", follow=True)
+        again = visitor.post("/settings/erase/", {"word": "delete"}, follow=True)
     assert page.redirect_chain[-1][0] == "/account/confirm/again/?next=%2Faccount%2Fpassword%2Fset%2F"
-    again = visitor.post("/settings/erase/", {"word": "delete"}, follow=True)
     assert "log in again with Example ID first" in again.content.decode()
     follow(visitor, issuer, "/account/login/start/?again=1", {"next": "/account/password/set/"})
     assert issuer.asked[-1]["prompt"] == "login"
@@ -202,6 +203,15 @@ def test_an_issuer_that_fails_leads_to_a_sentence(issuer, visitor, other, settin
     assert (page.status_code, who(visitor)) == (401, "")
     assert "Example ID cannot be reached, or its answer is not valid." in page.content.decode()
     assert not SocialAccount.objects.exists()
+
+
+def test_the_clock_of_the_issuer_may_differ_a_little(issuer, visitor, other, monkeypatch):
+    link(other)
+    ahead = time.time() + 30
+    monkeypatch.setattr("tests.openid_issuer.time.time", lambda: ahead)
+    follow(visitor, issuer)
+    monkeypatch.undo()
+    assert who(visitor) == other.username
 
 
 def test_an_issuer_that_is_gone_leads_to_a_sentence(issuer, visitor, settings):
