@@ -50,6 +50,7 @@ def check(page, name: str, width: int) -> None:
     if PICTURES:
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme)
+            page.wait_for_timeout(300)
             page.screenshot(path=Path(PICTURES) / f"{name}-{width}-{theme}.png")
 
 
