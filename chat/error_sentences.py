@@ -130,6 +130,15 @@ SENTENCES: dict[str, str] = {
         "%(count)d of your messages are waiting already. Send this one when some of them are answered."
     ),
     "password-wrong": gettext_noop("This is not your password. Nothing was changed."),
+    "code-wrong": gettext_noop("This code is wrong, or was used already. Nothing was changed."),
+    "login-not-fresh": gettext_noop("Log out and log in again with %(name)s first. Nothing was changed."),
+    "session-gone": gettext_noop("This session has ended already."),
+    "email-invalid": gettext_noop("This is not an email address."),
+    "email-yours-already": gettext_noop("This is your address already."),
+    "email-sent-before": gettext_noop(
+        "A link was sent to this address just now. Try again in three minutes."
+    ),
+    "email-not-sent": gettext_noop("The email could not be sent. Try again later, or tell an admin."),
     "logins-limited": gettext_noop("Too many attempts failed. Try again in five minutes."),
     "token-scopes-empty": gettext_noop("Choose at least one thing that the token allows."),
     "token-scope-unknown": gettext_noop("A token cannot allow that."),

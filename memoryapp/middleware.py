@@ -33,9 +33,9 @@ FORWARDED_REFUSED = (
 # Their views authenticate every caller, also for reading, and answer errors as JSON (`chat.api.auth`).
 API_PATHS = ("/api/", "/v1/")
 # A program with a token must not create another token or use the admin site: it could then go on after its
-# token is revoked. Nor may it delete everything, or make an account.
+# token is revoked. Nor may it delete everything, or make or change an account.
 BROWSER_ONLY_PATHS = (
-    *("/admin/", "/settings/tokens/", "/settings/erase/"),
+    *("/admin/", "/account/", "/settings/tokens/", "/settings/erase/"),
     *("/people/", "/first/", "/invite/", "/signup/"),
 )
 BROWSER_ONLY_SENTENCE = "A token does not open this: it is for people, in their browser."

@@ -48,6 +48,9 @@ INSTALLED_APPS = [
     "channels",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
+    "allauth.socialaccount",
     "chat",
 ]
 
@@ -66,6 +69,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "memoryapp.middleware.LocalOwner",
     "allauth.account.middleware.AccountMiddleware",
+    "memoryapp.session_activity.RecordSessions",
     "memoryapp.middleware.OwnerPreferences",
     "memoryapp.middleware.PageForNotAllowed",
     "memoryapp.upload_limits.RejectTooLarge",
@@ -150,6 +154,34 @@ ACCOUNT_USERNAME_BLACKLIST = ["owner"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 # Without the choice "remember me": a login lasts two weeks.
 ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_FORMS = {
+    "change_password": "chat.account_forms.ChangePassword",
+    "set_password": "chat.account_forms.SetPassword",
+    "reset_password": "chat.account_forms.RequestReset",
+    "reset_password_from_key": "chat.account_forms.ResetPassword",
+}
+# The local owner's name: who had it on a server would own the data after a return to local mode.
+ACCOUNT_USERNAME_BLACKLIST = ["owner"]
+ACCOUNT_REAUTHENTICATION_METHODS = ("password", "mfa")
+# One address for each person; a new one takes its place once it is confirmed.
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_EMAIL_CONFIRMATION_HMAC = True
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+# Nothing is sent to an address that nobody has confirmed here.
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+MFA_ADAPTER = "chat.accounts.SecondFactorAdapter"
+MFA_FORMS = {
+    "authenticate": "chat.account_forms.EnterCode",
+    "reauthenticate": "chat.account_forms.ConfirmByCode",
+}
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+# Addresses are for resets only, so an unconfirmed one is no reason against two-factor.
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_TOTP_ISSUER = "memoryapp"
+# The code before and after the current one are valid too, for clocks that differ by half a minute.
+MFA_TOTP_TOLERANCE = 1
+SOCIALACCOUNT_ADAPTER = "chat.openid_connect.IssuerAdapter"
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 # The attempts are counted here. With the default of 300 entries others could push out an account's count.
 CACHES = {
     "default": {
@@ -178,6 +210,23 @@ SECURE_CSP = {
     "base-uri": ["'none'"],
     "frame-ancestors": ["'none'"],
 }
+# In server mode: email for confirming addresses and new passwords, only where a mail server is named.
+_EMAIL_URL = env.envstr("EMAIL_URL").strip()
+HAS_EMAIL = bool(_EMAIL_URL)
+if HAS_EMAIL:
+    globals().update(env.parse_email_url(_EMAIL_URL, env.envstr("EMAIL_FROM").strip()))
+
+# In server mode: an OpenID Connect issuer with which people can log in.
+OIDC_ISSUER = env.envissuer("OIDC_ISSUER")
+OIDC_CLIENT_ID = env.envstr("OIDC_CLIENT_ID").strip()
+OIDC_CLIENT_SECRET = env.envstr("OIDC_CLIENT_SECRET").strip()
+OIDC_NAME = env.envstr("OIDC_NAME").strip() or "OpenID Connect"
+OIDC_SIGNUP = env.envchoice("OIDC_SIGNUP", ("off", "approval", "open"))
+if OIDC_ISSUER and not OIDC_CLIENT_ID:
+    raise env.BadValue("With OIDC_ISSUER, OIDC_CLIENT_ID must be the name of this program at the issuer.")
+# Members log in with the issuer only; admins can use their password too.
+OIDC_ONLY = env.envbool("OIDC_ONLY", False) and bool(OIDC_ISSUER)
+
 # In server mode: whether staff can read everybody's chats and memories on the admin site. Users are told so.
 ADMIN_READS_CHATS = env.envbool("ADMIN_READS_CHATS", False)
 X_FRAME_OPTIONS = "DENY"

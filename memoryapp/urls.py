@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from allauth.account.views import LoginView
 from django.contrib import admin
 from django.urls import include, path
 
-from chat.accounts import lead_to_login
+from chat.accounts import LoginPage, lead_to_login
 from chat.views import (
     apps,
     conversation_menu,
@@ -30,6 +29,7 @@ admin.site.login = lead_to_login  # type: ignore[method-assign]
 admin.site.password_change = lead_to_login  # type: ignore[method-assign, assignment]
 handler400 = "chat.api.problems.bad_request"
 handler500 = "chat.api.problems.server_error"
+log_in = LoginPage.as_view()
 urlpatterns = [
     path("", conversations.home, name="home"),
     path("search/", search.search, name="search"),
@@ -99,9 +99,9 @@ urlpatterns = [
     path("statistics/", statistics.statistics_page, name="statistics"),
     path("statistics/energy/", statistics.energy_gauge, name="energy_gauge"),
     path("metrics", statistics.metrics, name="metrics"),
-    path("login/", LoginView.as_view(), name="login"),
+    path("login/", log_in, name="login"),
     # The name by which allauth finds it.
-    path("login/", LoginView.as_view(), name="account_login"),
+    path("login/", log_in, name="account_login"),
     path("signup/", sign_up.AccountView.as_view(), name="account_signup"),
     path("signup/waiting/", sign_up.signup_waiting, name="account_inactive"),
     path("first/<str:secret>/", sign_up.FirstAccountView.as_view(), name="first_account"),
@@ -111,6 +111,7 @@ urlpatterns = [
     path("people/invitations/", people.create_invitation, name="invitation_create"),
     path("people/invitations/<uuid:pk>/revoke/", people.revoke_invitation, name="invitation_revoke"),
     path("logout/", settings.LogoutView.as_view(), name="logout"),
+    path("account/", include("memoryapp.account_urls")),
     path("admin/", admin.site.urls),
     path("v1/", include("chat.api.openai.views")),
     path("api/", include("chat.api.rest.urls")),

@@ -231,6 +231,9 @@ def finish_deletion(deletion_id: Any, now: datetime) -> bool:
         if not due.update(state=DeletionState.DONE, digests=[]):
             return False
         deletion.refresh_from_db(fields=["state", "marked_messages"])
+        if deletion.account:
+            erasure.delete_account_rows(deletion)
+            return True
         if deletion.whole:
             erasure.wipe_account(deletion)
             events.send_on_commit(deletion.owner_id, "facts")

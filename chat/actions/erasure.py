@@ -13,6 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
+from django.utils import timezone
 
 from chat.models import (
     App,
@@ -37,7 +38,9 @@ from chat.models.conversation import ConversationQuerySet
 
 from . import app_memories, events, graph, indexing, jobs, leftovers, purge
 from .conversation_jobs import queue_extraction, schedule_idle_end
-from .owners import is_local, lock_memory
+from .importing.uploads import discard_uploads
+from .login_sessions import end_every_session
+from .owners import default_app, is_local, lock_memory
 
 # Kinds of jobs that concern one conversation; their dedupe key is `kind:conversation`.
 _CONVERSATION_JOBS = ("extract", "end_idle", "title", "warm", "prepare", "app_memory")
@@ -182,11 +185,28 @@ def wipe_account(deletion: Deletion) -> None:
     events.send_on_commit(owner.pk, "conversations")
 
 
+def delete_account_rows(deletion: Deletion) -> None:
+    """Delete for good everything of the deletion's owner, also what is newer, with the account itself.
+
+    Tokens, logins, two-factor, addresses and counts of usage go with the row of the account.
+    """
+    owner, now = deletion.owner, timezone.now()
+    Deletion.objects.filter(owner=owner).update(pressed_at=now)
+    deletion.pressed_at = now
+    Fact.objects.for_owner(owner).filter(deletion__isnull=True).update(deletion=deletion)
+    hide_account(owner, deletion)
+    wipe_account(deletion)
+    end_every_session(owner)
+    transaction.on_commit(lambda: discard_uploads(owner.pk))
+    User.objects.filter(pk=owner.pk).delete()
+
+
 def _reset_settings_and_apps(owner: User) -> None:
     defaults = OwnerSettings()
     fields = [f.name for f in OwnerSettings._meta.concrete_fields if f.name not in _KEPT_SETTINGS]
     OwnerSettings.objects.filter(owner=owner).update(**{name: getattr(defaults, name) for name in fields})
-    first, *others = App.objects.for_owner(owner)
+    # A user that was created by `createsuperuser` and has not opened a page yet has no app.
+    first, *others = App.objects.for_owner(owner) or [default_app(owner)]
     slug, name = FIRST_APP
     if not any(app.slug == slug or app.name == name for app in others):
         App.objects.filter(pk=first.pk).update(slug=slug, name=name)

@@ -8,6 +8,7 @@ from django.contrib.sessions.models import Session
 
 from chat.models import AdminAct, Deletion, DeletionState, Invitation, UsageRecord
 
+from .login_sessions import delete_ended_sessions
 from .logins import delete_old_failed_logins
 from .people import delete_old_requests
 from .quotas import delete_old_uses
@@ -38,3 +39,4 @@ def delete_old_records(now: datetime) -> None:
     AdminAct.objects.filter(created_at__lt=now - ADMIN_ACTS_KEPT).delete()
     Invitation.objects.filter(expires_at__lt=now - ADMIN_ACTS_KEPT).delete()
     delete_old_requests(now)
+    delete_ended_sessions()

@@ -201,8 +201,8 @@ class DeletionAdmin(ReadOnly):
     """Deletions, pending and finished."""
 
     holds_contents = False
-    list_display = ("pressed_at", "owner", "state", "everything", "whole", "expires_at")
-    list_filter = ("state", "everything", "whole", "owner")
+    list_display = ("pressed_at", "owner", "state", "everything", "whole", "account", "expires_at")
+    list_filter = ("state", "everything", "whole", "account", "owner")
     list_select_related = ("owner",)
     date_hierarchy = "pressed_at"
 

@@ -47,6 +47,8 @@ class Deletion(OwnedModel):
     everything = models.BooleanField(default=False)
     # True: the owner's conversations, settings and all other data too.
     whole = models.BooleanField(default=False)
+    # True: the account itself too, at the end also with what was created after `pressed_at`.
+    account = models.BooleanField(default=False)
     # True: conversations in which nobody wrote for so long that the owner's settings delete them.
     by_age = models.BooleanField(default=False)
     # Set: all memories of this app. Messages of its conversations from before `pressed_at` are not used for

@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .base import UUIDModel
+from .deletion import Deletion
 
 
 class AccountRole(models.TextChoices):
@@ -30,13 +31,14 @@ def digest_of(secret: str) -> str:
 
 
 def active_admins() -> QuerySet[User]:
-    """Return the active admins who can log in: with a password, or who have logged in before.
+    """Return the active admins who can log in (with a password, or who have logged in before) and stay.
 
     The account of local mode is none of them until it has a password.
     """
     has_password = Q(password__gt="") & ~Q(password__startswith=UNUSABLE_PASSWORD_PREFIX)
     admins = User.objects.filter(is_active=True, is_staff=True, is_superuser=True)
-    return admins.filter(has_password | Q(last_login__isnull=False))
+    leaving = Deletion.objects.pending().filter(account=True).values("owner")
+    return admins.filter(has_password | Q(last_login__isnull=False)).exclude(pk__in=leaving)
 
 
 class FirstLink(models.Model):

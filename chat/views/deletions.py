@@ -50,7 +50,9 @@ def describe_deletion(
     seconds = round((deletion.expires_at - deletion.pressed_at).total_seconds())
     counted = [f for f in facts if f.superseded_at is None and f.archived_at is None] or facts
     app_sentence = _describe_app_memories(deletion)
-    if deletion.whole:
+    if deletion.account:
+        sentence = _("Your account is deleted")
+    elif deletion.whole:
         sentence = _("Everything is deleted")
     elif deletion.everything:
         sentence = _("Memory cleared")

@@ -32,15 +32,13 @@ from chat.actions.logins import find_failed_logins
 from chat.actions.owners import redacts_secrets, settings_of
 from chat.error_messages import describe
 from chat.errors import Refused
-from chat.generation import run as generation
-from chat.models import ApiToken, Message, MessageState, Scope, Theme, User
+from chat.models import ApiToken, Scope, Theme, User
 
 from . import system_info
+from .account import STOPPING_SECONDS, load_account_section, stop_replies
 from .model_server import load_provider_context
 from .responses import add_toast, forget_storage, respond_with_error
 
-# How long a request waits until a stopped reply has reached its next token and is saved.
-_STOPPING_SECONDS = 5.0
 # By the name of the form field, the function that saves it.
 _SETTERS: dict[str, Callable[[Any, str], None]] = {
     "theme": owners.set_theme,
@@ -77,6 +75,7 @@ def render_settings(request: HtmxHttpRequest, status: int = 200, **more: Any) ->
         **_settings_context(request),
         **system_info.load_system_info(request.user),
         **tokens_context(request.user),
+        **load_account_section(request.user),
         "asks_password": not owners.is_local(),
         "staff_reads": settings.ADMIN_READS_CHATS and not owners.is_local(),
         "failed_logins": _describe_failed_logins(request.user),
@@ -120,10 +119,10 @@ def erase_account(request: HtmxHttpRequest) -> HttpResponse:
         require_password(request, request.POST.get("password", ""))
     except Refused as problem:
         return respond_with_error(request, problem, "settings")
-    _stop_replies(request, timeout=_STOPPING_SECONDS)
+    stop_replies(request, timeout=STOPPING_SECONDS)
     deletions.erase_account(request.user)
     # Another reply may have begun before its conversation was marked as deleted.
-    _stop_replies(request, timeout=0)
+    stop_replies(request, timeout=0)
     return forget_storage(HttpResponseClientRedirect(reverse("home")) if request.htmx else redirect("home"))
 
 
@@ -133,12 +132,6 @@ class LogoutView(auth.LogoutView):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Answer the request."""
         return forget_storage(super().dispatch(request, *args, **kwargs))
-
-
-def _stop_replies(request: HtmxHttpRequest, timeout: float) -> None:
-    writing = Message.objects.for_owner(request.user).filter(state=MessageState.STREAMING)
-    for pk in writing.values_list("pk", flat=True):
-        generation.stop(pk, timeout)
 
 
 def _respond_saved(request: HtmxHttpRequest, name: str) -> HttpResponse:

@@ -82,6 +82,16 @@ def envzone(name: str) -> str:
         raise BadValue(f"{name} must be a time zone such as Europe/Oslo, not {text!r}.") from None
 
 
+def envissuer(name: str) -> str:
+    """Return the variable as the address of an issuer of logins, "" when it is unset. Raises BadValue."""
+    address = os.environ.get(name, "").strip()
+    parts = urlsplit(address)
+    loopback = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1", "localhost")
+    if address and not (parts.hostname and (parts.scheme == "https" or loopback)):
+        raise BadValue(f"{name} must begin with https://, not {address!r}.")
+    return address.rstrip("/")
+
+
 def envlist(name: str, default: Sequence[str] = ()) -> list[str]:
     """Return the variable's comma-separated parts without empty ones, or the default when it is unset."""
     text = os.environ.get(name)
@@ -218,6 +228,35 @@ def parse_database_url(url: str) -> dict[str, Any]:
         "HOST": options.pop("host", unquote(parts.hostname or "")),
         "PORT": options.pop("port", str(port or "")),
         "OPTIONS": options,
+    }
+
+
+def parse_email_url(url: str, sender: str) -> dict[str, Any]:
+    """Return Django's settings for a `smtp://user:password@host:587?tls=starttls|ssl|none` URL. Raises
+    BadValue, without the URL, since that may contain a password.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise BadValue("EMAIL_URL cannot be read: is everything in the password percent-encoded?") from None
+    tls = dict(parse_qsl(parts.query)).get("tls", "starttls")
+    ports = {"starttls": 587, "ssl": 465, "none": 25}
+    if parts.scheme != "smtp" or not parts.hostname:
+        raise BadValue("EMAIL_URL must look like smtp://user:password@host:587?tls=starttls.")
+    if tls not in ports:
+        raise BadValue("EMAIL_URL must end with tls=starttls, tls=ssl or tls=none.")
+    if "@" not in sender:
+        raise BadValue("With EMAIL_URL, EMAIL_FROM must be the address from which emails are sent.")
+    return {
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": port or ports[tls],
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_TLS": tls == "starttls",
+        "EMAIL_USE_SSL": tls == "ssl",
+        "EMAIL_TIMEOUT": 10,
+        "DEFAULT_FROM_EMAIL": sender,
     }
 
 

@@ -137,7 +137,7 @@ def test_the_owner_is_told_at_the_next_login_and_in_the_settings(other):
         log_in(other.username, "guess", f"192.0.2.{n}")
     client = Client(headers={"origin": ORIGIN})
     page = client.post("/login/", {"login": other.username, "password": PASSWORD}, follow=True)
-    told = "A wrong password was entered for your account 3 times, last on"
+    told = "A wrong password or code was entered for your account 3 times, last on"
     assert told in page.content.decode()
     assert "192.0.2.2" in page.content.decode()
     assert told in client.get("/settings/").content.decode()
@@ -149,7 +149,7 @@ def test_the_owner_is_told_at_the_next_login_and_in_the_settings(other):
 
 def test_nobody_else_is_told(other, owner, logged_in):
     record_failed_login(other, "192.0.2.1")
-    assert "A wrong password" not in logged_in(owner).get("/settings/").content.decode()
+    assert "A wrong password or code" not in logged_in(owner).get("/settings/").content.decode()
 
 
 def test_attempts_on_unknown_names_are_not_stored():

@@ -120,4 +120,4 @@ def log_in(page: Page, user: Any) -> None:
     """Log in as a user whose password is PASSWORD, on the page of the login."""
     page.get_by_label("Name").fill(user.username)
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Log in", exact=True).click()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -92,6 +93,11 @@ def find_upload(owner: User, key: UUID) -> ImportSource | None:
 def discard_upload(owner: User, key: UUID) -> None:
     """Delete a file that is no longer needed."""
     (_folder(owner) / str(key)).unlink(missing_ok=True)
+
+
+def discard_uploads(owner_id: int) -> None:
+    """Delete all files of an owner whose account is gone."""
+    shutil.rmtree(_uploads() / str(owner_id), ignore_errors=True)
 
 
 def remove_old_uploads() -> None:

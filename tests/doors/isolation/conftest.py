@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
 from django.conf import settings as django_settings
 from django.utils import timezone
 
@@ -36,6 +38,9 @@ def make_ids(user: Any, mark: str) -> dict[str, str]:
     PromptReport.objects.filter(reply=made.reply).update(facts=[str(made.fact.pk)])
     heard = {"archived_at": timezone.now(), "heard_once": True}
     Fact.objects.filter(pk=add_fact(user, f"Heard {mark}").pk).update(**heard)
+    for kind in (Authenticator.Type.TOTP, Authenticator.Type.RECOVERY_CODES):
+        data = {"secret": "A" * 32, "seed": "0" * 80, "used_mask": 0}
+        Authenticator.objects.create(user=user, type=kind, data=data)
     # The time to undo must not end during the test.
     Deletion.objects.for_owner(user).update(expires_at=timezone.now() + timedelta(days=1))
     waiting = sign_up(f"waiting for {user.pk}", "!")
@@ -64,14 +69,19 @@ def make_ids(user: Any, mark: str) -> dict[str, str]:
         "member": member.pk,
         "invitation": Invitation.objects.get(inviter=user).pk,
         "invitation_link": invitation_link,
+        "session": UserSession.objects.create(user=user, ip="192.0.2.1", session_key=f"session-{user.pk}").pk,
     }
     return {name: str(key) for name, key in found.items()}
 
 
 @pytest.fixture
 def ids(server_mode: Any, owner: Any, scripted: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The ids of the owner's objects, in server mode with metrics and without a limit of invalid tokens."""
-    server_mode.METRICS, server_mode.SIGNUP = True, "approval"
+    """The ids of the owner's objects, in server mode with all that can be configured, and without a limit of
+    invalid tokens.
+    """
+    server_mode.METRICS = server_mode.HAS_EMAIL = True
+    server_mode.SIGNUP = "approval"
+    server_mode.OIDC_ISSUER, server_mode.OIDC_CLIENT_ID = "http://127.0.0.1:9", "memoryapp"
     # An admin who can log in; nobody else's invitations are valid.
     owner.set_password("an admin's password")
     owner.save()

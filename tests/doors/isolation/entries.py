@@ -20,10 +20,10 @@ class For(StrEnum):
     """Whom an address is for."""
 
     EVERYBODY = "everybody, also without login"
+    VISITORS = "everybody in their browser, also without login"
     PEOPLE = "people in their browser, and tokens from before tokens had scopes"
     BROWSER = "people in their browser only"
     ADMINS = "admins of a server in their browser; for members there is no such page"
-    VISITORS = "people without login, on a server; a login leads home"
     PROGRAMS = "programs with a token, and our own page"
 
 
@@ -61,6 +61,11 @@ class Entry:
     def names(self) -> list[str]:
         """The names of the objects that the request takes."""
         return sorted(set(_NAME.findall(str(self))))
+
+    @property
+    def is_public(self) -> bool:
+        """Whether the request needs no login."""
+        return self.whom in (For.EVERYBODY, For.VISITORS)
 
     @property
     def route(self) -> str:

@@ -124,6 +124,43 @@ PAGES: list[Entry] = [
     page("POST settings/tokens/{token}/revoke/", For.BROWSER),
     page("GET api/", scopes=ANY_TOKEN, bare=True),
     page("GET api/docs", scopes=ANY_TOKEN),
+    page("GET account/password/", For.BROWSER, bare=True),
+    page("POST account/password/", For.BROWSER, oldpassword="wrong"),
+    page("GET account/password/set/", For.BROWSER, bare=True),
+    page("POST account/password/set/", For.BROWSER, password1="x"),
+    page("GET account/password/reset/", For.VISITORS, bare=True),
+    page("GET account/password/reset/sent/", For.VISITORS, bare=True),
+    page("GET account/password/reset/done/", For.VISITORS, bare=True),
+    # Links with a key that is not valid.
+    page("GET account/password/reset/1-wrong/", For.VISITORS, bare=True),
+    page("POST account/password/reset/1-wrong/", For.VISITORS, password1="x"),
+    page("GET account/email/wrong/", For.VISITORS, bare=True),
+    page("POST account/email/wrong/", For.VISITORS),
+    page("GET account/confirm/", For.BROWSER, bare=True),
+    page("POST account/confirm/", For.BROWSER, password="wrong"),
+    page("GET account/confirm/again/", For.BROWSER, bare=True),
+    page("GET account/email/", For.BROWSER),
+    page("POST account/email/", For.BROWSER, email="somebody@example.org"),
+    page("GET account/sessions/", For.BROWSER),
+    page("POST account/sessions/", For.BROWSER),
+    page("POST account/sessions/{session}/end/", For.BROWSER),
+    page("GET account/two-factor/", For.BROWSER),
+    page("GET account/two-factor/confirm/", For.BROWSER, bare=True),
+    page("POST account/two-factor/confirm/", For.BROWSER, code="wrong"),
+    page("GET account/two-factor/on/", For.BROWSER, bare=True),
+    page("POST account/two-factor/on/", For.BROWSER, code="wrong"),
+    page("GET account/two-factor/off/", For.BROWSER, bare=True),
+    page("POST account/two-factor/off/", For.BROWSER),
+    page("GET account/two-factor/recovery/", For.BROWSER, bare=True),
+    page("GET account/two-factor/recovery/file/", For.BROWSER, bare=True),
+    page("GET account/two-factor/recovery/new/", For.BROWSER, bare=True),
+    page("POST account/two-factor/recovery/new/", For.BROWSER),
+    page("GET account/login/", For.BROWSER),
+    page("POST account/login/", For.BROWSER, account="0"),
+    page("GET account/login/start/", For.VISITORS, bare=True),
+    page("GET account/login/cancelled/", For.VISITORS, bare=True),
+    page("GET account/delete/", For.BROWSER),
+    page("POST account/delete/", For.BROWSER, incomplete=True),
     page("GET statistics/"),
     page("GET statistics/energy/", bare=True),
 ]
@@ -210,11 +247,16 @@ PROGRAMS: list[Entry] = [
     ),
 ]
 
-# Routes that answer further methods. The login and the pages that make an account answer each by leading home
-# who is logged in; they act for their caller only, as the logout does.
+# Addresses that answer further methods, and those of steps of a login, which need the step before. The login
+# and the pages that make an account answer each method by leading home who is logged in; these views act for
+# their caller only, as the logout does.
 FURTHER_METHODS = {
     **{route: {*METHODS} for route in ("login/", "signup/", "first/<str:secret>/", "invite/<str:secret>/")},
     "logout/": {"POST", "OPTIONS"},
+    "account/password/reset/": {"POST"},
+    "account/two-factor/code/": {"GET", "POST"},
+    "account/login/start/": {"POST"},
+    "account/login/back/": {"GET"},
 }
 # For unknown addresses below these two, every method is answered alike: 401, or 404 with a token.
 UNKNOWN_ADDRESSES = ["api/nothing", "v1/nothing"]

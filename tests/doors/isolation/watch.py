@@ -12,8 +12,11 @@ from django.db import connection, transaction
 
 Rows = dict[tuple[str, Any], dict[str, Any]]
 
-# Every use of a token is recorded in its row, and every login in its session.
-_HARMLESS = re.compile(r'UPDATE "(chat_apitoken" SET "last_used_at"|django_session")')
+# Every use of a token is recorded in its row, and every login in its session and beside it.
+_HARMLESS = re.compile(
+    r'UPDATE "(chat_apitoken" SET "last_used_at"|django_session")'
+    r'|(UPDATE|INSERT INTO) "usersessions_usersession"'
+)
 
 
 @contextmanager
