@@ -14,6 +14,8 @@ from django.utils import timezone
 from chat.models import Job
 from chat.models.job import JobQuerySet
 
+from . import processes
+
 LEASE = timedelta(minutes=5)
 MAX_ATTEMPTS = 5
 PROCESS_ENDED = "job-ended-with-process"
@@ -25,6 +27,8 @@ LONGEST_PERIODIC_WAIT = timedelta(hours=26)
 URGENT, USUAL = 1, 5
 # Kinds that complete a deletion; they can be neither cancelled nor given up.
 DELETION_KINDS = frozenset({"finish_deletion", "free_caches", "discard", "tidy_index"})
+
+_EVERY_JOB = Q()
 
 _listeners: list[Callable[[], None]] = []
 
@@ -79,14 +83,16 @@ def claim(
 ) -> Job | None:
     """Lease the most urgent due job of these kinds for `LEASE`, so that no second runner takes it.
 
-    With `urgent` only urgent ones. Jobs whose keys are in `but` are skipped. Returns None when there is
-    none.
+    With `urgent` only urgent ones. Jobs whose keys are in `but` are skipped, and those that another process
+    is claiming at this moment. Returns None when there is none.
     """
     due = Job.objects.due(now).filter(kind__in=kinds).exclude(pk__in=but)
-    job = (due.urgent() if urgent else due).first()
+    # PostgreSQL locks the row, so that two processes never wait for each other here; SQLite has one writer.
+    job = (due.urgent() if urgent else due).select_for_update(skip_locked=True).first()
     if job is None:
         return None
-    taken = Job.objects.due(now).filter(pk=job.pk).update(lease_until=now + LEASE, attempts=F("attempts") + 1)
+    lease = {"lease_until": now + LEASE, "process": processes.get_current()}
+    taken = Job.objects.due(now).filter(pk=job.pk).update(attempts=F("attempts") + 1, **lease)
     return Job.objects.get(pk=job.pk) if taken else None
 
 
@@ -205,14 +211,14 @@ def make_all_due(now: datetime) -> int:
     return count
 
 
-def release_leases(now: datetime) -> int:
-    """Release the leases of a killed process; only the process that holds the engine lock may call it.
+def release_leases(now: datetime, held: Q = _EVERY_JOB) -> int:
+    """Release the leases of dead processes, which `held` chooses.
 
     A job during which the process ended `MAX_ATTEMPTS` times fails for good, because it may be the cause.
     Returns how many failed.
     """
-    held = Job.objects.filter(lease_until__isnull=False)
-    fatal = held.filter(attempts__gte=MAX_ATTEMPTS).exclude(kind__in=DELETION_KINDS)
+    leased = Job.objects.filter(held, lease_until__isnull=False)
+    fatal = leased.filter(attempts__gte=MAX_ATTEMPTS).exclude(kind__in=DELETION_KINDS)
     count = fatal.update(lease_until=None, failed_at=now, last_error=PROCESS_ENDED)
-    held.update(lease_until=None)
+    leased.update(lease_until=None)
     return count

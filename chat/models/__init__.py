@@ -18,6 +18,7 @@ from .login_failure import LoginFailure
 from .message import Message, MessageState, PromptReport, Role
 from .owner import IdempotentRequest, OwnerSettings, Theme
 from .past_chats import MessageWindow, Quotation
+from .process import ImportUpload, ImportUploadPart, Installation, Process, ProcessKind
 from .request_outcome import OutcomeKind, RequestOutcome
 from .search import SearchEntry
 from .topic import Topic, TopicArchive
@@ -45,6 +46,9 @@ __all__ = [
     "FactEvent",
     "FactEventKind",
     "IdempotentRequest",
+    "ImportUpload",
+    "ImportUploadPart",
+    "Installation",
     "Job",
     "LoginFailure",
     "MemoryMode",
@@ -54,6 +58,8 @@ __all__ = [
     "Origin",
     "OutcomeKind",
     "OwnerSettings",
+    "Process",
+    "ProcessKind",
     "PromptReport",
     "Quotation",
     "Relationship",
