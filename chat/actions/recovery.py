@@ -52,7 +52,7 @@ def _remove_dead(now: datetime) -> None:
         for row in dead:
             conversations.discard_unless_opened(row.open_conversations, now)
     for row in dead:
-        logger.warning("a process has died; what it held is recovered", extra={"process": str(row)})
+        logger.warning("a process has died; what it held is recovered", extra={"holder": str(row)})
 
 
 def _recover_held(now: datetime, *, at_start: bool = False) -> None:

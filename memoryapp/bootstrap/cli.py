@@ -47,6 +47,7 @@ COMMANDS = (
     ("import_memory", "read such a file, or one of another program"),
     ("backup", "write the database and its key into one file"),
     ("restore", "put a backup in the place of what is here"),
+    ("secret_key", "whether the secret key is the right one; accept its loss"),
     ("encrypt", "encrypt the data with a passphrase, or change it"),
     ("decrypt", "take the encryption away again"),
     ("decay", "let unused memories fade now, as every night does"),
