@@ -57,14 +57,19 @@ def read_choice() -> ServerChoice | None:
 
     Raises BadValue as `memoryapp.base.provider.read_choice` does.
     """
-    if settings.MODE != "server":
+    if not is_choice_shared():
         return stored_choice.read_choice()
     fixed = stored_choice.read_choice({**os.environ, "MODE": "server"})
     return fixed or installation.read_model_server()
 
 
+def is_choice_shared() -> bool:
+    """Return whether the choice is in the database, for all processes on it, instead of a file."""
+    return bool(settings.MODE == "server")
+
+
 def _save_choice(choice: ServerChoice | None) -> None:
-    if settings.MODE == "server":
+    if is_choice_shared():
         installation.store_model_server(choice)
     else:
         stored_choice.save_choice(choice)
@@ -89,7 +94,7 @@ def follow_choice() -> bool:
 
     Does nothing where the environment fixes the server, and before `load_chosen_model`.
     """
-    if settings.MODE != "server" or _loaded.local is None:
+    if not is_choice_shared() or _loaded.local is None:
         return False
     if installation.read_model_server_version() == _loaded.version:
         return False
@@ -107,10 +112,10 @@ def load_chosen_model(
     reported as the model's state.
     """
     # Read first: a choice that is stored meanwhile is followed later.
-    version = installation.read_model_server_version() if settings.MODE == "server" else 0
+    version = installation.read_model_server_version() if is_choice_shared() else 0
     _loaded.version, _loaded.parking, _loaded.local = version, parking, local
     choice = read_choice()
-    if settings.MODE == "server":
+    if is_choice_shared():
         stored_choice.note_shared_choice(choice is not None and not choice.fixed)
     if choice is not None:
         try:

@@ -91,7 +91,7 @@ def choice_path() -> Path:
 
 def note_shared_choice(chosen: bool) -> None:
     """Note for the next `start` whether a server is chosen in the database, which it cannot read."""
-    mark = data_path() / _SHARED_MARK
+    mark = data_dir() / _SHARED_MARK
     if chosen:
         mark.touch(mode=0o600)
     else:
