@@ -121,9 +121,15 @@ def is_alone() -> bool:
     return not find_others().exists()
 
 
+def find_living() -> Any:
+    """Return the rows of the processes that live: of those that have been heard of lately."""
+    rows = Process.objects.all()
+    return rows.exclude(seen_at__lt=_silent_since()) if is_database_shared() else rows
+
+
 def has_job_runner() -> bool:
-    """Return whether any process on this database runs background work."""
-    return Process.objects.filter(runs_jobs=True).exists()
+    """Return whether any living process on this database runs background work."""
+    return bool(find_living().filter(runs_jobs=True).exists())
 
 
 def remove_dead() -> list[Process]:
@@ -134,8 +140,9 @@ def remove_dead() -> list[Process]:
     """
     which = Q()
     if is_database_shared():
-        silent = ExpressionWrapper(Now() - get_dead_after(), output_field=DateTimeField())
-        which = Q(seen_at__lt=silent) | Q(pk__in=[row.pk for row in find_others() if _has_ended(row)])
+        which = Q(seen_at__lt=_silent_since()) | Q(
+            pk__in=[row.pk for row in find_others() if _has_ended(row)]
+        )
     dead = list(find_others().select_for_update(skip_locked=True).filter(which))
     Process.objects.filter(pk__in=[row.pk for row in dead]).delete()
     return dead
@@ -144,6 +151,11 @@ def remove_dead() -> list[Process]:
 def get_dead_after() -> timedelta:
     """Return for how long a living process is silent at most."""
     return timedelta(seconds=settings.PROCESS_DEAD_SECONDS)
+
+
+def _silent_since() -> ExpressionWrapper:
+    """Return the time of the database before which a living process is heard of again."""
+    return ExpressionWrapper(Now() - get_dead_after(), output_field=DateTimeField())
 
 
 def without_holder(*, at_start: bool = False) -> Q:

@@ -35,7 +35,7 @@ def me():
 
 def add_process(**fields):
     now = timezone.now()
-    here = Process.objects.get(pk=processes.get_current())
+    here = Process.objects.earliest("started_at")
     defaults = {"kind": "serve", "host": here.host, "boot": here.boot, "pid": os.getpid()}
     defaults |= {"pid_started": here.pid_started, "started_at": now, "seen_at": now}
     return Process.objects.create(**defaults | fields)
@@ -149,7 +149,8 @@ def test_a_job_and_an_import_belong_to_the_process_that_took_them(me, owner):
 
 
 def test_deleted_texts_leave_the_caches_of_every_process(shared, me, monkeypatch):
-    other, freed = add_process(), []
+    other = add_process()
+    freed: list[list[str]] = []
     monkeypatch.setattr(heartbeat, "free_own_caches", freed.append)
     processes.let_others_free_caches(["one", "two"])
     other.refresh_from_db()

@@ -25,7 +25,7 @@ def test_one_of_two_migrations_waits_and_finds_nothing_to_do(cluster, first, sec
 
 
 def test_a_second_start_leaves_the_reply_of_the_first_server_running(cluster, first, second):
-    conversation, reply = first.serve().begin_reply()
+    _conversation, reply = first.serve().begin_reply()
     wait_for(lambda: cluster.read_reply(reply)[2])
     second.serve()
     before = cluster.read_reply(reply)[2]
@@ -112,8 +112,7 @@ def test_another_model_that_an_admin_chooses_is_used_by_every_process(cluster, f
     servers = [first.serve(), second.serve()]
     fields = {"url": f"{cluster.model.url}/v1", "model": "other", "key": "", "window": "4096", "do": "use"}
     assert servers[0].page.post("/settings/provider/", data=fields).status_code == 302
-    for server in servers:
-        wait_for(lambda server=server: "other on 127.0.0.1" in server.page.get("/").text)
+    wait_for(lambda: all("other on 127.0.0.1" in server.page.get("/").text for server in servers))
     (stored,) = cluster.rows("SELECT model_server FROM chat_installation")
     assert "sk-secret" not in stored[0]
     assert "127.0.0.1" not in stored[0]
