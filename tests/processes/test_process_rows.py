@@ -9,12 +9,17 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from chat.actions import jobs, processes, recovery
 from chat.actions.importing import staging
 from chat.actions.messages import finish_reply, save_checkpoint
 from chat.jobs import heartbeat
+from chat.jobs.runner import job_threads
+from chat.management.commands.serve import require_jobs_somewhere
+from chat.management.health.findings import FindingState
+from chat.management.health.processes import check_processes
 from chat.models import Deletion, DeletionState, Job, Message, Process, ProcessKind
 
 pytestmark = pytest.mark.django_db
@@ -167,3 +172,31 @@ def test_a_chat_is_open_elsewhere_only_while_its_process_says_so(shared, me):
     assert not processes.is_open_elsewhere("another")
     other.delete()
     assert not processes.is_open_elsewhere("mine")
+
+
+def test_with_sqlite_background_work_cannot_be_left_to_others(settings):
+    require_jobs_somewhere()
+    settings.JOBS = "off"
+    with pytest.raises(CommandError, match="PostgreSQL only"):
+        require_jobs_somewhere()
+
+
+def test_a_worker_needs_a_thread():
+    with pytest.raises(CommandError, match="at least 1"):
+        call_command("run_jobs", "--workers", "0")
+
+
+def test_each_worker_has_threads_of_its_own_and_deadlines_need_one():
+    names = [(lane.name, lane.number) for lane in job_threads(2)]
+    assert len(set(names)) == len(names) == 7
+    assert [name for name, _number in names].count("quick") == 1
+
+
+def test_the_doctor_lists_living_processes_and_notes_that_no_worker_runs(shared, me):
+    Process.objects.update(runs_jobs=False)
+    add_process(kind="run_jobs", runs_jobs=True, seen_at=timezone.now() - timedelta(seconds=31))
+    key, found = check_processes()
+    assert (key.state, found.state) == (FindingState.OK, FindingState.NOTE)
+    assert "No worker runs" in found.text
+    add_process(kind="run_jobs", runs_jobs=True)
+    assert list(check_processes())[1].state is FindingState.OK
