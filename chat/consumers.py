@@ -19,7 +19,7 @@ from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.db import DatabaseError
 
 from chat.access import has_conversation
-from chat.actions import conversations, events, owners
+from chat.actions import conversations, events, owners, processes
 from chat.generation import run as generation
 from chat.generation.hub import Frame, Watcher, hub
 from chat.llm.registry import registry
@@ -53,6 +53,15 @@ async def _store_time_zone(user: User, zone: str) -> None:
         logger.warning("the time zone of the browser could not be stored", exc_info=True)
 
 
+async def _announce_pages() -> None:
+    """Tell the other processes on the database at once which conversations are open here."""
+    try:
+        await _write(processes.renew, hub.list_watched())
+    except DatabaseError:
+        # The next heartbeat says it.
+        logger.warning("the open pages could not be announced", exc_info=True)
+
+
 class ChatConsumer(AsyncJsonWebsocketConsumer):
     """One page's socket, for one conversation of the user or for none.
 
@@ -65,6 +74,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
     joined_groups: tuple[str, ...] = ()
     storing_zone: asyncio.Task[None] | None = None
     counted_user: int | None = None
+    announcing: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
         """Accept an authenticated user, for a conversation of their own."""
@@ -96,6 +106,8 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             self.watcher = Watcher(loop)
             self.pump = asyncio.create_task(self._send_frames(self.watcher))
             hub.watch(self.conversation, self.watcher)
+            if processes.is_database_shared():
+                self.announcing = asyncio.create_task(_announce_pages())
 
     async def _refuse(self, code: int) -> None:
         """Accept and close: of a socket that was never open, browsers do not tell the page the code."""

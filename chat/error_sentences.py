@@ -186,6 +186,9 @@ SENTENCES: dict[str, str] = {
     "no-message-to-answer": gettext_noop("There is no message to answer."),
     # The model on this machine.
     "no-model": gettext_noop("No model is loaded in this process."),
+    "worker-without-model-server": gettext_noop(
+        "This worker uses models on servers only. Choose one in the settings, under “Model”."
+    ),
     "model-loading": gettext_noop("The model is loading. You can write already."),
     "model-still-loading": gettext_noop("The model is still loading."),
     "model-not-loaded": gettext_noop("The model could not be loaded. %(why)s"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,10 @@ MODE = env.envchoice("MODE", ("local", "server"))
 DEBUG = env.envbool("DEBUG", False)
 
 
-SECRET_KEY = env.envstr("SECRET_KEY") or load_secret_key(DATA_DIR, env.database_path())
+_DATABASE_URL = env.envstr("DATABASE_URL").strip()
+SECRET_KEY = env.envstr("SECRET_KEY") or load_secret_key(
+    DATA_DIR, None if _DATABASE_URL else env.database_path(), sys.argv[1:]
+)
 
 LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 ALLOWED_HOSTS = env.envlist("ALLOWED_HOSTS", [] if MODE == "server" else LOOPBACK_HOSTS)
@@ -114,14 +118,17 @@ _SQLITE: dict[str, Any] = {
     },
     "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
 }
-_DATABASE_URL = env.envstr("DATABASE_URL").strip()
-DATABASES: dict[str, Any] = {"default": env.parse_database_url(_DATABASE_URL) if _DATABASE_URL else _SQLITE}
+# With PostgreSQL, the most connections of this process: as many as threads of requests and sockets.
+_POOL_SIZE = env.envint("DATABASE_POOL_SIZE", 32)
+DATABASES: dict[str, Any] = {
+    "default": env.parse_database_url(_DATABASE_URL, _POOL_SIZE) if _DATABASE_URL else _SQLITE
+}
 if DATABASES["default"]["ENGINE"] == _SQLITE["ENGINE"]:
     env.tighten_file(Path(DATABASES["default"]["NAME"]))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# For one process; several processes need Redis. It carries control events only, since it drops messages when
-# more than 100 wait.
+# For one process: with several, each reaches its own pages only. It carries control events only, since it drops
+# messages when more than 100 wait.
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "memoryapp.channel_layer.ChannelLayer",
@@ -240,6 +247,11 @@ if MODE == "server":
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
         # The address of the client is the last one that the proxy adds to X-Forwarded-For.
         ALLAUTH_TRUSTED_PROXY_COUNT = 1
+
+# "off": this server leaves background work to `manage.py run_jobs`, which needs PostgreSQL.
+JOBS = env.envchoice("JOBS", ("on", "off"))
+# Where several processes share a database, one that is silent for so many seconds is taken for dead.
+PROCESS_DEAD_SECONDS = env.envfloat("PROCESS_DEAD_SECONDS", 30.0)
 
 # The model's window in tokens; 0 chooses by the machine's memory.
 WINDOW = env.envint("WINDOW", 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -210,11 +211,22 @@ def schedule_end_after_close(conversation_id: Any) -> None:
 
 
 def postpone_ends_at_start(now: datetime) -> None:
-    """Give open pages time to reconnect before their conversations end; called when the process starts."""
+    """Give open pages time to reconnect before their conversations end; called when the process starts and no
+    other one has pages.
+    """
     soon = now + RECONNECT_WINDOW
     for pk in list(Conversation.objects.filter(temporary=True).values_list("pk", flat=True)):
         schedule_discard(pk, soon)
     Job.objects.filter(kind="end_idle", run_after__lt=soon).update(run_after=soon)
+
+
+def discard_unless_opened(conversation_ids: Iterable[str], now: datetime) -> None:
+    """Let temporary conversations end that were open in a dead process, unless their pages reconnect to
+    another one before. In the caller's transaction.
+    """
+    there = Conversation.objects.filter(pk__in=list(conversation_ids), temporary=True)
+    for key in list(there.values_list("pk", flat=True)):
+        schedule_discard(key, now + RECONNECT_WINDOW)
 
 
 def postpone_discard(conversation_id: Any) -> None:

@@ -23,6 +23,7 @@ from chat.models import (
     Deletion,
     Fact,
     IdempotentRequest,
+    ImportUpload,
     Job,
     LoginFailure,
     Message,
@@ -177,6 +178,7 @@ def wipe_account(deletion: Deletion) -> None:
     AppMemoryEvent.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     QuotaUse.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     UsageRecord.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
+    ImportUpload.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     earlier.exclude(pk=deletion.pk).delete()
     _reset_settings_and_apps(owner)
     if is_local():

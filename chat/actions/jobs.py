@@ -18,6 +18,7 @@ from chat.llm.turns import Turns
 from chat.models import Job
 from chat.models.job import JobQuerySet
 
+from . import processes
 from .owners import is_local
 
 LEASE = timedelta(minutes=5)
@@ -43,6 +44,7 @@ DEFERRABLE_KINDS = {
 }
 # Which owner had a turn when; a thread of the runner holds the lock while it chooses.
 _turns, _turns_lock = Turns(), threading.Lock()
+_EVERY_JOB = Q()
 
 _listeners: list[Callable[[], None]] = []
 
@@ -105,16 +107,20 @@ def claim(
 ) -> Job | None:
     """Lease the most urgent due job of these kinds for `LEASE`, so that no second runner takes it.
 
-    With `urgent` only urgent ones. Jobs whose keys are in `but` are skipped, and those that need energy of
-    owners in `resting`. In server mode owners take turns. Returns None when there is none.
+    With `urgent` only urgent ones. Jobs whose keys are in `but` are skipped, those that need energy of owners
+    in `resting`, and those that another process is claiming at this moment. In server mode owners take turns.
+    Returns None when there is none.
     """
     due = Job.objects.due(now).filter(kind__in=kinds).exclude(pk__in=but)
     due = due.without_resting(DEFERRABLE_KINDS, resting)
     due = due.urgent() if urgent else due
-    job = due.first() if is_local() else _find_next_turn(due)
+    due = due if is_local() else _find_next_turn(due)
+    # PostgreSQL locks the row, so that two processes never wait for each other here; SQLite has one writer.
+    job = due.select_for_update(skip_locked=True).first()
     if job is None:
         return None
-    taken = Job.objects.due(now).filter(pk=job.pk).update(lease_until=now + LEASE, attempts=F("attempts") + 1)
+    lease = {"lease_until": now + LEASE, "process": processes.get_current()}
+    taken = Job.objects.due(now).filter(pk=job.pk).update(attempts=F("attempts") + 1, **lease)
     return Job.objects.get(pk=job.pk) if taken else None
 
 
@@ -128,11 +134,11 @@ class _Head:
     has_begun: bool = False
 
 
-def _find_next_turn(due: JobQuerySet) -> Job | None:
-    """Return the first of the most urgent of these jobs of the owner whose turn it is."""
+def _find_next_turn(due: JobQuerySet) -> JobQuerySet:
+    """Return the most urgent of these jobs of the owner whose turn it is."""
     first = due.first()
     if first is None:
-        return None
+        return due
     equal = due.filter(priority=first.priority)
     owners = equal.order_by().values("owner_id").annotate(at=Min("run_after"), first=Min("pk"))
     heads = [
@@ -142,9 +148,9 @@ def _find_next_turn(due: JobQuerySet) -> Job | None:
     with _turns_lock:
         chosen = _turns.find_next(heads)
         if chosen is None:
-            return first
+            return due
         _turns.begin(chosen)
-    return equal.filter(owner=None if chosen.owner == "None" else int(chosen.owner)).first()
+    return equal.filter(owner=None if chosen.owner == "None" else int(chosen.owner))
 
 
 def is_due_or_running(kind: str, owner_id: int) -> bool:
@@ -262,14 +268,14 @@ def make_all_due(now: datetime) -> int:
     return count
 
 
-def release_leases(now: datetime) -> int:
-    """Release the leases of a killed process; only the process that holds the engine lock may call it.
+def release_leases(now: datetime, held: Q = _EVERY_JOB) -> int:
+    """Release the leases of dead processes, which `held` chooses.
 
     A job during which the process ended `MAX_ATTEMPTS` times fails for good, because it may be the cause.
     Returns how many failed.
     """
-    held = Job.objects.filter(lease_until__isnull=False)
-    fatal = held.filter(attempts__gte=MAX_ATTEMPTS).exclude(kind__in=DELETION_KINDS)
+    leased = Job.objects.filter(held, lease_until__isnull=False)
+    fatal = leased.filter(attempts__gte=MAX_ATTEMPTS).exclude(kind__in=DELETION_KINDS)
     count = fatal.update(lease_until=None, failed_at=now, last_error=PROCESS_ENDED)
-    held.update(lease_until=None)
+    leased.update(lease_until=None)
     return count

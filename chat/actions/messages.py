@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from chat.context.importance import score_importance
@@ -14,7 +14,7 @@ from chat.errors import Busy, Refused
 from chat.memory.memory_requests import MemoryRequest, are_urgent
 from chat.models import App, Conversation, MemoryMode, Message, MessageState, Role, User
 
-from . import conversations, events, indexing, message_windows, request_outcomes, topics
+from . import conversations, events, indexing, message_windows, processes, request_outcomes, topics
 from .conversation_jobs import flush_extraction, queue_extraction, schedule_idle_end
 from .conversation_titles import find_title, queue_title
 from .owners import default_app
@@ -22,6 +22,7 @@ from .owners import default_app
 MAX_CHARACTERS = 200_000
 # Stored in English and translated where it is shown.
 PROCESS_CLOSED = "stopped-by-shutdown"
+_EVERY_REPLY = Q()
 
 
 def send_message(
@@ -119,19 +120,25 @@ def note_user_message(conversation: Conversation, asked: Message, requests: Sequ
         queue_extraction(conversation)
 
 
-def save_checkpoint(reply_id: Any, text: str) -> None:
-    """Save a running reply's text so far, so that a killed process loses at most a second of it."""
-    Message.objects.filter(pk=reply_id, state=MessageState.STREAMING).update(content=text)
+def save_checkpoint(reply_id: Any, text: str) -> bool:
+    """Save a running reply's text so far, so that a killed process loses at most a second of it.
+
+    Returns False where nobody wants the rest: the reply is deleted, or another process has ended it.
+    """
+    return bool(Message.objects.filter(pk=reply_id, state=MessageState.STREAMING).update(content=text))
 
 
 def finish_reply(reply: Message, text: str, state: MessageState, failure: str = "") -> None:
-    """Save a reply's final text and state, and queue extraction and title."""
+    """Save a reply's final text and state, and queue extraction and title.
+
+    What another process has ended, because it took this one for dead, stays as it is.
+    """
     with transaction.atomic():
         # Lock the conversation's row first, in the same order as a deletion.
         touch_conversation(reply.conversation)
         importance = score_message(Role.ASSISTANT, text)
         ended = {"content": text, "state": state, "failure": failure[:300], "importance": importance}
-        if Message.objects.filter(pk=reply.pk).update(**ended):
+        if Message.objects.filter(pk=reply.pk, state=MessageState.STREAMING).update(**ended):
             indexing.index_messages(
                 [Message(pk=reply.pk, conversation=reply.conversation, role=reply.role, **ended)]
             )
@@ -142,15 +149,31 @@ def finish_reply(reply: Message, text: str, state: MessageState, failure: str = 
         queue_title(reply)
 
 
-def stop_stale_replies() -> int:
-    """Mark replies that a killed process left unfinished as stopped; call it before any reply starts."""
+def stop_stale_replies(held: Q = _EVERY_REPLY) -> int:
+    """Mark the unfinished replies that `held` chooses as stopped, and tell open pages; returns how many.
+
+    Their processes are dead. Each is stopped once, in a transaction of its own: a lock on several
+    conversations could deadlock with a deletion.
+    """
+    stale = Message.objects.filter(held, state=MessageState.STREAMING)
+    return sum(_stop_stale_reply(key) for key in list(stale.values_list("pk", flat=True)))
+
+
+def _stop_stale_reply(key: Any) -> bool:
     with transaction.atomic():
-        stale = list(Message.objects.filter(state=MessageState.STREAMING).select_related("conversation"))
-        for reply in stale:
-            reply.state, reply.failure = MessageState.STOPPED, PROCESS_CLOSED
-        Message.objects.bulk_update(stale, ["state", "failure"])
-        indexing.index_messages(stale)
-    return len(stale)
+        found = Message.objects.filter(pk=key, state=MessageState.STREAMING)
+        # The conversation's row first, as in `finish_reply` and in deletions.
+        conversations_of_it = Conversation.objects.filter(pk__in=found.values("conversation"))
+        conversation = conversations_of_it.select_for_update().first()
+        reply = found.select_for_update().first()
+        if conversation is None or reply is None:
+            return False
+        reply.conversation = conversation
+        reply.state, reply.failure = MessageState.STOPPED, PROCESS_CLOSED
+        reply.save(update_fields=["state", "failure"])
+        indexing.index_messages([reply])
+        events.send_on_commit(conversation.owner_id, "message", id=str(reply.pk))
+    return True
 
 
 def _new_conversation(owner: User, app: App, title: str, temporary: bool) -> Conversation:
@@ -190,6 +213,8 @@ def reserve_seq(conversation: Conversation) -> int:
 def create_message(conversation: Conversation, seq: int, role: Role, content: str, **fields: Any) -> Message:
     """Save a message with a `seq` from `reserve_seq`; in the same transaction."""
     fields["importance"] = score_message(role, content)
+    if fields.get("state") == MessageState.STREAMING:
+        fields["process"] = processes.get_current()
     made = Message.objects.create(conversation=conversation, seq=seq, role=role, content=content, **fields)
     indexing.index_messages([made])
     return made

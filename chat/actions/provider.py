@@ -1,19 +1,24 @@
-"""Chooses the model: this machine's or a server's. The choice holds for the machine and needs no restart."""
+"""Chooses the model: this machine's or a server's. A change needs no restart.
+
+In local mode the choice holds for the machine and is a file in the data folder. In server mode it is in the
+database, and every process on it follows a change.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 
-from chat.errors import BadAddress, ProviderError, Refused
+from chat.errors import BadAddress, ProviderError, Reason, Refused
 from chat.llm.registry import registry
 from chat.llm.remote.address import Address, parse_address
 from chat.llm.remote.errors import without_message
@@ -29,6 +34,7 @@ from memoryapp.base.error_text import explain_selftest_failure
 from memoryapp.base.passphrase import is_encrypted
 from memoryapp.base.provider import ServerChoice
 
+from . import installation
 from .owners import is_local
 
 # A person waits on the page for the result of the test.
@@ -37,24 +43,88 @@ PROBE_SECONDS = 300
 
 
 def is_choice_allowed(owner: User) -> bool:
-    """Return whether a page may change the choice: for the local owner, unless the start fixed it."""
-    choice = stored_choice.read_choice()
+    """Return whether a page may change the choice: for the local owner or an admin, unless the start fixed
+    it.
+    """
+    choice = read_choice()
     fixed = choice is not None and choice.fixed
-    return bool(settings.MODE == "local" and owner.is_staff and not fixed)
+    is_admin = owner.is_active and owner.is_staff and (settings.MODE == "local" or owner.is_superuser)
+    return bool(is_admin and not fixed)
 
 
-def load_chosen_model(*, parking: bool = False, prove: Callable[[Path], None] | None = None) -> None:
+def read_choice() -> ServerChoice | None:
+    """Return the chosen server, None for a model on this machine. The environment has precedence.
+
+    Raises BadValue as `memoryapp.base.provider.read_choice` does.
+    """
+    if not is_choice_shared():
+        return stored_choice.read_choice()
+    fixed = stored_choice.read_choice({**os.environ, "MODE": "server"})
+    return fixed or installation.read_model_server()
+
+
+def is_choice_shared() -> bool:
+    """Return whether the choice is in the database, for all processes on it, instead of a file."""
+    return bool(settings.MODE == "server")
+
+
+def _save_choice(choice: ServerChoice | None) -> None:
+    if is_choice_shared():
+        installation.store_model_server(choice)
+    else:
+        stored_choice.save_choice(choice)
+
+
+@dataclass(slots=True)
+class _Loaded:
+    """How this process has loaded the model, and which choice that was."""
+
+    version: int = 0
+    parking: bool = False
+    # Whether this process may load a model itself; None: it has loaded none yet.
+    local: bool | None = None
+
+
+_loaded = _Loaded()
+
+
+def follow_choice() -> bool:
+    """Use the model server that was chosen in another process since; returns whether there was another
+    choice.
+
+    Does nothing where the environment fixes the server, and before `load_chosen_model`.
+    """
+    if not is_choice_shared() or _loaded.local is None:
+        return False
+    if installation.read_model_server_version() == _loaded.version:
+        return False
+    load_chosen_model(parking=_loaded.parking, prove=check_engine, local=_loaded.local)
+    return True
+
+
+def load_chosen_model(
+    *, parking: bool = False, prove: Callable[[Path], None] | None = None, local: bool = True
+) -> None:
     """Start using the chosen model and return at once; running calls of the previous model finish.
 
     With `parking` the prompt caches of waiting conversations are saved; `prove` is called before a model
-    is loaded into this process. A choice that cannot be parsed is reported as the model's state.
+    is loaded into this process. Without `local` no model is loaded into it. A choice that cannot be used is
+    reported as the model's state.
     """
-    choice = stored_choice.read_choice()
+    # Read first: a choice that is stored meanwhile is followed later.
+    version = installation.read_model_server_version() if is_choice_shared() else 0
+    _loaded.version, _loaded.parking, _loaded.local = version, parking, local
+    choice = read_choice()
+    if is_choice_shared():
+        stored_choice.note_shared_choice(choice is not None and not choice.fixed)
     if choice is not None:
         try:
             registry.connect(_provider(choice, parse_address(choice.url)))
         except BadAddress as problem:
             registry.set_failed(problem.reason)
+        return
+    if not local:
+        registry.set_failed(Reason("worker-without-model-server"))
         return
     load = partial(
         registry.load,
@@ -79,10 +149,10 @@ def choose_server(
     """Use a model on a server from now on, also after a restart. Raises Refused."""
     _require_choice_allowed(owner)
     choice, _address = _parse_choice(url, model, key, window, drop_key)
-    if choice == stored_choice.read_choice() and registry.status().remote:
+    if choice == read_choice() and registry.status().remote:
         registry.retry_connection()
         return
-    stored_choice.save_choice(choice)
+    _save_choice(choice)
     load_chosen_model(parking=True)
 
 
@@ -92,12 +162,12 @@ def choose_local(owner: User) -> None:
     A separate process tests the engine first, because a start with a server did not.
     """
     _require_choice_allowed(owner)
-    if stored_choice.read_choice() is None and registry.status().state in (
+    if read_choice() is None and registry.status().state in (
         ModelState.LOADING,
         ModelState.READY,
     ):
         return
-    stored_choice.save_choice(None)
+    _save_choice(None)
     load_chosen_model(parking=True, prove=check_engine)
 
 
@@ -120,7 +190,7 @@ def probe_server(
 
 def describe_chosen_server() -> ServerChoice | None:
     """Return the chosen server with its key masked, or None for the model on this machine."""
-    choice = stored_choice.read_choice()
+    choice = read_choice()
     return None if choice is None else replace(choice, key="…" if choice.key else "")
 
 
@@ -171,7 +241,7 @@ def _parse_choice(
 
 def _find_reusable_key(address: Address, drop: bool) -> str:
     """Return the stored key if it belongs to this server, else "": no other server may get it."""
-    before = stored_choice.read_choice()
+    before = read_choice()
     if before is None or drop:
         return ""
     try:

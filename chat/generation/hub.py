@@ -108,6 +108,11 @@ class Hub:
         with self._lock:
             return conversation in self._watchers
 
+    def list_watched(self) -> list[str]:
+        """Return the conversations that anybody watches."""
+        with self._lock:
+            return sorted(self._watchers)
+
     def snapshot(self, conversation: str) -> Frame | None:
         """Return a snapshot of the reply that is being written in a conversation, None without one."""
         with self._lock:

@@ -285,7 +285,8 @@ class ReplyRun:
 
     def _checkpoint(self) -> None:
         try:
-            messages.save_checkpoint(self.reply, self.text())
+            if not messages.save_checkpoint(self.reply, self.text()):
+                self.stop.set()
         except DatabaseError:
             # The next checkpoint may succeed, and the end is saved in any case.
             logger.warning("a checkpoint of the reply could not be saved", exc_info=True)

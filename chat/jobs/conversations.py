@@ -14,6 +14,7 @@ from chat.actions import (
     conversations,
     erasure,
     jobs,
+    processes,
     summaries,
     topic_archive,
 )
@@ -82,7 +83,7 @@ def end_idle(payload: dict[str, Any]) -> None:
     """End a conversation without messages and without an open page for IDLE_END."""
     now = timezone.now()
     # The page is open again, perhaps from a link: check again later.
-    again = now + conversation_jobs.IDLE_END if hub.is_watched(payload["conversation"]) else None
+    again = now + conversation_jobs.IDLE_END if _is_open(payload["conversation"]) else None
     again = again or conversations.end_if_idle(payload["conversation"], now)
     if again is not None:
         raise Postpone(again)
@@ -92,9 +93,14 @@ def end_idle(payload: dict[str, Any]) -> None:
 def discard(payload: dict[str, Any]) -> None:
     """Delete temporary conversations whose pages were closed and not opened again."""
     for key in payload["conversations"]:
-        if hub.is_watched(key):
+        if _is_open(key):
             # A page reports when it is closed; an API client that follows a reply does not.
             conversations.postpone_discard(key)
         else:
             generation.stop_in_conversation(key, timeout=_STOPPING_SECONDS)
             erasure.discard_temporary(key)
+
+
+def _is_open(conversation: str) -> bool:
+    """Return whether a conversation is open in a page, of this process or of another one."""
+    return hub.is_watched(conversation) or processes.is_open_elsewhere(conversation)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from chat.actions import clock, jobs
@@ -21,13 +21,17 @@ logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def run_periodically(name: str, seconds: float, work: Callable[[], object]) -> Iterator[None]:
+def run_periodically(
+    name: str, seconds: float, work: Callable[[], object], *, keep_connection: bool = False
+) -> Iterator[None]:
     """Call `work` every `seconds` in a daemon thread until the block ends.
 
-    A DatabaseError is logged and the work is tried again.
+    A failure is logged and the work is tried again. With `keep_connection` the thread keeps its connection to
+    the database for itself, so that it never waits for one.
     """
     over = threading.Event()
-    thread = threading.Thread(target=_repeat, args=(over, name, seconds, work), name=name, daemon=True)
+    arguments = (over, name, seconds, work, keep_connection)
+    thread = threading.Thread(target=_repeat, args=arguments, name=name, daemon=True)
     thread.start()
     try:
         yield
@@ -36,14 +40,22 @@ def run_periodically(name: str, seconds: float, work: Callable[[], object]) -> I
         thread.join(5)
 
 
-def _repeat(over: threading.Event, name: str, seconds: float, work: Callable[[], object]) -> None:
+def _repeat(
+    over: threading.Event, name: str, seconds: float, work: Callable[[], object], keep_connection: bool
+) -> None:
     while not over.wait(seconds):
+        close = not keep_connection
         try:
             work()
         except DatabaseError:
+            close = True
             logger.warning("%s could not do its work, and tries again", name, exc_info=True)
+        except Exception:  # a thread that ended would do nothing for the rest of the process's life
+            logger.exception("%s failed, and tries again", name)
         finally:
-            close_old_connections()
+            if close:
+                connection.close()
+    connection.close()
 
 
 # Several renewals fit into `jobs.LEASE`, so a machine that stalls for a minute loses no lease.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from django.db import close_old_connections
 from django.utils import timezone
 
-from chat.actions import energy, jobs, prompts, summaries
+from chat.actions import energy, jobs, processes, prompts, summaries
 from chat.actions.usage import account_calls
 from chat.context import budget, compaction, precompute, title
 from chat.context.prompt import DEFAULT_PERSONA
@@ -152,16 +153,22 @@ def warm_conversation(payload: dict[str, Any]) -> None:
     rewarm_conversation(payload)
 
 
+def free_own_caches(conversations: Sequence[str]) -> None:
+    """Remove the texts of these conversations from the caches of this process and of its model."""
+    clear_text_caches()
+    ahead = [compaction.next_prompt_slot(key) for key in conversations]
+    with contextlib.suppress(ModelNotReady):
+        registry.provider().forget([*conversations, *ahead], keep=background_prompts())
+
+
 @handles("free_caches", quick=True)
 def free_caches(payload: dict[str, Any]) -> None:
-    """Remove deleted texts from the caches of this process and of the model, then request the prompts of
+    """Remove deleted texts from the caches of all processes and of the model, then request the prompts of
     recent conversations again.
     """
-    clear_text_caches()
     touched = payload["conversations"]
-    ahead = [compaction.next_prompt_slot(key) for key in touched]
-    with contextlib.suppress(ModelNotReady):
-        registry.provider().forget([*touched, *ahead], keep=background_prompts())
+    processes.let_others_free_caches(touched)
+    free_own_caches(touched)
     recent = (
         Conversation.objects.not_deleted()
         .filter(pk__in=touched, ended_at__isnull=True)

@@ -1,4 +1,6 @@
-"""Runs durable jobs in four threads of this process: quick, urgent, normal and slow jobs."""
+"""Runs durable jobs in threads of this process: one for quick jobs, and one or more each for urgent, normal
+and slow jobs. Several processes on one database share the jobs.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from enum import Enum
 from django.db import close_old_connections
 from django.utils import timezone
 
-from chat.actions import energy, jobs
+from chat.actions import energy, jobs, processes
 from chat.actions.owners import is_local
 from chat.errors import AppError, ModelNotReady, Unfinished
 from chat.llm.registry import registry
@@ -30,6 +32,8 @@ logger = logging.getLogger(__name__)
 # A job that this process enqueues wakes the runner at once; polling finds those of other processes. One poll
 # takes 3 ms of a core (measured), which slows down a running reply, so it is not done twice a second.
 POLL_SECONDS = 5.0
+# Where several processes share the database.
+SHARED_POLL_SECONDS = 1.0
 # Delay after a model became unavailable or a call was interrupted. Until the model is ready,
 # `JobThread.runnable_kinds` excludes such jobs, so only the first one is postponed this way.
 _WITHOUT_MODEL = timedelta(seconds=5)
@@ -52,6 +56,8 @@ class JobThread:
     name: str
     kinds: frozenset[str]
     urgent: bool = False
+    # Tells threads with the same jobs apart.
+    number: int = 1
 
     def runnable_kinds(self, now: datetime) -> frozenset[str]:
         """Return the kinds that could run now: none that needs a model while there is none, none that needs
@@ -87,23 +93,31 @@ class JobThread:
         return energy.find_low_until(now) if is_local() and self._uses_energy() else None
 
 
-def job_threads() -> tuple[JobThread, ...]:
-    """Return the threads. Deadlines never wait for a model, and urgent jobs never wait for long ones."""
+def job_threads(workers: int = 1) -> tuple[JobThread, ...]:
+    """Return the threads. Deadlines never wait for a model, and urgent jobs never wait for long ones.
+
+    `workers` is how many jobs of each of the longer kinds run at once.
+    """
     usual = HANDLERS.keys() - QUICK - SLOW
-    return (
-        JobThread("quick", frozenset(QUICK)),
-        JobThread("urgent", frozenset(usual), urgent=True),
-        JobThread("model", frozenset(usual)),
-        JobThread("slow", frozenset(SLOW)),
-    )
+    found = [JobThread("quick", frozenset(QUICK))]
+    for number in range(1, workers + 1):
+        found += [
+            JobThread("urgent", frozenset(usual), urgent=True, number=number),
+            JobThread("model", frozenset(usual), number=number),
+            JobThread("slow", frozenset(SLOW), number=number),
+        ]
+    return tuple(found)
 
 
 class JobRunner:
-    """Owns the threads. Only the process that holds the engine's lock may start one."""
+    """Owns the threads. Where the database is a SQLite file, only the process that holds the engine's lock
+    may start one.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int = 1) -> None:
         self._stopping = False
-        self._lanes = {lane: threading.Event() for lane in job_threads()}
+        self._lanes = {lane: threading.Event() for lane in job_threads(workers)}
+        self._poll_seconds = SHARED_POLL_SECONDS if processes.is_database_shared() else POLL_SECONDS
         self._threads: list[threading.Thread] = []
         self._open = ExitStack()
 
@@ -114,7 +128,8 @@ class JobRunner:
         self._open.enter_context(periodic.renew_leases_until_exit())
         self._open.enter_context(periodic.watch_clock_until_exit())
         for lane in self._lanes:
-            thread = threading.Thread(target=self._loop, args=(lane,), name=f"jobs-{lane.name}", daemon=True)
+            name = f"jobs-{lane.name}-{lane.number}" if lane.number > 1 else f"jobs-{lane.name}"
+            thread = threading.Thread(target=self._loop, args=(lane,), name=name, daemon=True)
             thread.start()
             self._threads.append(thread)
 
@@ -126,7 +141,7 @@ class JobRunner:
     def stop(self, timeout: float = 5.0) -> None:
         """Start no more jobs and wait `timeout` seconds for each thread.
 
-        A job that does not end in time runs again at the next start.
+        A job that does not end in time runs again, here at the next start or in another process.
         """
         self.stop_taking()
         for thread in self._threads:
@@ -152,19 +167,18 @@ class JobRunner:
             try:
                 now = timezone.now()
                 ran = run_one(lane.runnable_kinds(now), urgent=lane.urgent, resting=lane.find_resting(now))
-                pause = 0.0 if ran else _seconds_until(lane.find_next_time(timezone.now()))
+                pause = 0.0 if ran else self._seconds_until(lane.find_next_time(timezone.now()))
             except Exception:  # a thread that ended would do nothing for the rest of the program's life
                 logger.exception("the next job could not be claimed, or its outcome not saved")
-                pause = POLL_SECONDS
+                pause = self._poll_seconds
             finally:
                 close_old_connections()
             wake.wait(pause)
 
-
-def _seconds_until(due: datetime | None) -> float:
-    if due is None:
-        return POLL_SECONDS
-    return min(POLL_SECONDS, max(0.0, (due - timezone.now()).total_seconds()))
+    def _seconds_until(self, due: datetime | None) -> float:
+        if due is None:
+            return self._poll_seconds
+        return min(self._poll_seconds, max(0.0, (due - timezone.now()).total_seconds()))
 
 
 def run_one(

@@ -20,12 +20,9 @@ from chat.actions import (
     archive,
     clock,
     decay,
-    deletions,
     erasure,
     idempotency,
-    importing,
     jobs,
-    messages,
     old_conversations,
     old_records,
 )
@@ -133,17 +130,3 @@ def find_owners() -> Any:
     known = Fact.objects.order_by().values("owner").distinct()
     pruning = OwnerSettings.objects.filter(prune_after__gt=0).values("owner")
     return get_user_model().objects.filter(Q(pk__in=known) | Q(pk__in=pruning))
-
-
-def recover(now: datetime) -> None:
-    """Repair what a killed process left: unfinished replies and imports, leases of jobs, deadlines that have
-    passed.
-
-    Only the process that holds the engine's lock may call it.
-    """
-    messages.stop_stale_replies()
-    jobs.release_leases(now)
-    clock.read_clock(now)
-    clock.pull_in_deadlines(now)
-    deletions.finish_overdue_deletions(now)
-    importing.remove_abandoned_imports()

@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
 
+from chat.actions.installation import require_same_secret
 from chat.actions.owners import is_local, local_owner
 from memoryapp.base.locking import try_lock
 from memoryapp.base.sqlcipher import DATABASE_ERRORS
@@ -48,8 +49,9 @@ def write_atomically(target: Path) -> Iterator[Path]:
 def find_owner(name: str) -> Any:
     """Return the user with this name; without a name, the owner of a local installation.
 
-    Raises CommandError.
+    Raises CommandError, and OtherSecretKey where the database was made with another secret key.
     """
+    require_same_secret()
     if not name:
         if is_local():
             return local_owner()

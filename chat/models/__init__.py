@@ -28,6 +28,7 @@ from .people import (
     active_admins,
     digest_of,
 )
+from .process import ImportUpload, ImportUploadPart, Installation, Process, ProcessKind
 from .quota import PersonQuota, QuotaUse
 from .request_outcome import OutcomeKind, RequestOutcome
 from .search import SearchEntry
@@ -61,6 +62,9 @@ __all__ = [
     "FactEventKind",
     "FirstLink",
     "IdempotentRequest",
+    "ImportUpload",
+    "ImportUploadPart",
+    "Installation",
     "Invitation",
     "Job",
     "LoginFailure",
@@ -72,6 +76,8 @@ __all__ = [
     "OutcomeKind",
     "OwnerSettings",
     "PersonQuota",
+    "Process",
+    "ProcessKind",
     "PromptReport",
     "QuotaUse",
     "Quotation",

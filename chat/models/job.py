@@ -62,6 +62,8 @@ class Job(models.Model):
     priority = models.SmallIntegerField(default=5)
     attempts = models.PositiveSmallIntegerField(default=0)
     lease_until = models.DateTimeField(null=True, blank=True)
+    # The process that took the last lease.
+    process = models.UUIDField(null=True, blank=True)
     last_error = models.CharField(max_length=300, blank=True)
     failed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -131,6 +131,8 @@ class Message(UUIDModel):
     content = models.TextField(blank=True)
     state = models.CharField(max_length=10, choices=MessageState, default=MessageState.COMPLETE)
     failure = models.CharField(max_length=300, blank=True)
+    # The process that writes it, or wrote it; of replies only.
+    process = models.UUIDField(null=True, blank=True, editable=False)
     # The turn note that was sent with this message, as rendered. It is sent again unchanged, so that the
     # prompt cache stays valid.
     note = models.TextField(blank=True)

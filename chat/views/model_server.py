@@ -75,6 +75,7 @@ def load_provider_context(request: HtmxHttpRequest) -> dict[str, Any]:
         "server": choice,
         "typed": request.session.pop(_SERVER_SESSION_KEY, None) or choice,
         "may_choose": provider.is_choice_allowed(request.user),
+        "key_in_database": provider.is_choice_shared(),
         "windows": WINDOW_RANGE,
     }
 

@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -202,8 +203,11 @@ def database_path() -> Path:
     return data_path() / "memoryapp.sqlite3"
 
 
-def parse_database_url(url: str) -> dict[str, Any]:
+def parse_database_url(url: str, pool_size: int = 0) -> dict[str, Any]:
     """Return Django's settings for a `postgresql://user:password@host:port/name` URL. Raises BadValue.
+
+    At most `pool_size` connections are open at once and used again; with 0, and where psycopg's pool is not
+    installed, each use opens one.
 
     Query parameters such as `sslmode` are passed to libpq; `host` may be the folder of a socket. Error
     messages never contain the URL, since it may contain a password.
@@ -215,19 +219,27 @@ def parse_database_url(url: str) -> dict[str, Any]:
         raise BadValue(
             "DATABASE_URL cannot be read: is everything in the password percent-encoded?"
         ) from None
-    options = dict(parse_qsl(parts.query))
+    options: dict[str, Any] = dict(parse_qsl(parts.query))
     if parts.scheme not in ("postgres", "postgresql"):
         raise BadValue("DATABASE_URL must begin with postgresql://; without it memoryapp uses SQLite.")
     if not (name := unquote(parts.path.strip("/"))):
         raise BadValue("DATABASE_URL must end with the name of a database.")
+    host, port_text = options.pop("host", unquote(parts.hostname or "")), options.pop("port", str(port or ""))
+    if pool_size < 0:
+        raise BadValue(f"DATABASE_POOL_SIZE must be at least 0, not {pool_size}.")
+    if pool_size and find_spec("psycopg_pool") is not None:
+        # Seconds that a thread waits for a connection of others.
+        options["pool"] = {"min_size": 1, "max_size": pool_size, "timeout": 20.0}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": name,
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
-        "HOST": options.pop("host", unquote(parts.hostname or "")),
-        "PORT": options.pop("port", str(port or "")),
+        "HOST": host,
+        "PORT": port_text,
         "OPTIONS": options,
+        # A connection that the server has closed meanwhile is replaced when it is taken from the pool.
+        "CONN_HEALTH_CHECKS": "pool" in options,
     }
 
 

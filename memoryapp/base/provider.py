@@ -1,7 +1,8 @@
 """The choice of the model: one on this machine, or one on a remote server. Standard library only.
 
-The bootstrap reads it too, since a remote model needs no weights here. It belongs to the machine and is
-stored in a file instead of the database, so its key is in no export, backup or page.
+The bootstrap reads it too, since a remote model needs no weights here. In local mode it belongs to the
+machine and is stored in a file instead of the database, so its key is in no export, backup or page. In server
+mode it is in the database (`chat.actions.installation`), and a mark in the data folder tells the bootstrap.
 """
 
 import ipaddress
@@ -17,6 +18,8 @@ from .files import write_private_file
 from .passphrase import is_encrypted
 
 FILE = "provider.json"
+# Stands in the data folder while a server is chosen in the database.
+_SHARED_MARK = "provider-in-database"
 # Tokens. Prompts of background work need at least the smaller number; no known model has more than the
 # larger.
 WINDOW_RANGE = (2048, 2_000_000)
@@ -40,8 +43,8 @@ class ServerChoice:
 def read_choice(env: Mapping[str, str] = os.environ) -> ServerChoice | None:
     """Return the chosen server, None for a model on this machine. The environment has precedence.
 
-    With MODE=server only the environment counts, since a user who logs in does not own the machine. Raises
-    BadValue for an invalid key or window.
+    With MODE=server only the environment counts here; `chat.actions.provider.read_choice` asks the database
+    too. Raises BadValue for an invalid key or window.
     """
     if url := env.get("PROVIDER_URL", "").strip():
         model, key = env.get("PROVIDER_MODEL", "").strip(), env.get("PROVIDER_KEY", "").strip()
@@ -86,10 +89,21 @@ def choice_path() -> Path:
     return data_path() / (f"{FILE}.age" if is_encrypted(data_path()) else FILE)
 
 
+def note_shared_choice(chosen: bool) -> None:
+    """Note for the next `start` whether a server is chosen in the database, which it cannot read."""
+    mark = data_dir() / _SHARED_MARK
+    if chosen:
+        mark.touch(mode=0o600)
+    else:
+        mark.unlink(missing_ok=True)
+
+
 def is_remote(env: Mapping[str, str] = os.environ) -> bool:
     """Return whether a server is chosen. Unlike `read_choice` it needs no keys, so `start` can ask it."""
+    if env.get("MODE", "local") == "server" and not env.get("PROVIDER_URL", "").strip():
+        return (data_path() / _SHARED_MARK).exists()
     if is_encrypted(data_path()) and not env.get("PROVIDER_URL", "").strip():
-        return env.get("MODE", "local") != "server" and choice_path().exists()
+        return choice_path().exists()
     return read_choice(env) is not None
 
 

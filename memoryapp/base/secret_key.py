@@ -6,6 +6,7 @@ The key is a file in the data folder. Standard library only.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 from .env import BadValue
@@ -15,11 +16,16 @@ from .locking import hold_lock
 FILE = "secret_key"
 
 
-def load_secret_key(folder: Path, database: Path) -> str:
+# Commands that bring another key, or accept that the former one is lost.
+_REPLACING = (["restore"], ["secret_key", "--accept-loss"])
+
+
+def load_secret_key(folder: Path, database: Path | None, arguments: Sequence[str] = ()) -> str:
     """Return the key in a data folder; the first call makes it.
 
-    The file is never seen half written, also when the process is killed or the power fails. Raises BadValue
-    where it is empty and there is a database, whose hashes were made with the key that is lost.
+    `database` is the SQLite file whose hashes were made with the key, None for a server. The key's file is
+    never seen half written, also when the process is killed or the power fails. Raises BadValue where the key
+    is missing or empty and there is a database, unless the command in `arguments` replaces the key.
     """
     path = folder / FILE
     if key := _read(path):
@@ -28,13 +34,19 @@ def load_secret_key(folder: Path, database: Path) -> str:
     with hold_lock(folder / f"{FILE}.lock"):
         if key := _read(path):
             return key
-        if path.exists() and database.exists() and database.stat().st_size:
-            raise BadValue(
-                f"The key in {path} is empty, and the database was made with another one. Restore both from "
-                "a backup: delete the file and run `manage.py restore`. Without a backup delete it too: then "
-                "all are logged out, tokens end, and what was forgotten may be learned again."
-            )
-        return _make(path)
+        if database is None or not database.exists() or not database.stat().st_size:
+            return _make(path)
+        if list(arguments[:1]) == _REPLACING[0]:
+            # For this process only: the backup brings the key.
+            return secrets.token_urlsafe(64)
+        if list(arguments[:2]) == _REPLACING[1]:
+            return _make(path)
+        raise BadValue(
+            f"The key in {path} is {'empty' if path.exists() else 'missing'}, and the database was made with "
+            "it. Bring the file back, set SECRET_KEY to the key, or restore both from a backup: `manage.py "
+            "restore`. Only if the key is lost for good: `manage.py secret_key --accept-loss`. Then all are "
+            "logged out, and what was forgotten may be learned again."
+        )
 
 
 def _read(path: Path) -> str:

@@ -48,6 +48,7 @@ COMMANDS = (
     ("createowner", "make the first account of server mode"),
     ("backup", "write the database and its key into one file"),
     ("restore", "put a backup in the place of what is here"),
+    ("secret_key", "whether the secret key is the right one; accept its loss"),
     ("encrypt", "encrypt the data with a passphrase, or change it"),
     ("decrypt", "take the encryption away again"),
     ("decay", "let unused memories fade now, as every night does"),

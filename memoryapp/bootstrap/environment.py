@@ -17,6 +17,7 @@ from memoryapp.base.env import ROOT, cache_dir
 from memoryapp.bootstrap.console import run_logged
 from memoryapp.bootstrap.errors import BootstrapError, explain_pip_failure, explain_venv_failure
 
+POSTGRES_MARKER = "# ---- only with PostgreSQL ----"
 DEVELOPMENT_MARKER = "# ---- only development and tests ----"
 BUILD_MARKER = "# ---- only compiling the engine ----"
 ENGINE = "llama-cpp-python"
@@ -24,12 +25,13 @@ ENGINE = "llama-cpp-python"
 
 @dataclass(frozen=True)
 class Lock:
-    """The four parts of the lock as texts for pip.
+    """The five parts of the lock as texts for pip.
 
     The engine is separate, since it is compiled with our flags.
     """
 
     runtime: str
+    postgres: str
     development: str
     engine: str
     build: str
@@ -72,9 +74,10 @@ def version_of(block: str) -> str:
 
 def split_lock(text: str) -> Lock:
     """Split the lock at its marker lines and separate the engine. Raises ValueError for an invalid lock."""
-    runtime, found, rest = text.partition(DEVELOPMENT_MARKER)
+    runtime, found_first, rest = text.partition(POSTGRES_MARKER)
+    postgres, found, rest = rest.partition(DEVELOPMENT_MARKER)
     development, found_too, build = rest.partition(BUILD_MARKER)
-    if not (found and found_too):
+    if not (found_first and found and found_too):
         raise ValueError("requirements.txt has lost its marker lines; run .ci/lock")
     engine = [block for block in split_requirements(runtime) if package_of(block) == ENGINE]
     if len(engine) != 1:
@@ -82,6 +85,7 @@ def split_lock(text: str) -> Lock:
     others = [block for block in split_requirements(runtime) if package_of(block) != ENGINE]
     return Lock(
         runtime="\n".join(others) + "\n",
+        postgres="\n".join(split_requirements(postgres)) + "\n",
         development="\n".join(split_requirements(development)) + "\n",
         engine=engine[0] + "\n",
         build="\n".join(split_requirements(build)) + "\n",

@@ -48,6 +48,8 @@ def start(arguments: Sequence[str]) -> int:
     found = preparation.find_weights([*([] if remote else [preparation.CHAT]), preparation.EMBEDDER])
     with hold_setup_lock() as keep:
         interpreter, lock, key = ensure_runtime(keep)
+        if os.environ.get("DATABASE_URL", "").strip():
+            ensure_postgres(interpreter, lock, keep)
         encrypted.open(interpreter.path)
         if remote:
             preparation.ensure_embedder(interpreter, found[-1])
@@ -82,6 +84,11 @@ def ensure_runtime(keep: int) -> tuple[Interpreter, Lock, str]:
     engine.check_can_compile(interpreter, lock)
     environment.install_once(interpreter, "runtime", "the program", lock.runtime, keep)
     return interpreter, lock, engine.ensure_engine(interpreter, lock, keep)
+
+
+def ensure_postgres(interpreter: Interpreter, lock: Lock, keep: int) -> None:
+    """Ensure the packages that a PostgreSQL database needs. Raises BootstrapError."""
+    environment.install_once(interpreter, "postgres", "what PostgreSQL needs", lock.postgres, keep)
 
 
 def replace_process(command: list[str], descriptors: Sequence[int] = ()) -> int:

@@ -101,6 +101,21 @@ class TestDatabaseUrl:
         url = "postgresql://db.example/memory?sslmode=verify-full&connect_timeout=5"
         assert env.parse_database_url(url)["OPTIONS"] == {"sslmode": "verify-full", "connect_timeout": "5"}
 
+    def test_connections_are_pooled_where_the_pool_is_installed(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        url = "postgresql://db.example/memory?sslmode=require"
+        monkeypatch.setattr(env, "find_spec", lambda name: object())
+        found = env.parse_database_url(url, 32)
+        assert found["OPTIONS"]["pool"]["max_size"] == 32
+        assert found["OPTIONS"]["sslmode"] == "require"
+        assert found["CONN_HEALTH_CHECKS"]
+        assert "pool" not in env.parse_database_url(url, 0)["OPTIONS"]
+        monkeypatch.setattr(env, "find_spec", lambda name: None)
+        assert env.parse_database_url(url, 32)["OPTIONS"] == {"sslmode": "require"}
+        with pytest.raises(env.BadValue, match="DATABASE_POOL_SIZE"):
+            env.parse_database_url(url, -1)
+
     @pytest.mark.parametrize(
         "url",
         [

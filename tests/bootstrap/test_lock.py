@@ -1,4 +1,4 @@
-"""The lock file: three parts, with the engine separated from the first."""
+"""The lock file: four parts, with the engine separated from the first."""
 
 import re
 
@@ -10,6 +10,7 @@ from memoryapp.base.env import ROOT
 from memoryapp.bootstrap.environment import (
     BUILD_MARKER,
     DEVELOPMENT_MARKER,
+    POSTGRES_MARKER,
     package_of,
     split_lock,
     split_requirements,
@@ -26,6 +27,10 @@ tzdata==2026.6 ; sys_platform == 'win32' \\
     --hash=sha256:cc \\
     --hash=sha256:dd
 
+{POSTGRES_MARKER}
+psycopg==3.3.9 \\
+    --hash=sha256:gg
+
 {DEVELOPMENT_MARKER}
 pytest==9.2.0 \\
     --hash=sha256:ee
@@ -39,6 +44,7 @@ cmake==4.4.5 \\
 def test_each_part_has_its_own_packages() -> None:
     lock = split_lock(LOCK)
     assert [package_of(block) for block in split_requirements(lock.runtime)] == ["django", "tzdata"]
+    assert [package_of(block) for block in split_requirements(lock.postgres)] == ["psycopg"]
     assert [package_of(block) for block in split_requirements(lock.development)] == ["pytest"]
     assert [package_of(block) for block in split_requirements(lock.build)] == ["cmake"]
 
@@ -55,7 +61,7 @@ def test_a_package_keeps_its_marker_and_all_hashes() -> None:
     )
 
 
-@pytest.mark.parametrize("marker", [DEVELOPMENT_MARKER, BUILD_MARKER])
+@pytest.mark.parametrize("marker", [POSTGRES_MARKER, DEVELOPMENT_MARKER, BUILD_MARKER])
 def test_a_lock_without_a_marker_line_is_refused(marker: str) -> None:
     with pytest.raises(ValueError, match="marker lines"):
         split_lock(LOCK.replace(marker, ""))
@@ -75,7 +81,7 @@ def test_package_names_are_compared_in_normalised_form(name: str) -> None:
 
 def test_the_lock_of_the_project_pins_and_hashes_every_package() -> None:
     lock = split_lock((ROOT / "requirements.txt").read_text())
-    for part in (lock.runtime, lock.development, lock.engine, lock.build):
+    for part in (lock.runtime, lock.postgres, lock.development, lock.engine, lock.build):
         for block in split_requirements(part):
             assert version_of(block)
             assert "--hash=sha256:" in block
@@ -93,6 +99,7 @@ def test_the_lock_of_the_project_has_the_versions_of_pyproject() -> None:
     lock = split_lock((ROOT / "requirements.txt").read_text())
     groups = [
         (project["project"]["dependencies"], lock.runtime + lock.engine),
+        (project["project"]["optional-dependencies"]["postgres"], lock.postgres),
         (project["dependency-groups"]["dev"], lock.runtime + lock.development),
         (project["dependency-groups"]["build"], lock.build),
     ]

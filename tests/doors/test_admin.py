@@ -27,9 +27,13 @@ from chat.models import (
     ClockReading,
     Energy,
     ExtractionRun,
+    ImportUpload,
+    ImportUploadPart,
+    Installation,
     MessageWindow,
     OwnerSettings,
     PersonQuota,
+    Process,
     Quotation,
     QuotaUse,
     RequestOutcome,
@@ -70,6 +74,11 @@ def filled(owner, scripted):
     PersonQuota.objects.create(owner=owner, messages_a_minute=5)
     QuotaUse.objects.create(owner=owner, what=QuotaUse.What.MESSAGE)
     ClockReading.objects.create(read_at=timezone.now(), steady_since=timezone.now())
+    Installation.objects.get_or_create(pk=1)
+    now = timezone.now()
+    Process.objects.create(kind="serve", host="here", pid=1, started_at=now, seen_at=now)
+    upload = ImportUpload.objects.create(owner=owner, size=3)
+    ImportUploadPart.objects.create(upload=upload, number=0, content=b"{ }")
     MessageWindow.objects.create(owner=owner, message=asked, start=0, end=14, vector=b"")
     Quotation.objects.create(message=asked, source=reply, start=0, end=5, place=0)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import stat
 import sys
 from typing import Any
@@ -12,12 +11,13 @@ import pytest
 from django.urls import reverse
 
 from chat.actions import provider as actions
+from chat.actions.installation import store_model_server
 from chat.errors import Reason
 from chat.llm import weights
 from chat.llm.registry import registry
 from chat.llm.scripted import ScriptedProvider
 from chat.llm.types import ModelState
-from chat.models import ApiToken
+from chat.models import ApiToken, Installation
 from memoryapp.base import provider as kept
 from memoryapp.base.env import BadValue
 from tests.llm.remote.fake_server import chat_endpoint, run_fake_server
@@ -236,18 +236,81 @@ def test_an_invalid_address_in_the_environment_is_reported_as_model_state(owner,
     assert "https" in registry.status().sentence
 
 
-def test_in_server_mode_only_the_environment_chooses_the_server(
-    server_mode, monkeypatch, owner, other, logged_in, server
-):
-    kept.save_choice(kept.ServerChoice(server.url))
+@pytest.fixture
+def as_server(server_mode, monkeypatch, owner, other):
+    """Server mode with an admin (`owner`) and a member (`other`)."""
     monkeypatch.setenv("MODE", "server")
-    assert kept.read_choice() is None
-    for user in (owner, other):
-        client = logged_in(user)
-        assert post(client, url=server.url).status_code == 302
-        assert "set-provider" not in client.get(reverse("settings")).content.decode()
-        assert json.loads(kept.choice_path().read_text())["url"] == server.url
+
+
+def test_in_server_mode_an_admin_chooses_the_server_for_all(as_server, owner, other, logged_in, server):
+    client = logged_in(owner)
+    assert post(client, url=server.url, key=KEY, window="4096").status_code == 302
+    assert registry.wait_ready(10)
+    assert actions.read_choice() == kept.ServerChoice(f"{server.url}/v1", "", KEY, 4096)
+    stored = Installation.objects.get().model_server
+    assert KEY not in stored
+    assert server.url not in stored
+    assert not kept.choice_path().exists()
+    page = client.get(reverse("settings")).content.decode()
+    assert "A key is kept" in page
+    assert KEY not in page
+
+
+def test_in_server_mode_members_choose_nothing(as_server, other, logged_in, server):
+    client = logged_in(other)
+    assert "set-provider" not in client.get(reverse("settings")).content.decode()
+    for do in ("use", "test", "local"):
+        assert post(client, do=do, url=server.url).status_code == 302
+    assert actions.read_choice() is None
     assert not server.asked
+
+
+def test_in_server_mode_the_file_of_local_mode_does_not_count(as_server, server):
+    kept.save_choice(kept.ServerChoice(server.url))
+    assert actions.read_choice() is None
+
+
+def test_in_server_mode_the_environment_wins_and_the_page_says_so(
+    as_server, monkeypatch, owner, logged_in, server
+):
+    store_model_server(kept.ServerChoice("http://127.0.0.1:9"))
+    monkeypatch.setenv("PROVIDER_URL", server.url)
+    page = logged_in(owner).get(reverse("settings")).content.decode()
+    assert "with PROVIDER_URL" in page
+    assert "set-provider" not in page
+    assert post(logged_in(owner), url="http://127.0.0.1:9").status_code == 302
+    assert actions.read_choice() == kept.ServerChoice(server.url, fixed=True)
+
+
+def test_a_choice_of_another_process_is_followed(as_server, server, loads):
+    actions.load_chosen_model()
+    assert len(loads) == 1
+    assert not actions.follow_choice()
+    store_model_server(kept.ServerChoice(server.url))
+    assert actions.follow_choice()
+    assert registry.wait_ready(10)
+    assert registry.status().remote
+    assert not actions.follow_choice()
+    store_model_server(None)
+    assert actions.follow_choice()
+    assert len(loads) == 2
+
+
+def test_a_worker_without_a_model_of_its_own_says_that_it_needs_a_server(as_server, loads):
+    actions.load_chosen_model(local=False)
+    assert loads == []
+    assert registry.status().state is ModelState.FAILED
+    assert "models on servers only" in registry.status().sentence
+
+
+def test_the_next_start_knows_that_a_server_is_chosen_in_the_database(as_server, server):
+    kept.choice_path().parent.mkdir()
+    store_model_server(kept.ServerChoice(server.url))
+    actions.load_chosen_model()
+    assert kept.is_remote()
+    store_model_server(None)
+    actions.load_chosen_model(local=False)
+    assert not kept.is_remote()
 
 
 def test_other_users_and_visitors_without_login_cannot_choose_a_server(client, other, owner, server):

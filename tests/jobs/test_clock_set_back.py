@@ -14,10 +14,10 @@ from chat.actions import clock_repair, conversations, deletions, old_conversatio
 from chat.actions import decay as decay_module
 from chat.actions.facts import add_fact
 from chat.actions.owners import settings_of
+from chat.actions.recovery import recover_at_start
 from chat.jobs import periodic as watching
 from chat.jobs import schedule
 from chat.jobs.runner import run_due
-from chat.jobs.schedule import recover
 from chat.models import (
     Conversation,
     Deletion,
@@ -40,7 +40,7 @@ def set_clock_back(request, clock):
     def go_back(seconds: float = AHEAD) -> None:
         clock(-seconds)
         if request.param == "at the next start":
-            recover(timezone.now())
+            recover_at_start(timezone.now())
             return
         watching.check_clock(watching._ahead() + seconds)
 
@@ -65,22 +65,22 @@ def test_no_date_of_what_happened_is_changed_unasked(owner, add_exchange, set_cl
 
 
 def test_a_start_in_the_past_changes_no_date_and_deletes_nothing(owner, add_exchange, clock, make_fact):
-    recover(clock(0))
+    recover_at_start(clock(0))
     add_exchange("I like chess.")
     OwnerSettings.objects.filter(owner=owner).update(prune_after=30)
     make_fact("User likes tea", archived_at=clock(0))
     before = read_dates()
     for step in (-YEARS, YEARS):
-        recover(clock(step))
+        recover_at_start(clock(step))
         schedule.run_nightly(timezone.now())
     assert read_dates() == before
 
 
 def test_what_is_old_is_deleted_a_day_after_the_clock_was_set(owner, add_exchange, clock):
-    recover(clock(0))
+    recover_at_start(clock(0))
     add_exchange("I like chess.")
     OwnerSettings.objects.update_or_create(owner=owner, defaults={"prune_after": 30})
-    recover(clock(40 * 86400))
+    recover_at_start(clock(40 * 86400))
     schedule.run_nightly(timezone.now())
     assert Conversation.objects.listed().exists()
     schedule.run_nightly(clock(86400))
@@ -88,7 +88,7 @@ def test_what_is_old_is_deleted_a_day_after_the_clock_was_set(owner, add_exchang
 
 
 def test_a_leap_ahead_in_a_running_process_stops_deletion_for_a_day(owner, clock):
-    recover(clock(0))
+    recover_at_start(clock(0))
     assert clocks.is_clock_steady(timezone.now())
     ahead = watching._ahead()
     clock(20 * 86400)
@@ -105,15 +105,15 @@ def test_one_message_dated_years_ahead_stops_deletion_for_a_day_only(add_exchang
 
 
 def test_a_week_without_the_program_keeps_the_clock_steady(clock):
-    recover(clock(0))
-    recover(clock(7 * 86400))
+    recover_at_start(clock(0))
+    recover_at_start(clock(7 * 86400))
     assert clocks.is_clock_steady(timezone.now())
 
 
 def test_pruning_by_hand_is_refused_after_the_clock_was_set(add_exchange, clock, capsys):
-    recover(clock(0))
+    recover_at_start(clock(0))
     add_exchange("I like chess.")
-    recover(clock(YEARS))
+    recover_at_start(clock(YEARS))
     with pytest.raises(CommandError, match="less than a day ago"):
         call_command("prune", "--days", "30")
     assert Conversation.objects.exists()
@@ -134,18 +134,18 @@ def test_what_was_forgotten_after_a_message_dated_ahead_is_not_learned_from_it(
 def test_a_second_start_does_not_end_a_deletion_early(owner, set_clock_back, clock, make_fact):
     gone = deletions.forget_facts(owner, [make_fact("User likes tea").pk], deletions.PROGRAM_UNDO_WINDOW)
     set_clock_back()
-    recover(clock(60))
-    recover(clock(60))
+    recover_at_start(clock(60))
+    recover_at_start(clock(60))
     gone.refresh_from_db()
     assert gone.state == "pending"
     assert deletions.undo_deletion(gone).returned
 
 
 def test_a_leap_ahead_does_not_end_the_week_of_chats_deleted_by_age(owner, add_exchange, clock):
-    recover(clock(0))
+    recover_at_start(clock(0))
     add_exchange("I like chess.")
     assert old_conversations.delete_old_conversations(owner, clock(60), clock(0)) == 1
-    recover(clock(YEARS))
+    recover_at_start(clock(YEARS))
     assert Conversation.objects.exists()
     assert old_conversations.keep_old_conversations(owner) == 1
 

@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from chat.actions import jobs, unread_messages
+from chat.actions.recovery import recover_at_start
 from chat.errors import ProviderError
 from chat.jobs import runner
-from chat.jobs.schedule import recover
 from chat.models import Conversation, ExtractionRun, Fact, Job
 
 pytestmark = pytest.mark.django_db
@@ -84,10 +84,10 @@ def test_a_job_that_kills_the_process_is_given_up(add_exchange, scripted, clock)
     add_exchange("I like chess.")
     clock(5)
     for start in range(jobs.MAX_ATTEMPTS):
-        recover(timezone.now())
+        recover_at_start(timezone.now())
         assert jobs.claim({"extract"}, timezone.now()) is not None, start
         # The process is killed here, with the lease still held.
-    recover(timezone.now())
+    recover_at_start(timezone.now())
     assert jobs.claim({"extract"}, timezone.now()) is None
     job = Job.objects.get(kind="extract")
     assert (job.lease_until, job.last_error) == (None, jobs.PROCESS_ENDED)

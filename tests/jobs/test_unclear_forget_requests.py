@@ -119,11 +119,11 @@ def test_a_program_cannot_be_asked_so_all_that_is_meant_is_forgotten_for_a_day(s
 
 
 def test_a_day_for_undo_survives_a_restart(say, make_fact, clock):
-    from chat.jobs.schedule import recover
+    from chat.actions.recovery import recover_at_start
 
     make_fact("User is allergic to nuts")
     say("Please forget that I'm allergic to nuts.", by_program=True)
-    recover(clock(3600))
+    recover_at_start(clock(3600))
     clock(3600)
     deletions.undo_deletion(Deletion.objects.get())
     assert live_texts() == ["User is allergic to nuts"]

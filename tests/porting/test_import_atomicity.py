@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from chat.actions import deletions, importing
 from chat.actions.importing import chats, fact_writer, run, staging
+from chat.actions.recovery import recover_at_start
 from chat.errors import Refused, TooLateToUndo
 from chat.jobs.maintenance import sweep_deletions
-from chat.jobs.schedule import recover
 from chat.models import App, Conversation, Deletion, Fact, Message
 from memoryapp.base.locking import try_lock
 
@@ -85,7 +85,7 @@ def test_the_server_start_removes_rows_of_a_killed_import(owner, path):
         owner=owner, pressed_at=now, expires_at=now - timedelta(minutes=1), state="staged"
     )
     Conversation.objects.create(owner=owner, app=App.objects.get(owner=owner), deletion=batch)
-    recover(now)
+    recover_at_start(now)
     assert not Conversation.objects.exists()
 
 
@@ -117,21 +117,21 @@ def test_the_next_import_need_not_wait_for_the_rows_of_a_killed_one_to_expire(ow
 
 def test_the_server_start_removes_rows_of_an_import_that_was_killed_just_now(owner, staged):
     staged.touch()
-    recover(timezone.now())
+    recover_at_start(timezone.now())
     assert not Conversation.objects.exists()
     assert not staged.exists()
 
 
 def test_a_start_leaves_an_import_alone_that_another_process_runs(owner, path, staged):
     with try_lock(staged):
-        recover(timezone.now())
+        recover_at_start(timezone.now())
         with pytest.raises(Refused, match="Another import is at work"):
             importing.import_file(owner, path)
     assert Conversation.objects.count() == 1
 
 
 def test_a_start_leaves_an_import_alone_that_has_another_data_folder(owner, staged):
-    recover(timezone.now())
+    recover_at_start(timezone.now())
     assert Conversation.objects.count() == 1
 
 

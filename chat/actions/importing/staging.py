@@ -1,7 +1,8 @@
 """The staging batch: a Deletion row that hides what an import writes until it is made visible or removed.
 
-The process that imports holds a lock in its data folder, so that its death is noticed at once. A process with
-another data folder and the same database waits for the batch to expire.
+The process that imports holds a lock in its data folder, so that its death is noticed at once. The death of a
+server with another data folder and the same database is noticed by its row (`chat.actions.processes`); an
+import by a command there is given up when its batch expires.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from chat.actions import erasure, graph
+from chat.actions import erasure, graph, processes
 from chat.actions.owners import lock_memory
 from chat.errors import Busy, Refused
 from chat.models import Conversation, Deletion, DeletionState, Fact, User
@@ -65,7 +66,12 @@ def _create_batch(owner: User, key: UUID) -> Deletion:
             raise Busy("import-in-progress")
         now = timezone.now()
         return Deletion.objects.create(
-            pk=key, owner=owner, pressed_at=now, expires_at=now + _TIMEOUT, state=DeletionState.STAGED
+            pk=key,
+            owner=owner,
+            pressed_at=now,
+            expires_at=now + _TIMEOUT,
+            state=DeletionState.STAGED,
+            process=processes.get_current(),
         )
 
 
@@ -105,7 +111,12 @@ def remove_abandoned_imports(owner: User | None = None) -> int:
     """Delete what killed imports left, of one owner or of all; returns how many imports."""
     now, staged = timezone.now(), Deletion.objects.filter(state=DeletionState.STAGED)
     batches = (staged if owner is None else staged.filter(owner=owner)).select_related("owner")
-    found = [batch for batch in batches if batch.expires_at < now or _is_lock_left(_lock_path(batch.pk))]
+    dead = set(staged.filter(processes.without_holder()).values_list("pk", flat=True))
+    found = [
+        batch
+        for batch in batches
+        if batch.expires_at < now or batch.pk in dead or _is_lock_left(_lock_path(batch.pk))
+    ]
     for batch in found:
         # An import that was only suspended must not publish the remainder afterwards.
         unchanged = staged.filter(pk=batch.pk, expires_at=batch.expires_at)

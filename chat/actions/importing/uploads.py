@@ -1,4 +1,8 @@
-"""Uploaded files between dry run and import: in the data folder, readable by this user only, for an hour."""
+"""Uploaded files between dry run and import: in the data folder, readable by this user only, for an hour.
+
+In server mode with PostgreSQL they are in the database instead (`shared_uploads`), since another process may
+import them.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,8 @@ from chat.porting.files import ImportSource
 from memoryapp.base.encrypted_file import EncryptedFile
 from memoryapp.base.locking import try_lock
 from memoryapp.base.passphrase import is_encrypted
+
+from . import shared_uploads
 
 # Bytes; larger files are imported in the terminal, where nothing is copied. Where the data is encrypted, a
 # file is in memory while it is received.
@@ -49,6 +55,8 @@ def store_upload(owner: User, chunks: Iterable[bytes], size: int) -> UUID:
     """
     if size > most_bytes():
         raise too_large()
+    if shared_uploads.are_shared():
+        return shared_uploads.store_upload(owner, chunks, size)
     with lock_upload(owner):
         return _write_upload(owner, chunks)
 
@@ -59,6 +67,10 @@ def lock_upload(owner: User) -> Iterator[None]:
 
     A killed process releases the lock.
     """
+    if shared_uploads.are_shared():
+        with shared_uploads.lock_upload(owner):
+            yield
+        return
     with try_lock(Path(settings.DATA_DIR) / "locks" / f"import-{owner.pk}") as acquired:
         if not acquired:
             raise Busy("upload-in-use")
@@ -84,6 +96,8 @@ def _write_upload(owner: User, chunks: Iterable[bytes]) -> UUID:
 
 def find_upload(owner: User, key: UUID) -> ImportSource | None:
     """Return an owner's file; None when it is gone, too old or another owner's."""
+    if shared_uploads.are_shared():
+        return shared_uploads.find_upload(owner, key, _MAX_AGE_SECONDS)
     path = _folder(owner) / str(key)
     if not path.is_file() or _is_old(path):
         return None
@@ -92,6 +106,9 @@ def find_upload(owner: User, key: UUID) -> ImportSource | None:
 
 def discard_upload(owner: User, key: UUID) -> None:
     """Delete a file that is no longer needed."""
+    if shared_uploads.are_shared():
+        shared_uploads.discard_upload(owner, key)
+        return
     (_folder(owner) / str(key)).unlink(missing_ok=True)
 
 
@@ -102,6 +119,7 @@ def discard_uploads(owner_id: int) -> None:
 
 def remove_old_uploads() -> None:
     """Delete uploads that are older than an hour."""
+    shared_uploads.remove_old_uploads(_MAX_AGE_SECONDS)
     for path in _uploads().glob("*/*"):
         with contextlib.suppress(FileNotFoundError):
             if _is_old(path):

@@ -17,20 +17,35 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from chat.actions import conversations, events, jobs, leftovers, provider
+from chat.actions import (
+    conversations,
+    events,
+    installation,
+    jobs,
+    leftovers,
+    processes,
+    provider,
+    recovery,
+)
 from chat.actions.owners import is_local, local_owner
 from chat.generation import run as generation
 from chat.jobs import schedule
+from chat.jobs.heartbeat import live_as
 from chat.jobs.prompts import start_warming
 from chat.jobs.runner import JobRunner
-from chat.jobs.schedule import recover
 from chat.llm.registry import registry
 from chat.llm.types import ModelStatus
 from chat.management.engine_lock import lock_engine, sign_lock
 from chat.management.first_link import describe_other_accounts, print_first_link
+from chat.models import ProcessKind
 from memoryapp.base.error_text import explain_port_error
 from memoryapp.base.machine import limit_memory_arenas
 from memoryapp.base.provider import is_loopback
+
+NO_WORKER = (
+    "Background work is off here (JOBS=off), and no worker runs: memory learns nothing, and what is deleted "
+    "stays until one does. Start one: manage.py run_jobs"
+)
 
 
 class Command(BaseCommand):
@@ -61,7 +76,9 @@ class Command(BaseCommand):
         if options["until_eof"]:
             end_with_pipe(sys.stdin.fileno())
         limit_memory_arenas()
+        require_jobs_somewhere()
         lock = lock_engine(settings.DATA_DIR, "serve")
+        installation.require_same_secret()
         listener = _listen(host, port)
         port = listener.getsockname()[1]
         address = (
@@ -69,17 +86,25 @@ class Command(BaseCommand):
         )
         sign_lock(lock, address)
         leftovers.remove_leftovers(settings.DATA_DIR)
+        with live_as(ProcessKind.SERVE, runs_jobs=settings.JOBS == "on"):
+            self._run(listener, address, opens_browser=not options["no_browser"])
+        lock.close()
+
+    def _run(self, listener: socket.socket, address: str, *, opens_browser: bool) -> None:
         _recover()
-        runner = JobRunner()
+        runner = JobRunner() if settings.JOBS == "on" else None
         registry.add_listener(_announce_model)
         provider.load_chosen_model(parking=True)
         start_warming()
-        runner.start()
+        if runner is not None:
+            runner.start()
         self.stdout.write(f"memoryapp is at {address}  (Ctrl-C stops it)")
         if note := describe_other_accounts():
             self.stdout.write(note)
         print_first_link(sys.stdout, address)
-        if not options["no_browser"] and _has_display():
+        if not processes.has_job_runner():
+            self.stderr.write(NO_WORKER)
+        if opens_browser and _has_display():
             threading.Timer(0.5, webbrowser.open, args=(address,)).start()
         # uvicorn raises the signal again after its shutdown; the default handler would then end the process
         # at once.
@@ -87,14 +112,29 @@ class Command(BaseCommand):
         try:
             _serve(listener)
         finally:
-            # First save the replies that are being written.
-            generation.stop_all()
-            # Jobs that wait for the model would delay the end; closing the registry interrupts them, and they
-            # are put back.
-            runner.stop_taking()
-            registry.close()
-            runner.stop()
-            lock.close()
+            _end(runner)
+
+
+def require_jobs_somewhere() -> None:
+    """Raise CommandError for JOBS=off where no other process could do the background work."""
+    if settings.JOBS == "off" and not processes.is_database_shared():
+        raise CommandError(
+            "JOBS=off leaves background work to `manage.py run_jobs`, which runs beside a server with "
+            "PostgreSQL only. Unset JOBS, or set DATABASE_URL."
+        )
+
+
+def _end(runner: JobRunner | None) -> None:
+    # First save the replies that are being written.
+    generation.stop_all()
+    if runner is None:
+        registry.close()
+        return
+    # Jobs that wait for the model would delay the end; closing the registry interrupts them, and they are put
+    # back.
+    runner.stop_taking()
+    registry.close()
+    runner.stop()
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -109,11 +149,14 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _recover() -> None:
-    """Repair what a killed process left, and enqueue periodic work."""
+    """Repair what dead processes left, and enqueue periodic work."""
     now = timezone.now()
     if is_local():
         local_owner()
-    recover(now)
+    if not recovery.recover_at_start(now):
+        # Others have pages, and do the work.
+        schedule.enqueue_missing(now)
+        return
     jobs.enqueue("reindex", {}, key="reindex")
     conversations.postpone_ends_at_start(now)
     schedule.enqueue_all(now)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from django.db import connection
+from django.db import DatabaseError, connection
 
+from chat.actions.provider import read_choice
 from memoryapp.base.env import data_path, database_path
 from memoryapp.base.machine import read_cpu_flags
-from memoryapp.base.provider import read_choice
+from memoryapp.base.provider import ServerChoice
 
 from .checks import (
     check_build,
@@ -22,6 +23,7 @@ from .checks import (
 )
 from .data_folder import check_data_folder, check_encryption, check_leftovers
 from .findings import Finding, FindingState
+from .processes import check_processes
 
 __all__ = ["Finding", "FindingState", "run_checks"]
 
@@ -31,7 +33,7 @@ def run_checks(*, deep: bool) -> Iterator[Finding]:
     yield check_python()
     yield check_build()
     yield check_processor(read_cpu_flags())
-    server = read_choice()
+    server = _read_choice()
     if server is None:
         yield check_model(deep=deep)
         yield check_memory()
@@ -40,9 +42,19 @@ def run_checks(*, deep: bool) -> Iterator[Finding]:
     yield check_disk()
     yield check_embedder(deep=deep)
     yield from check_database()
+    if connection.vendor != "sqlite":
+        yield from check_processes()
     yield check_data_folder(data_path())
     if connection.vendor == "sqlite":
         yield check_encryption(data_path(), database_path())
     yield from check_leftovers(data_path())
     if server is None:
         yield check_decode()
+
+
+def _read_choice() -> ServerChoice | None:
+    try:
+        return read_choice()
+    except DatabaseError:
+        # In server mode it is in the database; what is wrong there is found later.
+        return None

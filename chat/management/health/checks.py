@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from chat.actions.provider import run_engine_probe
+from chat.actions.provider import is_choice_shared, run_engine_probe
 from chat.errors import BadAddress, ProviderError, ServerAway
 from chat.llm import weights
 from chat.llm.remote.address import parse_address
@@ -100,7 +100,7 @@ def check_remote(choice: ServerChoice) -> Iterator[Finding]:
         yield broken("model", f"{address.host}: {without_message(problem)}{away}")
     finally:
         provider.close()
-    if not choice.fixed:
+    if not choice.fixed and not is_choice_shared():
         yield check_key_file(choice_path())
 
 
