@@ -127,8 +127,8 @@ if DATABASES["default"]["ENGINE"] == _SQLITE["ENGINE"]:
     env.tighten_file(Path(DATABASES["default"]["NAME"]))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# For one process: with several, each reaches its own pages only. It carries control events only, since it drops
-# messages when more than 100 wait.
+# For one process: with several, each reaches its own pages only. It carries control events only, since it
+# drops messages when more than 100 wait.
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "memoryapp.channel_layer.ChannelLayer",

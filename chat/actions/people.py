@@ -157,8 +157,8 @@ def keep_an_admin(user: User) -> None:
 
 
 def is_last_admin(user: User) -> bool:
-    """Return whether this is the only active admin who can log in."""
-    return [admin.pk for admin in active_admins()[:2]] == [user.pk]
+    """Return whether this is an admin and no other active one can log in."""
+    return user.is_superuser and not active_admins().exclude(pk=user.pk).exists()
 
 
 def record_act(admin: User, kind: AdminActKind, subject_name: str = "") -> None:

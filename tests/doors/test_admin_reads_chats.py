@@ -18,6 +18,7 @@ TOLD = "can read your chats and memories"
 WITHOUT_CONTENTS = {
     *("Job", "UsageRecord", "ClockReading", "Energy", "ApiToken", "LoginFailure", "IdempotentRequest"),
     *("Deletion", "Tombstone", "OwnerSettings", "PersonQuota", "QuotaUse"),
+    *("AccountRequest", "AdminAct", "FirstLink", "Invitation", "Installation", "Process"),
 }
 MODELS = {m.__name__: m for m in apps.get_app_config("chat").get_models()}
 

@@ -106,7 +106,7 @@ def test_open_signup_makes_an_account_that_can_be_used_at_once(issuer, visitor, 
 def test_signup_with_approval_makes_an_account_that_has_to_wait(issuer, visitor, settings):
     settings.OIDC_SIGNUP = "approval"
     page = follow(visitor, issuer)
-    assert "An admin of this server has to approve your account first" in page.content.decode()
+    assert "An admin of this server has to approve it." in page.content.decode()
     user = User.objects.get(username="ada")
     assert not user.is_active
     assert who(visitor) == ""

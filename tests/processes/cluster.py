@@ -155,7 +155,7 @@ class Cluster:
     def rows(self, query: str, *values: object) -> list[Any]:
         """Run a query as another program would, and return its rows."""
         with psycopg.connect(self._url) as connection:
-            found = connection.execute(query.encode(), values)
+            found = connection.execute(query.encode(), values or None)
             return found.fetchall() if found.description else []
 
     def read_reply(self, key: str) -> tuple[str, str, str]:

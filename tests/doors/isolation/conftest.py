@@ -41,6 +41,9 @@ def make_ids(user: Any, mark: str) -> dict[str, str]:
     for kind in (Authenticator.Type.TOTP, Authenticator.Type.RECOVERY_CODES):
         data = {"secret": "A" * 32, "seed": "0" * 80, "used_mask": 0}
         Authenticator.objects.create(user=user, type=kind, data=data)
+    # Only the invitations of an admin who can log in are valid.
+    user.set_password("a person's password")
+    user.save()
     # The time to undo must not end during the test.
     Deletion.objects.for_owner(user).update(expires_at=timezone.now() + timedelta(days=1))
     waiting = sign_up(f"waiting for {user.pk}", "!")
@@ -82,9 +85,6 @@ def ids(server_mode: Any, owner: Any, scripted: Any, monkeypatch: pytest.MonkeyP
     server_mode.METRICS = server_mode.HAS_EMAIL = True
     server_mode.SIGNUP = "approval"
     server_mode.OIDC_ISSUER, server_mode.OIDC_CLIENT_ID = "http://127.0.0.1:9", "memoryapp"
-    # An admin who can log in; nobody else's invitations are valid.
-    owner.set_password("an admin's password")
-    owner.save()
     monkeypatch.setattr("chat.accounts.TOKEN_FAILURES", "100000/m/ip")
     return make_ids(owner, MARK)
 

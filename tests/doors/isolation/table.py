@@ -124,7 +124,7 @@ PAGES: list[Entry] = [
     page("POST settings/tokens/{token}/revoke/", For.BROWSER),
     page("GET api/", scopes=ANY_TOKEN, bare=True),
     page("GET api/docs", scopes=ANY_TOKEN),
-    page("GET account/password/", For.BROWSER, bare=True),
+    page("GET account/password/", For.BROWSER),
     page("POST account/password/", For.BROWSER, oldpassword="wrong"),
     page("GET account/password/set/", For.BROWSER, bare=True),
     page("POST account/password/set/", For.BROWSER, password1="x"),
