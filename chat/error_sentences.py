@@ -158,6 +158,7 @@ SENTENCES: dict[str, str] = {
     "last-admin": gettext_noop("This is the last admin. Make somebody else an admin first."),
     "account-act-unknown": gettext_noop("Choose one of the things that can be done with an account."),
     "role-unknown": gettext_noop("Choose member or admin."),
+    "two-factor-off": gettext_noop("Two-factor is off for this account already."),
     "note-too-long": gettext_noop("This note has more than %(most)d characters. Shorten it."),
     "invitation-end-unknown": gettext_noop("Choose how long the invitation is valid from the list."),
     "invitations-all-used": gettext_noop(

@@ -1,11 +1,10 @@
-"""Accounts in server mode: new ones of an issuer, two-factor, email addresses, and deleting an account."""
+"""Accounts in server mode: new ones of an issuer, email addresses, and deleting an account."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from allauth.account.models import EmailAddress
-from allauth.mfa.models import Authenticator
 from django.db import transaction
 from django.utils import timezone
 
@@ -31,12 +30,6 @@ def create_account_of_issuer(user: User, save: Callable[[], None], *, approved: 
         set_up_owner(user)
         if not approved:
             AccountRequest.objects.create(user=user)
-
-
-def remove_second_factor(user: User) -> bool:
-    """Switch a person's two-factor off, with its recovery codes; returns False where it was off."""
-    deleted, _ = Authenticator.objects.filter(user=user).delete()
-    return bool(deleted)
 
 
 def store_new_email(user: User, address: str) -> EmailAddress:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from allauth.account import app_settings
 from allauth.account.utils import user_pk_to_url_str
+from allauth.mfa.models import Authenticator
 from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
 from django.urls import reverse
@@ -147,6 +148,15 @@ def make_password_link(admin: User, user: User) -> str:
     return reverse(
         "account_reset_password_from_key", kwargs={"uidb36": user_pk_to_url_str(current), "key": key}
     )
+
+
+def remove_second_factor(admin: User, user: User) -> None:
+    """Switch a person's two-factor off, with its recovery codes. Raises Refused where it is off."""
+    with transaction.atomic():
+        deleted, _ = Authenticator.objects.filter(user=user).delete()
+        if not deleted:
+            raise Refused("two-factor-off")
+        record_act(admin, AdminActKind.SECOND_FACTOR, user.get_username())
 
 
 def keep_an_admin(user: User) -> None:

@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('actor_name', models.CharField(max_length=150)),
-                ('kind', models.CharField(choices=[('first', 'First'), ('invited', 'Invited'), ('revoked', 'Revoked'), ('joined', 'Joined'), ('approved', 'Approved'), ('refused', 'Refused'), ('deactivated', 'Deactivated'), ('reactivated', 'Reactivated'), ('made_admin', 'Made Admin'), ('made_member', 'Made Member'), ('password_link', 'Password Link'), ('deleted', 'Deleted')], max_length=20)),
+                ('kind', models.CharField(choices=[('first', 'First'), ('invited', 'Invited'), ('revoked', 'Revoked'), ('joined', 'Joined'), ('approved', 'Approved'), ('refused', 'Refused'), ('deactivated', 'Deactivated'), ('reactivated', 'Reactivated'), ('made_admin', 'Made Admin'), ('made_member', 'Made Member'), ('password_link', 'Password Link'), ('second_factor', 'Second Factor'), ('deleted', 'Deleted')], max_length=20)),
                 ('subject_name', models.CharField(blank=True, max_length=150)),
                 ('created_at', models.DateTimeField(db_index=True, default=django.utils.timezone.now, editable=False)),
             ],

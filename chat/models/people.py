@@ -125,6 +125,7 @@ class AdminActKind(models.TextChoices):
     MADE_ADMIN = "made_admin"
     MADE_MEMBER = "made_member"
     PASSWORD_LINK = "password_link"  # noqa: S105 - no password
+    SECOND_FACTOR = "second_factor"
     DELETED = "deleted"
 
 

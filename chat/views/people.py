@@ -38,6 +38,10 @@ _ACTS: dict[str, tuple[Callable[[User, User], None], Any]] = {
     "reactivate": (people.reactivate, lazy("%(name)s can log in again.")),
     "make_admin": (people.make_admin, lazy("%(name)s is an admin now.")),
     "make_member": (people.make_member, lazy("%(name)s is a member now.")),
+    "remove_second_factor": (
+        people.remove_second_factor,
+        lazy("Two-factor of %(name)s is off. The password alone is enough now."),
+    ),
 }
 _SENTENCES: dict[str, Any] = {
     AdminActKind.FIRST: lazy("%(actor)s made the first admin account"),
@@ -51,6 +55,7 @@ _SENTENCES: dict[str, Any] = {
     AdminActKind.MADE_ADMIN: lazy("%(actor)s made %(subject)s an admin"),
     AdminActKind.MADE_MEMBER: lazy("%(actor)s made %(subject)s a member"),
     AdminActKind.PASSWORD_LINK: lazy("%(actor)s made a link for a new password of %(subject)s"),
+    AdminActKind.SECOND_FACTOR: lazy("%(actor)s switched off the two-factor of %(subject)s"),
     AdminActKind.DELETED: lazy("%(actor)s deleted the account of %(subject)s"),
 }
 _STATES: dict[AccountState, Any] = {

@@ -33,6 +33,8 @@ PAGES: list[Entry] = [
     page("POST people/{member}/", For.ADMINS, do="reactivate", incomplete=True),
     page("POST people/{member}/", For.ADMINS, do="make_admin"),
     page("POST people/{member}/", For.ADMINS, do="make_member"),
+    page("POST people/{member}/", For.ADMINS, do="password_link"),
+    page("POST people/{member}/", For.ADMINS, do="remove_second_factor", incomplete=True),
     page("POST people/invitations/", For.ADMINS, role="member", note="For a friend", end="7"),
     page("POST people/invitations/{invitation}/revoke/", For.ADMINS),
     page("GET "),
