@@ -11,16 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryapp.base import encrypted_file
+from memoryapp.base import block_reader, encrypted_file
 from memoryapp.base.encrypted_file import EncryptedFile
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _small_blocks():
     """Blocks of a few bytes, so that files have many."""
-    before, encrypted_file._BLOCK = encrypted_file._BLOCK, 16
+    before = block_reader.BLOCK
+    block_reader.BLOCK = encrypted_file.BLOCK = 16
     yield
-    encrypted_file._BLOCK = before
+    block_reader.BLOCK = encrypted_file.BLOCK = before
 
 
 @given(
