@@ -68,7 +68,7 @@ class EnterCode(mfa.AuthenticateForm):  # type: ignore[misc]
 
 
 class ConfirmByCode(mfa.ReauthenticateForm):  # type: ignore[misc]
-    """A code again, before a change of the account."""
+    """The form that asks for a two-factor code before a change of the account."""
 
     def _emit_authentication_failed(self, authenticator: Any) -> None:
         logins.record_failed_login(self.user, client_address(context.request))

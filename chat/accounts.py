@@ -45,7 +45,7 @@ FRESH_LOGIN = 600
 
 logger = logging.getLogger(__name__)
 _CODE_WRONG = lazy("This code is wrong, or was used already. Wait for the next one.")
-# What is told after a change, by the template of allauth's own message. Its other messages are not shown.
+# The sentence about each change, by the template of allauth's message. Its other messages are not shown.
 _TOLD = {
     "account/messages/password_changed.txt": lazy(
         "Your password is changed, and your other sessions are ended. Tokens of your programs stay."
@@ -150,7 +150,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return found or ([again] if user.is_authenticated else [])
 
     def is_reauthentication_required(self, *, app: str, **more: Any) -> bool:
-        """Return whether a person must confirm who they are before a change of their account."""
+        """Return whether a change of the account needs the password, or another proof of identity, first."""
         return not has_fresh_login(allauth_context.request)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:

@@ -58,7 +58,7 @@ async def _announce_pages() -> None:
     try:
         await _write(processes.renew, hub.list_watched())
     except DatabaseError:
-        # The next heartbeat says it.
+        # The next heartbeat stores it.
         logger.warning("the open pages could not be announced", exc_info=True)
 
 

@@ -109,7 +109,7 @@ class Overloaded(Refused):
 
 
 class QuotaExceeded(Refused):
-    """A person has taken what one may take for now; `after` is in how many seconds more is possible."""
+    """The person has reached a limit; `after` is in how many seconds it allows more."""
 
     def __init__(self, reason: Reason, after: int) -> None:
         super().__init__(reason)

@@ -30,10 +30,10 @@ _KEPT_CLAIMS = ("sub", "preferred_username", "name")
 
 
 class IssuerClient(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
-    """Talks to the issuer."""
+    """The client of the issuer: fetches and checks tokens and user information."""
 
     def get_callback_url(self, request: HttpRequest, app: Any) -> str:
-        """Return the address that the issuer redirects to."""
+        """Return the address to which the issuer sends the browser back after its login."""
         return str(build_absolute_uri(request, reverse("openid_connect_callback")))
 
     def complete_login(self, request: HttpRequest, app: Any, token: Any, **more: Any) -> Any:
@@ -54,9 +54,9 @@ class IssuerClient(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         return self.get_provider().sociallogin_from_response(request, kept)
 
     def _decode_id_token(self, app: Any, id_token: str) -> dict[str, Any]:
-        """Return the claims of an ID token whose signature, issuer, audience and time are right.
+        """Check the signature, issuer, audience and time of an ID token, and return its claims.
 
-        django-allauth leaves out the signature of a token that it fetched itself. Clocks may differ by a
+        django-allauth does not check the signature of a token that it fetched itself. Clocks may differ by a
         minute. Raises OAuth2Error.
         """
         try:
@@ -87,15 +87,15 @@ class IssuerProvider(OpenIDConnectProvider):  # type: ignore[misc]
         return reverse("openid_connect_callback")
 
     def get_default_scope(self) -> list[str]:
-        """Return what is asked of the issuer: who somebody is, without the address."""
+        """Return the scopes that are requested from the issuer: the identity, without the email address."""
         return ["openid", "profile"]
 
     def get_scope_from_request(self, request: HttpRequest) -> list[str]:
-        """Return what is asked of the issuer; a page cannot ask for more."""
+        """Return the scopes that are requested from the issuer; no page can request more."""
         return list(self.get_scope())
 
     def get_auth_params_from_request(self, request: HttpRequest, action: Any) -> dict[str, str]:
-        """Return further parameters: where somebody confirms who they are, the issuer asks them again."""
+        """Return further parameters; before a change of the account the issuer has to ask for a new login."""
         return {"prompt": "login"} if "again" in request.GET else {}
 
     def extract_common_fields(self, data: Any) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class IssuerProvider(OpenIDConnectProvider):  # type: ignore[misc]
 
 
 class IssuerAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
-    """Decides who may come in with a login of the issuer."""
+    """Decides who may log in with the OpenID Connect issuer."""
 
     def list_apps(self, request: HttpRequest, provider: Any = None, client_id: Any = None) -> list[Any]:
         """Return the issuer of the environment variables; none without them."""

@@ -167,7 +167,8 @@ ACCOUNT_FORMS = {
     "reset_password": "chat.account_forms.RequestReset",
     "reset_password_from_key": "chat.account_forms.ResetPassword",
 }
-# The local owner's name: who had it on a server would own the data after a return to local mode.
+# The name of the local owner's account. Somebody who took this name on a server would get the local data when
+# the program runs in local mode again.
 ACCOUNT_USERNAME_BLACKLIST = ["owner"]
 ACCOUNT_REAUTHENTICATION_METHODS = ("password", "mfa")
 # One address for each person; a new one takes its place once it is confirmed.
@@ -217,7 +218,8 @@ SECURE_CSP = {
     "base-uri": ["'none'"],
     "frame-ancestors": ["'none'"],
 }
-# In server mode: email for confirming addresses and new passwords, only where a mail server is named.
+# Server mode: the mail server that sends links for confirming an address and for a new password. Without one
+# no email is sent.
 _EMAIL_URL = env.envstr("EMAIL_URL").strip()
 HAS_EMAIL = bool(_EMAIL_URL)
 if HAS_EMAIL:

@@ -38,7 +38,7 @@ def local_owner() -> User:
 
 
 def find_only_account() -> User | None:
-    """Return the only account, if it is an active admin; None where there are others or none."""
+    """Return the account where there is exactly one, and it is an active admin; otherwise None."""
     accounts = list(get_user_model().objects.order_by("pk")[:2])
     alone = len(accounts) == 1 and accounts[0].is_active and accounts[0].is_superuser
     return accounts[0] if alone else None

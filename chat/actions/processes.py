@@ -149,12 +149,12 @@ def remove_dead() -> list[Process]:
 
 
 def get_dead_after() -> timedelta:
-    """Return for how long a living process is silent at most."""
+    """Return after which silence a process counts as dead."""
     return timedelta(seconds=settings.PROCESS_DEAD_SECONDS)
 
 
 def _silent_since() -> Any:
-    """Return the time of the database before which a living process is heard of again."""
+    """Return a time by the database's clock; a process that was last heard of before it counts as dead."""
     return ExpressionWrapper(Now() - get_dead_after(), output_field=DateTimeField())
 
 
@@ -183,7 +183,7 @@ def _insert(key: UUID, open_conversations: Sequence[str] = ()) -> None:
 
 
 def _has_ended(row: Process) -> bool:
-    """Return whether the process of a row has ended for sure: its system is this one, and has none such."""
+    """Return whether the process of a row has certainly ended: it ran on this system, and is gone."""
     if not row.boot or (row.host, row.boot) != (socket.gethostname()[:255], _read_boot()):
         return False
     try:

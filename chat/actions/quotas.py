@@ -83,12 +83,12 @@ def set_quota(
 
 
 def check_messages(user: User) -> None:
-    """Raise QuotaExceeded where the person has sent the messages of this minute."""
+    """Raise QuotaExceeded where the person has sent as many messages in a minute as the limit allows."""
     _check_count(user, QuotaUse.What.MESSAGE, find_quota(user), timezone.now())
 
 
 def check_imports(user: User) -> None:
-    """Raise QuotaExceeded where the person has made the imports of this day."""
+    """Raise QuotaExceeded where the person has made as many imports in a day as the limit allows."""
     _check_count(user, QuotaUse.What.IMPORT, find_quota(user), timezone.now())
 
 
@@ -144,7 +144,7 @@ def find_use(users: Collection[User]) -> Mapping[int, QuotaState]:
 
 
 def delete_old_uses(now: datetime) -> None:
-    """Delete what no limit counts any more."""
+    """Delete the counted messages and imports that are older than the longest limit, a day."""
     QuotaUse.objects.filter(created_at__lt=now - DAY).delete()
 
 
@@ -210,7 +210,7 @@ def _refuse(code: str, most: int, wait: timedelta) -> None:
 
 
 def _describe_wait(seconds: int) -> Reason:
-    """Return when it is possible again: never one second, one minute or one hour, which are other words."""
+    """Return in words when it is possible again. The number is never 1, so the words need no singular."""
     if seconds <= 100:
         return Reason("wait-seconds", {"count": max(2, seconds)})
     if seconds <= 100 * 60:

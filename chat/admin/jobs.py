@@ -142,7 +142,7 @@ class ClockReadingAdmin(ReadOnly):
 
 @admin.register(Energy)
 class EnergyAdmin(ReadOnly):
-    """The energy budgets of background work: of each person, in local mode one of the machine."""
+    """The energy budgets of background work: one for each person in server mode, one in all in local mode."""
 
     holds_contents = False
     list_display = ("__str__", "owner", "level", "measured_at")

@@ -89,7 +89,10 @@ class JobThread:
         return not self.urgent and bool(self.kinds & jobs.DEFERRABLE_KINDS.keys())
 
     def _waits_until(self, now: datetime) -> datetime | None:
-        """Return until when all work waits that needs energy: in local mode, where one level is for all."""
+        """Return until when the kinds that need energy wait, in local mode; None while there is enough.
+
+        In server mode each person has a level of their own, so no kind waits for everybody.
+        """
         return energy.find_low_until(now) if is_local() and self._uses_energy() else None
 
 

@@ -32,12 +32,12 @@ class Waiting(Protocol):
 
     @property
     def ticket(self) -> int:
-        """Return a number that grows with each request."""
+        """Return the place of the request in the order of arrival: a later one has a higher number."""
         ...
 
     @property
     def has_begun(self) -> bool:
-        """Return whether its turn has begun already."""
+        """Return whether the turn of the request has begun already."""
         ...
 
 

@@ -68,7 +68,7 @@ class Deletion(OwnedModel):
     # While pending: the keyed hashes of the facts' texts and values at `pressed_at`, which become tombstones
     # at the end. The rows of the facts may be deleted before it, by another deletion or with the archive.
     digests = models.JSONField(default=list, blank=True)
-    # Of a staged one: the process that imports.
+    # Of an unfinished import: the process that imports.
     process = models.UUIDField(null=True, blank=True)
 
     objects = DeletionQuerySet.as_manager()

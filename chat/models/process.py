@@ -29,7 +29,7 @@ class Process(UUIDModel):
     host = models.CharField(max_length=255)
     boot = models.CharField(max_length=80, blank=True)
     pid = models.PositiveIntegerField()
-    # When the system started it, in the system's own count: a number that is used again has another one.
+    # When the process started, as the system counts time; process numbers are used again, start times are not.
     pid_started = models.CharField(max_length=40, blank=True)
     runs_jobs = models.BooleanField(default=False)
     # Keys of the conversations that are open in a page of this process.

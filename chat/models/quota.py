@@ -32,7 +32,7 @@ class QuotaUse(OwnedModel):
     """One message or one import that counts. It stays when the message or what was imported is deleted."""
 
     class What(models.TextChoices):
-        """What is counted."""
+        """What a row counts: a message or an import."""
 
         MESSAGE = "message"
         IMPORT = "import"

@@ -167,7 +167,7 @@ def log_in_again(request: HtmxHttpRequest) -> Any:
 
 @require_http_methods(["GET", "POST"])
 def delete(request: HtmxHttpRequest) -> HttpResponse:
-    """Say what goes with an account; POST deletes it: hidden at once, gone after 8 s unless undone."""
+    """Show what goes with an account; POST hides it at once, and deletes it after 8 s unless undone."""
     error = ""
     if request.method == "POST":
         try:

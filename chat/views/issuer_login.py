@@ -17,13 +17,13 @@ from requests import RequestException
 from chat.accounts import issuer_id
 from chat.openid_connect import IssuerClient
 
-# What an issuer that is down, or answers something else than the standard says, leads to.
+# The errors of an issuer that is down, or whose answer violates the standard.
 _FAULTS = (OAuth2Error, RequestException, ValueError, KeyError, TypeError, AttributeError)
 
 
 @login_not_required  # type: ignore[untyped-decorator]
 def login(request: HttpRequest) -> HttpResponse:
-    """Ask before a login begins; POST leads to the issuer.
+    """Show a button that begins a login; POST redirects to the issuer.
 
     A page leads there by itself, since the content security policy lets no form do so.
     """

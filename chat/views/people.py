@@ -75,7 +75,7 @@ def people_page(request: HtmxHttpRequest) -> HttpResponse:
 
 @require_POST
 def change_account(request: HtmxHttpRequest, pk: int) -> HttpResponse:
-    """Do with an account what the form asks for, and lead back to the page."""
+    """Change an account as the button `do` says, and redirect to the page of people."""
     admin = require_admin(request)
     user = get_object_or_404(User, pk=pk)
     name, what = user.get_username(), request.POST.get("do", "")
@@ -90,7 +90,7 @@ def change_account(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     except Refused as problem:
         return respond_with_error(request, problem, "people")
     notices.success(request, sentence % {"name": name})
-    # An admin may have given up this role.
+    # Admins may have made themselves members.
     return redirect("people" if is_admin(User.objects.get(pk=admin.pk)) else "home")
 
 

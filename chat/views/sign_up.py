@@ -26,7 +26,7 @@ from chat.models import AccountRole, User
 
 
 class AccountForm(SignupForm):  # type: ignore[misc]
-    """A name and a new password. The view says what account is made of them."""
+    """The form for a new account: a name and a password. `make` creates the account."""
 
     def __init__(self, *args: Any, make: Any, **kwargs: Any) -> None:
         self._make = make
@@ -51,7 +51,7 @@ class FirstAccountForm(AccountForm):
 
 @method_decorator(login_not_required, name="dispatch")
 class AccountView(SignupView):  # type: ignore[misc]
-    """A page with a form that makes an account; a login leads home."""
+    """A page with a form for a new account; whoever is logged in is redirected home."""
 
     template_name = "account/signup.html"
     form_class = AccountForm
@@ -83,7 +83,7 @@ class AccountView(SignupView):  # type: ignore[misc]
             return self.form_invalid(form)
 
     def closed(self) -> HttpResponse:
-        """Answer where no account can be made: as if there were no such page."""
+        """Return status 404 where the page cannot make an account now."""
         raise Http404
 
 
@@ -108,7 +108,7 @@ class FirstAccountView(AccountView):
         )
 
     def get_context_data(self, **more: Any) -> dict[str, Any]:
-        """Say what the account is, and what there is to take over."""
+        """Describe the new account, and the local data that it can take over."""
         page = {"kind": "first", "local_data": first_account.find_local_data()}
         return {**super().get_context_data(**more), **page}
 
@@ -135,7 +135,7 @@ class InvitationView(AccountView):
         return invitations.accept_invitation(self.kwargs["secret"], name, hashed_password, email)
 
     def get_context_data(self, **more: Any) -> dict[str, Any]:
-        """Say what the account is, and who has invited the reader."""
+        """Describe the new account, and name who has invited the reader."""
         page = {
             "kind": "invitation",
             "inviter": self.invitation.inviter,

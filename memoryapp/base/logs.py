@@ -22,7 +22,7 @@ _SHOWN = (
 )
 # Errors whose message quotes the data that the database refused.
 _QUOTING = frozenset({"IntegrityError", "DataError", "ValidationError"})
-# Who knows such an address gets an account, or somebody's.
+# Whoever knows the secret in such an address can make an account, or take over somebody's.
 _SECRET_PATHS = re.compile(r"(/(?:first|invite|password/reset|account/email)/)[^/\s]+")
 _ids: ContextVar[dict[str, str]] = ContextVar("ids", default={})  # noqa: B039 - it is never changed, only replaced
 

@@ -18,7 +18,7 @@ from .files import write_private_file
 from .passphrase import is_encrypted
 
 FILE = "provider.json"
-# Stands in the data folder while a server is chosen in the database.
+# Name of a file in the data folder that exists while a server is chosen in the database.
 _SHARED_MARK = "provider-in-database"
 # Tokens. Prompts of background work need at least the smaller number; no known model has more than the
 # larger.

@@ -40,7 +40,7 @@ def visitor():
 
 
 def follow(visitor, issuer, path="/account/login/start/", data=None):
-    """Do what a browser does from the button to the page after the issuer; return that page."""
+    """Press the login button, follow the issuer back as a browser does, and return the page after it."""
     leaving = visitor.post(path, data or {})
     if leaving.status_code != 200:
         return leaving

@@ -47,7 +47,7 @@ def add_process(**fields):
 
 
 def hold(talk, process):
-    """A reply, a job and an import of a process."""
+    """A running reply, a leased job and an unfinished import that belong to a process."""
     _asked, reply = talk("I live in Oslo.")
     Message.objects.filter(pk=reply.pk).update(process=process, content="So far")
     Job.objects.all().delete()

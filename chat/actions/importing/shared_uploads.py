@@ -53,7 +53,7 @@ def store_upload(owner: User, chunks: Iterable[bytes], size: int) -> UUID:
         if earlier.select_for_update().filter(process__isnull=False).exists():
             raise Busy("upload-in-use")
         earlier.delete()
-        # It is seen whole or not at all.
+        # Other processes see the whole file or nothing of it.
         row = ImportUpload.objects.create(owner=owner, size=size)
         for number, block in enumerate(split_into_blocks(chunks)):
             ImportUploadPart.objects.create(upload=row, number=number, content=block)

@@ -1,4 +1,4 @@
-"""`manage.py secret_key`: whether the key is that of the database; accepts the loss of a former one."""
+"""`manage.py secret_key`: compares the secret key with the fingerprint in the database, or replaces that."""
 
 from __future__ import annotations
 

@@ -149,12 +149,12 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _recover() -> None:
-    """Repair what dead processes left, and enqueue periodic work."""
+    """Stop the replies and free the jobs of processes that were killed; enqueue periodic work."""
     now = timezone.now()
     if is_local():
         local_owner()
     if not recovery.recover_at_start(now):
-        # Others have pages, and do the work.
+        # Other processes live: what they hold is theirs, and periodic work that is queued keeps its time.
         schedule.enqueue_missing(now)
         return
     jobs.enqueue("reindex", {}, key="reindex")

@@ -1,4 +1,4 @@
-"""The checks of `manage.py doctor` on the processes that share a database server."""
+"""Checks of `manage.py doctor`: which processes use the database, and whether one of them runs jobs."""
 
 from __future__ import annotations
 

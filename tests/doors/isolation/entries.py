@@ -48,7 +48,7 @@ class Entry:
     lenient: bool = False
     # Its form lacks something, so that its owner is told what: 422 or 409.
     incomplete: bool = False
-    # Whoever is not logged in reads that the page is over: 410.
+    # It answers a visitor without login with status 410, because its link does not work any more.
     over: bool = False
     # It starts the thread of a reply, which sees only committed rows.
     replies: bool = False
