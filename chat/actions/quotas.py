@@ -185,7 +185,7 @@ def _check_count(user: User, what: QuotaUse.What, quota: Quota, now: datetime) -
     if not most:
         return
     uses = QuotaUse.objects.for_owner(user).filter(what=what, created_at__gt=now - period)
-    # The one that must be over before another fits in.
+    # Another is allowed once this one is older than the period.
     blocking = uses.order_by("-created_at").values_list("created_at", flat=True)[most - 1 : most]
     if blocking:
         _refuse("quota-messages" if is_message else "quota-imports", most, blocking[0] + period - now)

@@ -33,6 +33,6 @@ class Command(BaseCommand):
             installation.accept_lost_secret()
             self.stdout.write(_LOST)
             return
-        # Raises with the sentence that says what to do.
+        # Raises an error that says what to do.
         installation.require_same_secret()
         self.stdout.write("The secret key is that of the database.")
