@@ -16,8 +16,8 @@ from chat.models import User
 def print_first_link(out: TextIO, address: str) -> None:
     """Print a new link for the first admin account, where server mode has none; the former link ends.
 
-    A link is written to a terminal only: what is not a terminal may be a log file. `address` stands in for
-    a host name where ALLOWED_HOSTS names none.
+    A link is written to a terminal only: what is not a terminal may be a log file. `address` is the
+    server's own, for a server without a proxy or without a host name in ALLOWED_HOSTS.
     """
     if is_local() or not first_account.is_first_account_missing():
         return
@@ -46,5 +46,8 @@ def describe_other_accounts() -> str:
 
 
 def _base_url(address: str) -> str:
+    """Return the server's address for browsers; its own where neither a proxy nor TLS is configured."""
+    if not (settings.SECURE_SSL_REDIRECT or settings.SECURE_PROXY_SSL_HEADER):
+        return address.rstrip("/")
     host = next((host.removeprefix(".") for host in settings.ALLOWED_HOSTS), "*")
     return address.rstrip("/") if host == "*" else f"https://{host}"

@@ -29,7 +29,7 @@ class Process(UUIDModel):
     host = models.CharField(max_length=255)
     boot = models.CharField(max_length=80, blank=True)
     pid = models.PositiveIntegerField()
-    # When the process started, by the system's count: its number may be used again, together with its start not.
+    # When the process started, by the count of its system, which uses the numbers of processes again.
     pid_started = models.CharField(max_length=40, blank=True)
     runs_jobs = models.BooleanField(default=False)
     # Keys of the conversations that are open in a page of this process.

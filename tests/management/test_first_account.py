@@ -130,6 +130,7 @@ class TestStart:
         return out.getvalue()
 
     def test_it_prints_a_link_that_is_valid(self, server_mode):
+        server_mode.SECURE_SSL_REDIRECT = True
         server_mode.ALLOWED_HOSTS = ["chat.example.org", "other.example.org"]
         said = self.start(Terminal())
         secret = said.split("https://chat.example.org/first/")[1].split("/")[0]
@@ -139,11 +140,15 @@ class TestStart:
         assert secret not in later
 
     @pytest.mark.parametrize(
-        ("hosts", "expected"),
-        [([".example.org"], "https://example.org/first/"), (["*"], "http://127.0.0.1:8000/first/")],
+        ("hosts", "has_tls", "expected"),
+        [
+            ([".example.org"], True, "https://example.org/first/"),
+            (["*"], True, "http://127.0.0.1:8000/first/"),
+            (["example.org"], False, "http://127.0.0.1:8000/first/"),
+        ],
     )
-    def test_the_host_is_one_that_can_be_opened(self, server_mode, hosts, expected):
-        server_mode.ALLOWED_HOSTS = hosts
+    def test_the_host_is_one_that_can_be_opened(self, server_mode, hosts, has_tls, expected):
+        server_mode.ALLOWED_HOSTS, server_mode.SECURE_SSL_REDIRECT = hosts, has_tls
         assert expected in self.start(Terminal())
 
     def test_it_writes_no_link_into_what_may_be_a_log_file(self, server_mode):
