@@ -10,6 +10,7 @@ from typing import Any
 from memoryapp.base import env, logs
 from memoryapp.base.passphrase import is_encrypted
 from memoryapp.base.secret_key import load_secret_key
+from memoryapp.base.service_urls import envissuer, parse_database_url, parse_email_url
 
 # NumPy needs one thread for the comparisons of vectors (a fraction of a millisecond). More threads would
 # compete with the language model for the cores and take ten times as long while it runs. NumPy reads these
@@ -121,7 +122,7 @@ _SQLITE: dict[str, Any] = {
 # With PostgreSQL, the most connections of this process: as many as threads of requests and sockets.
 _POOL_SIZE = env.envint("DATABASE_POOL_SIZE", 32)
 DATABASES: dict[str, Any] = {
-    "default": env.parse_database_url(_DATABASE_URL, _POOL_SIZE) if _DATABASE_URL else _SQLITE
+    "default": parse_database_url(_DATABASE_URL, _POOL_SIZE) if _DATABASE_URL else _SQLITE
 }
 if DATABASES["default"]["ENGINE"] == _SQLITE["ENGINE"]:
     env.tighten_file(Path(DATABASES["default"]["NAME"]))
@@ -223,10 +224,10 @@ SECURE_CSP = {
 _EMAIL_URL = env.envstr("EMAIL_URL").strip()
 HAS_EMAIL = bool(_EMAIL_URL)
 if HAS_EMAIL:
-    globals().update(env.parse_email_url(_EMAIL_URL, env.envstr("EMAIL_FROM").strip()))
+    globals().update(parse_email_url(_EMAIL_URL, env.envstr("EMAIL_FROM").strip()))
 
 # In server mode: an OpenID Connect issuer with which people can log in.
-OIDC_ISSUER = env.envissuer("OIDC_ISSUER")
+OIDC_ISSUER = envissuer("OIDC_ISSUER")
 OIDC_CLIENT_ID = env.envstr("OIDC_CLIENT_ID").strip()
 OIDC_CLIENT_SECRET = env.envstr("OIDC_CLIENT_SECRET").strip()
 OIDC_NAME = env.envstr("OIDC_NAME").strip() or "OpenID Connect"

@@ -13,7 +13,7 @@ from django.utils import timezone
 from chat.access import conversations_of, topics_of
 from chat.actions import conversations, erasure, messages, topic_archive, topics
 from chat.errors import Refused
-from chat.generation.reply_run import embed_message
+from chat.generation.message_topic import embed_message
 from chat.models import Conversation, Message, Role, Topic, User
 from chat.text import clean_for_storage
 from chat.topics.decay import TopicStats, compute_topic_stats

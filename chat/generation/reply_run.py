@@ -17,7 +17,7 @@ from functools import partial
 
 from django.db import DatabaseError, close_old_connections
 
-from chat.actions import messages, prompts, topics
+from chat.actions import messages, prompts
 from chat.actions.usage import record_call
 from chat.context.prompt import Prompt, build_prompt
 from chat.errors import ModelNotReady, ProviderError
@@ -25,11 +25,11 @@ from chat.llm.registry import registry
 from chat.llm.types import Finish, GenerationOptions, Lane, ModelState, Provider, StopFlag, Stream, Usage
 from chat.models import Conversation, Message, MessageState, Role
 from chat.models.connections import release_connection
-from chat.topics.match import Vector, is_too_short
 from memoryapp.base import logs
 
 from .block_stream import BlockStream
 from .hub import hub
+from .message_topic import assign_topic
 from .options import DEFAULT_OPTIONS, ReplyOptions, StopTextFilter
 
 logger = logging.getLogger(__name__)
@@ -312,34 +312,3 @@ class ReplyRun:
     def _record_usage(self, row: Message, usage: Usage, outcome: str) -> None:
         prompts.record_reply_cost(row, usage)
         record_call(row.conversation.owner_id, "reply", Lane.CHAT, usage, outcome)
-
-
-def assign_topic(message: Message) -> None:
-    """Assign a user's message to its topic. Errors are logged and not raised: the reply matters more.
-
-    Embeds the message: call it outside any transaction.
-    """
-    try:
-        vector, embedder = embed_message(message.content)
-        topics.assign_topic(message, vector, embedder)
-    except Exception:
-        logger.exception(
-            "the message could not be assigned to a topic",
-            extra={"conversation": str(message.conversation_id)},
-        )
-
-
-def embed_message(text: str) -> tuple[Vector | None, str]:
-    """Return a message's vector (float32) and the embedder's name.
-
-    (None, "") without a vector.
-    """
-    embedder = registry.embedder()
-    # A short message stays in the current topic anyway.
-    if embedder is None or is_too_short(text):
-        return None, ""
-    try:
-        return embedder.embed([text])[0], embedder.name
-    except OSError:
-        # The weights were deleted after the embedder was set up.
-        return None, ""

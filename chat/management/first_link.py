@@ -47,7 +47,8 @@ def describe_other_accounts() -> str:
 
 def _base_url(address: str) -> str:
     """Return the server's address for browsers; its own where neither a proxy nor TLS is configured."""
-    if not (settings.SECURE_SSL_REDIRECT or settings.SECURE_PROXY_SSL_HEADER):
+    has_proxy = getattr(settings, "SECURE_PROXY_SSL_HEADER", None) is not None
+    if not (settings.SECURE_SSL_REDIRECT or has_proxy):
         return address.rstrip("/")
     host = next((host.removeprefix(".") for host in settings.ALLOWED_HOSTS), "*")
     return address.rstrip("/") if host == "*" else f"https://{host}"

@@ -30,7 +30,7 @@ from django.core.management import call_command  # noqa: E402
 
 from chat.actions import messages, topic_archive, topics  # noqa: E402
 from chat.actions.owners import default_app, local_owner  # noqa: E402
-from chat.generation.reply_run import embed_message  # noqa: E402
+from chat.generation.message_topic import embed_message  # noqa: E402
 from chat.llm import weights  # noqa: E402
 from chat.llm.embedder import load_embedder  # noqa: E402
 from chat.llm.registry import registry  # noqa: E402

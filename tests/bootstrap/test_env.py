@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryapp.base import env
+from memoryapp.base import env, service_urls
+from memoryapp.base.service_urls import parse_database_url
 
 HOME = Path("/home/maya")
 
@@ -92,29 +93,29 @@ class TestDatabaseUrl:
         ],
     )
     def test_the_parts_of_a_url(self, url: str, expected: tuple[str, ...]) -> None:
-        found = env.parse_database_url(url)
+        found = parse_database_url(url)
         assert tuple(found[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")) == expected
         assert found["ENGINE"] == "django.db.backends.postgresql"
         assert found["OPTIONS"] == {}
 
     def test_parameters_of_a_url_are_passed_to_libpq(self) -> None:
         url = "postgresql://db.example/memory?sslmode=verify-full&connect_timeout=5"
-        assert env.parse_database_url(url)["OPTIONS"] == {"sslmode": "verify-full", "connect_timeout": "5"}
+        assert parse_database_url(url)["OPTIONS"] == {"sslmode": "verify-full", "connect_timeout": "5"}
 
     def test_connections_are_pooled_where_the_pool_is_installed(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         url = "postgresql://db.example/memory?sslmode=require"
-        monkeypatch.setattr(env, "find_spec", lambda name: object())
-        found = env.parse_database_url(url, 32)
+        monkeypatch.setattr(service_urls, "find_spec", lambda name: object())
+        found = parse_database_url(url, 32)
         assert found["OPTIONS"]["pool"]["max_size"] == 32
         assert found["OPTIONS"]["sslmode"] == "require"
         assert found["CONN_HEALTH_CHECKS"]
-        assert "pool" not in env.parse_database_url(url, 0)["OPTIONS"]
-        monkeypatch.setattr(env, "find_spec", lambda name: None)
-        assert env.parse_database_url(url, 32)["OPTIONS"] == {"sslmode": "require"}
+        assert "pool" not in parse_database_url(url, 0)["OPTIONS"]
+        monkeypatch.setattr(service_urls, "find_spec", lambda name: None)
+        assert parse_database_url(url, 32)["OPTIONS"] == {"sslmode": "require"}
         with pytest.raises(env.BadValue, match="DATABASE_POOL_SIZE"):
-            env.parse_database_url(url, -1)
+            parse_database_url(url, -1)
 
     @pytest.mark.parametrize(
         "url",
@@ -126,5 +127,5 @@ class TestDatabaseUrl:
     )
     def test_an_invalid_url_is_refused_without_its_password(self, url: str) -> None:
         with pytest.raises(env.BadValue, match="DATABASE_URL") as refused:
-            env.parse_database_url(url)
+            parse_database_url(url)
         assert "s3cr3t" not in str(refused.value)

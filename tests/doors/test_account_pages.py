@@ -11,6 +11,7 @@ from django.template.loader import get_template
 
 from memoryapp.account_urls import urlpatterns
 from memoryapp.base import env
+from memoryapp.base.service_urls import envissuer, parse_email_url
 
 ROOT = Path(django_settings.BASE_DIR) / "templates"
 # All that django-allauth can render for what is mounted.
@@ -82,7 +83,7 @@ URL = "smtp://me%40example.org:a%3Ab@mail.example.org"
     ],
 )
 def test_the_mail_server_is_read_from_its_address(url, port, starttls, ssl):
-    found = env.parse_email_url(url, "memoryapp <chat@example.org>")
+    found = parse_email_url(url, "memoryapp <chat@example.org>")
     assert (found["EMAIL_HOST"], found["EMAIL_PORT"]) == ("mail.example.org", port)
     assert (found["EMAIL_HOST_USER"], found["EMAIL_HOST_PASSWORD"]) == ("me@example.org", "a:b")
     assert (found["EMAIL_USE_TLS"], found["EMAIL_USE_SSL"]) == (starttls, ssl)
@@ -101,7 +102,7 @@ def test_the_mail_server_is_read_from_its_address(url, port, starttls, ssl):
 )
 def test_a_wrong_mail_server_stops_the_start_without_showing_the_password(url, sender):
     with pytest.raises(env.BadValue) as raised:
-        env.parse_email_url(url, sender)
+        parse_email_url(url, sender)
     assert "secret" not in str(raised.value)
 
 
@@ -119,6 +120,6 @@ def test_an_issuer_needs_tls(monkeypatch, address, accepted):
     monkeypatch.setenv("OIDC_ISSUER", address)
     if accepted is None:
         with pytest.raises(env.BadValue):
-            env.envissuer("OIDC_ISSUER")
+            envissuer("OIDC_ISSUER")
     else:
-        assert env.envissuer("OIDC_ISSUER") == accepted
+        assert envissuer("OIDC_ISSUER") == accepted
