@@ -83,7 +83,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Return whether strangers can ask for an account; invited people are let in by their link."""
-        return not is_local() and settings.SIGNUP == "approval"
+        return not is_local() and settings.SIGNUP == "approval" and not settings.OIDC_ONLY
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
         """Return the user of these credentials; None for wrong ones and for an inactive account.

@@ -157,8 +157,6 @@ AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"
 ACCOUNT_ADAPTER = "chat.accounts.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
-# The account of local mode is found by this name.
-ACCOUNT_USERNAME_BLACKLIST = ["owner"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 # Without the choice "remember me": a login lasts two weeks.
 ACCOUNT_SESSION_REMEMBER = True

@@ -6,30 +6,30 @@ from collections.abc import Callable
 
 from allauth.account.models import EmailAddress
 from django.db import transaction
-from django.utils import timezone
 
 from chat.errors import Refused
-from chat.models import AccountRequest, Deletion, Fact, User
+from chat.models import Deletion, User
 
-from . import erasure
-from .deletion_batch import create_deletion
-from .deletions import CLEAR_UNDO_WINDOW
-from .owners import lock_memory, set_up_owner
-from .people import keep_an_admin
+from . import deletions
+from .owners import set_up_owner
+from .people import keep_an_admin, let_wait, lock_accounts
 
 
 def create_account_of_issuer(user: User, save: Callable[[], None], *, approved: bool) -> None:
-    """Store an account without a password, with settings and first app; `save` stores its row and login.
+    """Store an account without a password; `save` stores its row and login.
 
-    It is inactive and waits until an admin approves it, unless `approved` is set.
+    Unless it is `approved`, it is inactive and waits until an admin approves it. Raises Refused where too
+    many wait.
     """
     with transaction.atomic():
+        lock_accounts()
         user.set_unusable_password()
         user.is_active = approved
         save()
-        set_up_owner(user)
-        if not approved:
-            AccountRequest.objects.create(user=user)
+        if approved:
+            set_up_owner(user)
+        else:
+            let_wait(user)
 
 
 def store_new_email(user: User, address: str) -> EmailAddress:
@@ -52,13 +52,6 @@ def delete_account(user: User) -> Deletion:
 
     Stop running replies before the call. Raises Refused for the last admin.
     """
-    now = timezone.now()
     with transaction.atomic():
         keep_an_admin(user)
-        lock_memory(user.pk)
-        facts = list(Fact.objects.for_owner(user).filter(deletion__isnull=True))
-        deletion = create_deletion(user, facts, now, now + CLEAR_UNDO_WINDOW, everything=True)
-        deletion.whole = deletion.account = True
-        deletion.save(update_fields=["whole", "account"])
-        erasure.hide_account(user, deletion)
-    return deletion
+        return deletions.erase_account(user, with_login=True)

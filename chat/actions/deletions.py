@@ -134,9 +134,10 @@ def forget_app_memories(app: App, ids: Collection[Any] | None = None) -> Deletio
     return deletion
 
 
-def erase_account(owner: User) -> Deletion:
+def erase_account(owner: User, *, with_login: bool = False) -> Deletion:
     """Hide everything stored for an owner at once and delete it for good after 8 s; one undo restores it.
 
+    `with_login`: the account itself goes too.
     Stop running replies before the call. Data created after the call stays.
     """
     now = timezone.now()
@@ -144,8 +145,8 @@ def erase_account(owner: User) -> Deletion:
         lock_memory(owner.pk)
         facts = list(Fact.objects.for_owner(owner).filter(deletion__isnull=True))
         deletion = create_deletion(owner, facts, now, now + CLEAR_UNDO_WINDOW, everything=True)
-        deletion.whole = True
-        deletion.save(update_fields=["whole"])
+        deletion.whole, deletion.account = True, with_login
+        deletion.save(update_fields=["whole", "account"])
         erasure.hide_account(owner, deletion)
     return deletion
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
@@ -93,6 +93,9 @@ def save_meter(now: datetime | None = None) -> None:
             continue
         try:
             spend_energy(spent[owner], now or timezone.now(), int(owner) if owner else None)
+        except IntegrityError:
+            # The owner's account was deleted meanwhile.
+            continue
         except DatabaseError:
             meter.background.add(spent[owner], owner)
             logger.warning("could not save the energy level; retrying later", exc_info=True)

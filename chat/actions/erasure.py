@@ -37,7 +37,7 @@ from chat.models import (
 from chat.models.app import FIRST_APP
 from chat.models.conversation import ConversationQuerySet
 
-from . import app_memories, events, graph, indexing, jobs, leftovers, purge
+from . import app_memories, events, graph, indexing, jobs, leftovers, purge, quotas
 from .conversation_jobs import queue_extraction, schedule_idle_end
 from .importing.uploads import discard_uploads
 from .login_sessions import end_every_session
@@ -176,8 +176,12 @@ def wipe_account(deletion: Deletion) -> None:
     IdempotentRequest.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     LoginFailure.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     AppMemoryEvent.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
-    QuotaUse.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
-    UsageRecord.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
+    used_before = deletion.pressed_at
+    if not is_local() and not deletion.account:
+        # The limits of a person count what was used in a day; deleting everything must not reset them.
+        used_before -= quotas.DAY
+    QuotaUse.objects.filter(owner=owner, created_at__lte=used_before).delete()
+    UsageRecord.objects.filter(owner=owner, created_at__lte=used_before).delete()
     ImportUpload.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
     earlier.exclude(pk=deletion.pk).delete()
     _reset_settings_and_apps(owner)

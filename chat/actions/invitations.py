@@ -87,7 +87,7 @@ def _may_invite(inviter: User | None) -> bool:
     return inviter is not None and active_admins().filter(pk=inviter.pk).exists()
 
 
-def accept_invitation(secret: str, name: str, hashed_password: str, email: str = "") -> User:
+def accept_invitation(secret: str, name: str, hashed_password: str) -> User:
     """Create the account of the person who was invited; return it. Of two calls at once one succeeds.
 
     Raises as `find_invitation` does, and Refused where the name is taken.
@@ -97,7 +97,7 @@ def accept_invitation(secret: str, name: str, hashed_password: str, email: str =
         lock_accounts()
         invitation = _find_usable(Invitation.objects.all(), secret, now)
         is_admin = invitation.role == AccountRole.ADMIN
-        user = create_user(name, hashed_password, is_admin=is_admin, email=email)
+        user = create_user(name, hashed_password, is_admin=is_admin)
         Invitation.objects.filter(pk=invitation.pk).update(used_at=now, used_by=user)
         record_act(user, AdminActKind.JOINED, invitation.inviter.get_username() if invitation.inviter else "")
     return user

@@ -114,9 +114,12 @@ def claim(
     due = Job.objects.due(now).filter(kind__in=kinds).exclude(pk__in=but)
     due = due.without_resting(DEFERRABLE_KINDS, resting)
     due = due.urgent() if urgent else due
-    due = due if is_local() else _find_next_turn(due)
     # PostgreSQL locks the row, so that two processes never wait for each other here; SQLite has one writer.
-    job = due.select_for_update(skip_locked=True).first()
+    chosen = due if is_local() else _find_next_turn(due)
+    job = chosen.select_for_update(skip_locked=True).first()
+    if job is None:
+        # Another process may be claiming the only job of the owner whose turn it is.
+        job = due.select_for_update(skip_locked=True).first()
     if job is None:
         return None
     lease = {"lease_until": now + LEASE, "process": processes.get_current()}

@@ -7,14 +7,13 @@ from datetime import datetime, timedelta
 from allauth.account import app_settings
 from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.models import Authenticator
-from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
 from django.urls import reverse
-from django.utils import timezone
 
 from chat.errors import Refused
 from chat.models import AccountRequest, AdminAct, AdminActKind, FirstLink, User, active_admins
 
+from .login_sessions import end_every_session
 from .owners import set_up_owner
 
 # Accounts that wait for approval at a time, so that strangers cannot fill the database.
@@ -22,9 +21,7 @@ MAX_WAITING = 50
 _REQUESTS_KEPT = timedelta(days=30)
 
 
-def create_user(
-    name: str, hashed_password: str, *, is_admin: bool = False, is_active: bool = True, email: str = ""
-) -> User:
+def create_user(name: str, hashed_password: str, *, is_admin: bool = False, is_active: bool = True) -> User:
     """Create an account; an active one gets settings and a first app. In a transaction with `lock_accounts`.
 
     Raises Refused where the name is taken, in whatever case its letters are.
@@ -36,7 +33,6 @@ def create_user(
             user = User.objects.create(
                 username=name,
                 password=hashed_password,
-                email=email,
                 is_active=is_active,
                 is_staff=is_admin,
                 is_superuser=is_admin,
@@ -48,18 +44,26 @@ def create_user(
     return user
 
 
-def sign_up(name: str, hashed_password: str, email: str = "") -> User:
+def sign_up(name: str, hashed_password: str) -> User:
     """Create an inactive account that waits for approval; return it.
 
     Raises Refused where the name is taken, and where `MAX_WAITING` accounts wait already.
     """
     with transaction.atomic():
         lock_accounts()
-        if AccountRequest.objects.filter(user__is_active=False).count() >= MAX_WAITING:
-            raise Refused("too-many-waiting", most=MAX_WAITING)
-        user = create_user(name, hashed_password, is_active=False, email=email)
-        AccountRequest.objects.create(user=user)
+        user = create_user(name, hashed_password, is_active=False)
+        let_wait(user)
     return user
+
+
+def let_wait(user: User) -> None:
+    """Let a new, inactive account wait for approval. In a transaction with `lock_accounts`.
+
+    Raises Refused where `MAX_WAITING` accounts wait already.
+    """
+    if AccountRequest.objects.filter(user__is_active=False).count() >= MAX_WAITING:
+        raise Refused("too-many-waiting", most=MAX_WAITING)
+    AccountRequest.objects.create(user=user)
 
 
 def is_waiting(user: User) -> bool:
@@ -100,8 +104,9 @@ def deactivate(admin: User, user: User) -> None:
         keep_an_admin(user)
         if not User.objects.filter(pk=user.pk, is_active=True).update(is_active=False):
             raise Refused("account-inactive")
+        # Otherwise a session would live on where the account is activated again.
+        end_every_session(user)
         record_act(admin, AdminActKind.DEACTIVATED, user.get_username())
-    end_sessions(user)
 
 
 def reactivate(admin: User, user: User) -> None:
@@ -176,18 +181,14 @@ def record_act(admin: User, kind: AdminActKind, subject_name: str = "") -> None:
     AdminAct.objects.create(actor_name=admin.get_username(), kind=kind, subject_name=subject_name[:150])
 
 
-def end_sessions(user: User) -> None:
-    """Delete the login sessions of an inactive account, so that none lives on if it is activated again."""
-    sessions = Session.objects.filter(expire_date__gt=timezone.now()).iterator()
-    ended = [s.pk for s in sessions if s.get_decoded().get("_auth_user_id") == str(user.pk)]
-    Session.objects.filter(pk__in=ended).delete()
-
-
 def delete_old_requests(now: datetime) -> None:
     """Remove the accounts that have waited for approval for a month."""
-    old = AccountRequest.objects.filter(created_at__lt=now - _REQUESTS_KEPT, user__is_active=False)
-    for request in old.select_related("user"):
-        request.user.delete()
+    with transaction.atomic():
+        # An admin may approve one of them at this moment.
+        lock_accounts()
+        old = AccountRequest.objects.filter(created_at__lt=now - _REQUESTS_KEPT, user__is_active=False)
+        for request in old.select_related("user"):
+            request.user.delete()
 
 
 def lock_accounts() -> None:

@@ -22,7 +22,6 @@ from chat.actions.owners import (
     local_owner,
     set_up_owner,
 )
-from chat.actions.people import is_last_admin
 from chat.models import (
     AccountRequest,
     AdminAct,
@@ -67,16 +66,20 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
     """Users. They are not deleted here: actions erase a user's data with all traces."""
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Protect the owner of a local installation, whom requests find by name and with its rights, and the
-        rights of a server's last admin.
+        """Protect the owner of a local installation, whom requests find by name and with its rights. On a
+        server rights are changed on the page of people only, which keeps an admin and records each act.
         """
         fixed = tuple(super().get_readonly_fields(request, obj))
         if obj is None:
             return fixed
         is_local_owner = is_local() and obj == local_owner()
         named = ("username",) if is_local_owner or obj.get_username() == LOCAL_NAME else ()
-        keeps = is_local_owner or (not is_local() and is_last_admin(obj))
+        keeps = is_local_owner or not is_local()
         return (*fixed, *named, *(("is_active", "is_staff", "is_superuser") if keeps else ()))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Return whether users can be added here; on a server they come by invitation or by signing up."""
+        return is_local() and super().has_add_permission(request)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return False: deactivate a user instead, which keeps their data consistent."""

@@ -65,6 +65,9 @@ def start(reply: Message, options: ReplyOptions = DEFAULT_OPTIONS) -> ReplyRun:
         hub.begin_reply(run.conversation, run.reply)
         _running[run.reply] = run
     line.add(run, REPLY_THREADS if is_local() else REPLY_THREADS_OF_ONE)
+    if run.stop.is_set():
+        # It was stopped before it was in the line.
+        run.end_early()
     if _most_waiting_seconds():
         line.check_while_waiting(_end_long_waits)
     return run
@@ -266,11 +269,11 @@ def begin_exchange(
     message that `is_answered` counts against the owner's limits. Raises what `save` raises, such as Busy and
     Refused, IdempotencyKeyReused, QuotaExceeded, and Overloaded where too many replies wait.
     """
-    _require_place(owner)
     save_unsaved_ends()
     saved: list[Message] = []
 
     def make() -> CreatedObjects:
+        _require_place(owner)
         with count_message(owner) if is_answered else nullcontext():
             saved.extend(save())
         return CreatedObjects([str(row.pk) for row in saved])

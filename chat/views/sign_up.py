@@ -7,8 +7,6 @@ from __future__ import annotations
 from typing import Any
 
 from allauth.account.forms import SignupForm
-from allauth.account.models import EmailAddress
-from allauth.account.utils import setup_user_email
 from allauth.account.views import SignupView
 from django import forms
 from django.contrib.auth.decorators import login_not_required
@@ -35,11 +33,8 @@ class AccountForm(SignupForm):  # type: ignore[misc]
     def save(self, request: HttpRequest) -> User:
         """Create the account; return it. Raises Refused."""
         data = self.cleaned_data
-        email = data.get("email") or ""
         # Hashed here, since it takes longer than a transaction may.
-        user: User = self._make(self, data["username"], make_password(data["password1"]), email)
-        if email:
-            setup_user_email(request, user, [EmailAddress(email=email)])
+        user: User = self._make(self, data["username"], make_password(data["password1"]))
         return user
 
 
@@ -70,9 +65,9 @@ class AccountView(SignupView):  # type: ignore[misc]
         """Give the form the function that makes the account."""
         return {**super().get_form_kwargs(), "make": self.make}
 
-    def make(self, form: AccountForm, name: str, hashed_password: str, email: str) -> User:
+    def make(self, form: AccountForm, name: str, hashed_password: str) -> User:
         """Create the account; return it. Raises Refused."""
-        return people.sign_up(name, hashed_password, email)
+        return people.sign_up(name, hashed_password)
 
     def form_valid(self, form: AccountForm) -> Any:
         """Create the account, or show beside the form why this is not possible."""
@@ -100,7 +95,7 @@ class FirstAccountView(AccountView):
         """Say that the link is not valid any more, or never was."""
         return _say_over(self.request, describe(Refused("first-link-invalid")), 410)
 
-    def make(self, form: AccountForm, name: str, hashed_password: str, email: str) -> User:
+    def make(self, form: AccountForm, name: str, hashed_password: str) -> User:
         """Create the admin account."""
         adopt = form.cleaned_data["adopt"] and first_account.find_local_data() is not None
         return first_account.create_first_admin(
@@ -130,9 +125,9 @@ class InvitationView(AccountView):
         status = 404 if self.refusal.code == "invitation-unknown" else 410
         return _say_over(self.request, describe(self.refusal), status)
 
-    def make(self, form: AccountForm, name: str, hashed_password: str, email: str) -> User:
+    def make(self, form: AccountForm, name: str, hashed_password: str) -> User:
         """Create the account that the invitation is for."""
-        return invitations.accept_invitation(self.kwargs["secret"], name, hashed_password, email)
+        return invitations.accept_invitation(self.kwargs["secret"], name, hashed_password)
 
     def get_context_data(self, **more: Any) -> dict[str, Any]:
         """Describe the new account, and name who has invited the reader."""

@@ -157,3 +157,11 @@ def test_a_backlog_of_one_person_does_not_keep_the_titles_of_another_waiting(ser
     jobs.enqueue("extract", {}, key="1", owner_id=owner.pk)
     assert jobs.is_due_or_running("extract", owner.pk)
     assert not jobs.is_due_or_running("extract", other.pk)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_work_for_an_account_that_was_deleted_is_dropped(server_mode):
+    meter.background.add(3.0, "999999")
+    energy.save_meter()
+    assert meter.background.take_by_owner() == {}
+    assert not Energy.objects.filter(owner_id=999999).exists()

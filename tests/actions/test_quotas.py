@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.utils import timezone
 
-from chat.actions import deletions, quotas
+from chat.actions import accounts, deletions, quotas
 from chat.actions.conversations import create_conversation
 from chat.actions.erasure import purge_conversation
 from chat.actions.messages import send_message
@@ -197,17 +197,28 @@ def test_the_use_of_all_people_takes_three_queries(limits, owner, other, django_
     assert found[people[-1].pk] == quotas.QuotaState(quotas.Quota(2, 0, 1))
 
 
-def test_deleting_everything_deletes_what_was_counted_and_keeps_what_an_administrator_has_set(
-    limits, owner, clock
-):
+def test_deleting_everything_resets_no_limit(limits, owner, clock):
     clock(0)
+    take_messages(owner, 1)
+    clock(25 * 3600)
     take_messages(owner, 1)
     quotas.set_quota(owner, owner, messages_a_minute=2, model_seconds_a_day=None, imports_a_day=None)
     clock(1)
     deletion = deletions.erase_account(owner)
     assert deletions.finish_deletion(deletion.pk, deletion.expires_at + deletions.UNDO_GRACE)
-    assert not QuotaUse.objects.exists()
+    # What was taken in the last day, and what an administrator has set.
+    assert QuotaUse.objects.count() == 1
     assert PersonQuota.objects.get().messages_a_minute == 2
+
+
+def test_deleting_the_account_deletes_what_was_counted(limits, owner, other, clock):
+    owner.set_password("a long password")
+    owner.save()
+    take_messages(other, 1)
+    clock(1)
+    deletion = accounts.delete_account(other)
+    assert deletions.finish_deletion(deletion.pk, deletion.expires_at + deletions.UNDO_GRACE)
+    assert not QuotaUse.objects.exists()
 
 
 def test_what_no_limit_counts_any_more_is_deleted_at_night(limits, owner):

@@ -269,7 +269,12 @@ def test_members_log_in_with_the_issuer_only_and_admins_keep_their_password(issu
         visitor = Client(headers={"origin": ORIGIN})
         visitor.post("/login/", {"login": user.username, "password": PASSWORD})
         assert who(visitor) == logged_in
-    assert "Log in with a password (admins)" in Client().get("/login/").content.decode()
+    settings.SIGNUP = "approval"
+    page = Client().get("/login/").content.decode()
+    assert "Log in with a password (admins)" in page
+    # A password that somebody chooses there would open nothing.
+    assert "/signup/" not in page
+    assert Client().get("/signup/").status_code == 404
 
 
 def test_without_an_issuer_there_is_no_such_page(server_mode, other, logged_in):
