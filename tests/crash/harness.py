@@ -60,6 +60,7 @@ class Harness:
             MODEL_DIR=str(folder / "none"),
             PROVIDER_URL=model_url,
             MODE="server",
+            QUOTA_MESSAGES_A_MINUTE="0",
             ALLOWED_HOSTS="127.0.0.1",
             SSL_REDIRECT="false",
             **self.database.variables,
