@@ -281,7 +281,7 @@ def _advance_watermarks(deletion: Deletion, keys: Collection[UUID]) -> None:
 
     No app memory covers those messages again.
     """
-    messages = Message.objects.filter(conversation__in=keys, created_at__lte=deletion.pressed_at)
+    messages = Message.objects.filter(conversation__in=keys).said_by(deletion.pressed_at)
     last = dict(messages.order_by().values_list("conversation").annotate(Max("seq")))
     conversations = list(Conversation.objects.for_owner(deletion.owner).filter(pk__in=last))
     for conversation in conversations:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from chat.models import App, Conversation, MemoryMode, Message, Role, User
 
 from . import conversation_jobs, conversations, messages
+from .message_order import find_order
 
 # How long a temporary conversation waits for its client's next request. A continued conversation reuses the
 # model's prompt cache.
@@ -55,6 +56,7 @@ def create_from_history(
             extracted_through=0 if learns else len(history),
         )
         now = timezone.now()
+        order = find_order(owner.pk, now)
         Message.objects.bulk_create(
             Message(
                 conversation=made,
@@ -62,6 +64,7 @@ def create_from_history(
                 role=role,
                 content=text,
                 created_at=now + timedelta(microseconds=seq),
+                ordered_at=order,
             )
             for seq, (role, text) in enumerate(history, 1)
         )

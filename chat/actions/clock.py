@@ -63,15 +63,6 @@ def is_clock_steady(now: datetime) -> bool:
     return now - last.steady_since >= STEADY
 
 
-def order_by_clock(said_at: datetime, now: datetime) -> datetime:
-    """Return when a message counts as said, compared with what the owner has forgotten.
-
-    That is `said_at`. One that lies ahead was written by a wrong clock and counts as older than everything,
-    so that nothing comes back that was forgotten after it.
-    """
-    return said_at if said_at <= now + AHEAD else datetime.min.replace(tzinfo=said_at.tzinfo)
-
-
 def pull_in_deadlines(now: datetime) -> int:
     """Make jobs due that wait for a date ahead, and let no deletion wait longer than its whole time for undo;
     returns how many rows changed.

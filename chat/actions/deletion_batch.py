@@ -19,6 +19,7 @@ from chat.models import Conversation, Deletion, Fact, FactEvent, FactEventKind, 
 
 from . import archive, events, jobs, kept_out, tombstones
 from .fact_events import USER, build_event, record_event, snapshot
+from .message_order import order_before
 from .supersession import UNDO_REASON, keep_one_value
 
 # An undo is accepted this long after the displayed deadline, to allow for network delay.
@@ -50,6 +51,7 @@ def create_deletion(
         retraction=taken_back,
         digests=sorted(tombstones.hash_facts(owner, rows)) if facts and taken_back is None else [],
     )
+    order_before(owner, now)
     rows.update(deletion=deletion)
     FactEvent.objects.bulk_create(
         build_event(f, FactEventKind.DELETE, USER, before=snapshot(f)) for f in facts

@@ -8,7 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Case, When
+from django.db.models import Case, Max, When
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from chat.errors import Refused, TooLateToUndo
@@ -24,7 +25,7 @@ from chat.models import (
 )
 
 from . import app_memories, conversations, erasure, events, kept_out, purge, retraction, tombstones
-from .clock import STEADY, is_clock_steady, order_by_clock
+from .clock import STEADY, is_clock_steady
 from .deletion_batch import UNDO_GRACE as UNDO_GRACE
 from .deletion_batch import UndoResult, create_deletion, notify_fact_changes, restore_facts
 from .owners import lock_memory
@@ -107,9 +108,8 @@ def clear_memory(owner: User) -> Deletion:
 
 def _has_new_backlog(owner: User) -> bool:
     """Return whether memory has yet to read a message that was sent after the last clear-all."""
-    newest = (
-        Message.objects.backlog(owner).order_by("-created_at").values_list("created_at", flat=True).first()
-    )
+    said = Coalesce("ordered_at", "created_at")
+    newest = Message.objects.backlog(owner).aggregate(newest=Max(said))["newest"]
     return newest is not None and find_clear_after(owner, newest) is None
 
 
@@ -161,9 +161,11 @@ def _with_ancestors(owner: User, ids: Collection[Any]) -> list[Fact]:
 
 
 def find_clear_after(owner: User, said_at: datetime) -> Deletion | None:
-    """Return the clear-all requested after `said_at`; a finished one takes precedence over a pending one."""
-    said = order_by_clock(said_at, timezone.now())
-    later = Deletion.objects.filter(owner=owner, everything=True, pressed_at__gte=said)
+    """Return the clear-all requested after `said_at`, the time of a message (`Message.said_at`).
+
+    A finished one takes precedence over a pending one.
+    """
+    later = Deletion.objects.filter(owner=owner, everything=True, pressed_at__gte=said_at)
     finished_first = Case(When(state=DeletionState.DONE, then=0), default=1)
     return later.exclude(state=DeletionState.UNDONE).order_by(finished_first, "-pressed_at").first()
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Model, Q
 from django.utils import timezone
 
 from chat.models import (
@@ -38,6 +38,7 @@ from chat.models.app import FIRST_APP
 from chat.models.conversation import ConversationQuerySet
 
 from . import app_memories, events, graph, indexing, jobs, leftovers, purge, quotas
+from .clock import AHEAD
 from .conversation_jobs import queue_extraction, schedule_idle_end
 from .importing.uploads import discard_uploads
 from .login_sessions import end_every_session
@@ -161,7 +162,7 @@ def wipe_account(deletion: Deletion) -> None:
     values. API tokens stay: they contain no user data, and the owner's programs keep their access.
     """
     owner = deletion.owner
-    earlier = Deletion.objects.filter(owner=owner, pressed_at__lte=deletion.pressed_at)
+    earlier = _find_earlier(deletion, Deletion, "pressed_at")
     purge.purge_facts(owner, set(Fact.objects.filter(deletion__in=earlier).values_list("pk", flat=True)))
     conversations = Conversation.objects.for_owner(owner).filter(deletion__in=earlier)
     keys = [str(key) for key in conversations.values_list("pk", flat=True)]
@@ -172,23 +173,30 @@ def wipe_account(deletion: Deletion) -> None:
     jobs.enqueue("free_caches", {"conversations": keys})
     graph.delete_orphans(owner)
     AppMemory.objects.for_owner(owner).filter(deletion__in=earlier).delete()
-    Tombstone.objects.filter(owner=owner, pressed_at__lte=deletion.pressed_at).delete()
-    IdempotentRequest.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
-    LoginFailure.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
-    AppMemoryEvent.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
+    _find_earlier(deletion, Tombstone, "pressed_at").delete()
+    for model in (IdempotentRequest, LoginFailure, AppMemoryEvent, ImportUpload):
+        _find_earlier(deletion, model).delete()
     used_before = deletion.pressed_at
     if not is_local() and not deletion.account:
         # The limits of a person count what was used in a day; deleting everything must not reset them.
         used_before -= quotas.DAY
-    QuotaUse.objects.filter(owner=owner, created_at__lte=used_before).delete()
-    UsageRecord.objects.filter(owner=owner, created_at__lte=used_before).delete()
-    ImportUpload.objects.filter(owner=owner, created_at__lte=deletion.pressed_at).delete()
+    for counted in (QuotaUse, UsageRecord):
+        _find_earlier(deletion, counted, by=used_before).delete()
     earlier.exclude(pk=deletion.pk).delete()
     _reset_settings_and_apps(owner)
     if is_local():
         # Former databases that a restore has put aside, with the chats of the machine's only owner.
         transaction.on_commit(lambda: leftovers.remove_former_data(Path(settings.DATA_DIR)))
     events.send_on_commit(owner.pk, "conversations")
+
+
+def _find_earlier(
+    deletion: Deletion, model: type[Model], column: str = "created_at", *, by: datetime | None = None
+) -> Any:
+    """Return the owner's rows from before the deletion, or `by`, and those that a wrong clock dated ahead."""
+    before = Q(**{f"{column}__lte": by or deletion.pressed_at})
+    ahead = Q(**{f"{column}__gt": timezone.now() + AHEAD})
+    return model._default_manager.filter(before | ahead, owner=deletion.owner)
 
 
 def delete_account_rows(deletion: Deletion) -> None:

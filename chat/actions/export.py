@@ -11,7 +11,8 @@ The content, table by table; the import reads the same format (`chat.porting.sha
 - topics: all but the vector, which the importing machine computes; archives are unpacked into the messages,
   so up to where one was restored is omitted too.
 - messages: all, including replaced ones, with the turn note and the prompt report (tokens, facts, cuts).
-  Whether a program sent a message is omitted, because it matters only until memory has read the message.
+  Whether a program sent a message is omitted, because it matters only until memory has read the message; so
+  is its order among deletions, which are omitted too.
 - facts: live, superseded and archived ones with their history; without vectors.
 - graph: the relationships of these facts, including obsolete ones, and their entities.
 

@@ -71,7 +71,7 @@ def record_extraction(
         if not Message.objects.filter(pk=message.pk, replaced_by=None).exists():
             # It was edited while the model read it.
             return None
-        if not is_extraction_allowed(conversation.owner, message.created_at):
+        if not is_extraction_allowed(conversation.owner, message.said_at):
             extraction = Extraction(refused=[RefusedFact("", "memory-cleared-since")])
             vectors, opinions, endings = [], (), ()
         recorder = _ExtractionRecorder(message, extraction, embedder_name, seconds)

@@ -104,7 +104,7 @@ def mark_everywhere(deletion: Deletion, embedder: Embedder | None = None) -> Non
     finder = SentenceFinder.from_texts(Fact.objects.filter(deletion=deletion).all_texts())
     if not finder.wordings:
         return
-    messages = Message.objects.for_owner(deletion.owner).filter(created_at__lte=deletion.pressed_at)
+    messages = Message.objects.for_owner(deletion.owner).said_by(deletion.pressed_at)
     messages = messages.filter(role__in=(Role.USER, Role.ASSISTANT))
     found, similar = _search(messages.exclude(state=MessageState.STREAMING), finder)
     if embedder is not None:

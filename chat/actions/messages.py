@@ -17,6 +17,7 @@ from chat.models import App, Conversation, MemoryMode, Message, MessageState, Ro
 from . import conversations, events, indexing, message_windows, processes, request_outcomes, topics
 from .conversation_jobs import flush_extraction, queue_extraction, schedule_idle_end
 from .conversation_titles import find_title, queue_title
+from .message_order import find_order
 from .owners import default_app
 
 MAX_CHARACTERS = 200_000
@@ -215,6 +216,9 @@ def create_message(conversation: Conversation, seq: int, role: Role, content: st
     fields["importance"] = score_message(role, content)
     if fields.get("state") == MessageState.STREAMING:
         fields["process"] = processes.get_current()
+    if role == Role.USER and "created_at" not in fields:
+        fields["created_at"] = now = timezone.now()
+        fields["ordered_at"] = find_order(conversation.owner_id, now)
     made = Message.objects.create(conversation=conversation, seq=seq, role=role, content=content, **fields)
     indexing.index_messages([made])
     return made

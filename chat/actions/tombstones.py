@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from numpy.typing import NDArray
 
@@ -20,8 +19,6 @@ from chat.memory.text_similarity import normalize_text
 from chat.memory.wordings import list_wordings
 from chat.models import AppMemory, Deletion, Fact, Message, Tombstone, User
 from chat.models.fact import FactQuerySet
-
-from .clock import order_by_clock
 
 
 def hash_fact_text(owner: User, text: str) -> str:
@@ -85,7 +82,7 @@ class RelearningGuard:
 
     def __init__(self, message: Message) -> None:
         self._owner = message.conversation.owner
-        self._sent_at = order_by_clock(message.created_at, timezone.now())
+        self._sent_at = message.said_at
         self._tombstones = Tombstone.objects.filter(owner=self._owner, pressed_at__gt=self._sent_at)
         # What an edited message takes back is no secret: it may be learned again.
         deletions = Deletion.objects.pending().filter(

@@ -71,7 +71,7 @@ def extract_message(message: Message) -> None:
     if is_content_lost(message):
         _store_result(message, Extraction(error="extraction-given-up"), [], "", _Opinions(), 0.0)
         return
-    if deletions.find_clear_after(owner, message.created_at) is not None:
+    if deletions.find_clear_after(owner, message.said_at) is not None:
         # The owner deleted all memories after this message was written, so nothing may be extracted from it.
         _store_result(message, Extraction(), [], "", _Opinions(), 0.0)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import User
@@ -71,6 +72,12 @@ class MessageQuerySet(OwnedQuerySet["Message"]):
         while key in newer:
             key = newer[key]
         return self.get(pk=key)
+
+    def said_by(self, moment: datetime) -> MessageQuerySet:
+        """Return the messages that count as said at that moment or before it."""
+        return self.filter(
+            models.Q(ordered_at=None, created_at__lte=moment) | models.Q(ordered_at__lte=moment)
+        )
 
     def load_undamaged(self) -> list[Message]:
         """Return all rows as a list.
@@ -166,13 +173,21 @@ class Message(UUIDModel):
     tool_call_id = models.CharField(max_length=120, blank=True)
     name = models.CharField(max_length=120, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    # Set where the clock was set wrongly: the date that puts the message before or after a deletion as it
+    # happened. None: `created_at` does so.
+    ordered_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = MessageQuerySet.as_manager()
 
     class Meta:
         ordering: ClassVar = ["conversation", "seq"]
         # For decay, which asks on which days an owner wrote, and for the admin site's list by date.
-        indexes: ClassVar = [models.Index(fields=["created_at"], name="message_time")]
+        indexes: ClassVar = [
+            models.Index(fields=["created_at"], name="message_time"),
+            models.Index(
+                fields=["ordered_at"], condition=models.Q(ordered_at__isnull=False), name="message_order"
+            ),
+        ]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["conversation", "seq"], name="one_message_a_place"),
             models.UniqueConstraint(
@@ -184,6 +199,11 @@ class Message(UUIDModel):
 
     def __str__(self) -> str:
         return f"{self.role} {self.seq}"
+
+    @property
+    def said_at(self) -> datetime:
+        """When it counts as said, compared with the times at which the owner has forgotten something."""
+        return self.ordered_at or self.created_at
 
     @property
     def is_empty(self) -> bool:

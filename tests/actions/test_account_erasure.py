@@ -140,6 +140,17 @@ def test_data_created_after_the_erasure_request_stays(owner, clock):
     assert deletions.is_extraction_allowed(owner, asked.created_at)
 
 
+def test_data_that_a_clock_in_the_past_finds_ahead_is_erased_too(owner, clock, make_fact):
+    forgotten = deletions.forget_facts(owner, [make_fact("User likes tea").pk])
+    assert deletions.finish_deletion(forgotten.pk, clock(20))
+    assert Tombstone.objects.filter(owner=owner).exists()
+    clock(-6 * 365 * 86_400)
+    whole = deletions.erase_account(owner)
+    assert deletions.finish_deletion(whole.pk, clock(20))
+    assert not Tombstone.objects.filter(owner=owner).exists()
+    assert list(Deletion.objects.filter(owner=owner)) == [whole]
+
+
 def test_other_owners_data_is_unchanged(owner, other, clock):
     clock(0)
     create_all_kinds_of_data(owner)

@@ -49,7 +49,7 @@ NOT_EXPORTED = {
     }
     | {"prepared", "flushed_through", "imported_through", "windows_through", "unquoted_through"},
     Topic: {"conversation", "embedding", "embedder", "restored_through"},
-    Message: {"conversation", "archive", "imported", "by_program", "process"},
+    Message: {"conversation", "archive", "imported", "by_program", "process", "ordered_at"},
     PromptReport: {"reply"},
     Fact: {"owner", "embedding", "embedder", "durability", "deletion"},
     FactEvent: {"fact"},

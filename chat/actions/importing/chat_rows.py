@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from django.utils import timezone
+
+from chat.actions.clock import AHEAD
 from chat.actions.messages import PROCESS_CLOSED
 from chat.actions.owners import redacts_secrets
 from chat.errors import from_english
@@ -167,6 +170,10 @@ class ChatRows:
             created_at=self._tombstones.moment_before_deletions(given.created_at)
             if given.undated
             else given.created_at,
+            # A date ahead says nothing about the order, and what was forgotten here must not come back.
+            ordered_at=self._tombstones.moment_before_deletions(given.created_at)
+            if given.created_at > timezone.now() + AHEAD
+            else None,
         )
 
     def _build_report(self, reply: Message, given: ImportedMessage) -> PromptReport:
