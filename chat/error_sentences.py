@@ -124,6 +124,7 @@ SENTENCES: dict[str, str] = {
     "wait-minutes": gettext_noop("%(count)d minutes"),
     "wait-hours": gettext_noop("%(count)d hours"),
     "quota-not-yours": gettext_noop("Only an administrator can set the limits of a person."),
+    "quota-not-a-number": gettext_noop("A limit is a whole number, or empty for the limit of the server."),
     "quota-out-of-range": gettext_noop("A limit is a number from 0, which is no limit, to %(most)d."),
     "queue-full": gettext_noop("Too many people are waiting right now. Try again in a minute."),
     "queue-full-of-yours": gettext_noop(
@@ -156,6 +157,8 @@ SENTENCES: dict[str, str] = {
     "account-active": gettext_noop("This account is active already."),
     "account-inactive": gettext_noop("This account is not active."),
     "last-admin": gettext_noop("This is the last admin. Make somebody else an admin first."),
+    "account-being-deleted": gettext_noop("This account is being deleted. Bring it back first."),
+    "account-not-being-deleted": gettext_noop("This account is not being deleted."),
     "account-act-unknown": gettext_noop("Choose one of the things that can be done with an account."),
     "role-unknown": gettext_noop("Choose member or admin."),
     "two-factor-off": gettext_noop("Two-factor is off for this account already."),

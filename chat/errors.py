@@ -237,7 +237,9 @@ class ServerRefused(ProviderError):
 _CONFLICTS = frozenset(
     {
         "account-active",
+        "account-being-deleted",
         "account-inactive",
+        "account-not-being-deleted",
         "account-not-waiting",
         "account-waiting",
         "admin-exists",

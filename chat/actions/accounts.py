@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from allauth.account.models import EmailAddress
 from django.db import transaction
 
 from chat.errors import Refused
-from chat.models import Deletion, User
+from chat.models import AdminActKind, Deletion, User
 
 from . import deletions
 from .owners import set_up_owner
-from .people import keep_an_admin, let_wait, lock_accounts
+from .people import is_waiting, keep_an_admin, let_wait, lock_accounts, record_act
+
+# An admin may notice only later that it was the wrong account.
+DELETED_BY_ADMIN_WINDOW = timedelta(days=1)
 
 
 def create_account_of_issuer(user: User, save: Callable[[], None], *, approved: bool) -> None:
@@ -55,3 +59,34 @@ def delete_account(user: User) -> Deletion:
     with transaction.atomic():
         keep_an_admin(user)
         return deletions.erase_account(user, with_login=True)
+
+
+def delete_person(admin: User, user: User) -> None:
+    """Hide everything of a deactivated person, and delete it with the account after a day.
+
+    Raises Refused for an account that is active or waits for approval, or is being deleted already.
+    """
+    with transaction.atomic():
+        lock_accounts()
+        if is_waiting(user):
+            raise Refused("account-waiting")
+        if User.objects.filter(pk=user.pk, is_active=True).exists():
+            raise Refused("account-active")
+        if Deletion.objects.of_accounts().filter(owner=user).exists():
+            raise Refused("account-being-deleted")
+        deletions.erase_account(user, DELETED_BY_ADMIN_WINDOW, with_login=True)
+        record_act(admin, AdminActKind.DELETED, user.get_username())
+
+
+def restore_person(admin: User, user: User) -> None:
+    """Take back what `delete_person` did; the account stays deactivated.
+
+    Raises Refused where nothing is being deleted, and TooLateToUndo when the day is over.
+    """
+    with transaction.atomic():
+        lock_accounts()
+        found = Deletion.objects.of_accounts().filter(owner=user, owner__is_active=False).first()
+        if found is None:
+            raise Refused("account-not-being-deleted")
+        deletions.undo_deletion(found)
+        record_act(admin, AdminActKind.RESTORED, user.get_username())

@@ -134,17 +134,19 @@ def forget_app_memories(app: App, ids: Collection[Any] | None = None) -> Deletio
     return deletion
 
 
-def erase_account(owner: User, *, with_login: bool = False) -> Deletion:
-    """Hide everything stored for an owner at once and delete it for good after 8 s; one undo restores it.
+def erase_account(
+    owner: User, window: timedelta = CLEAR_UNDO_WINDOW, *, with_login: bool = False
+) -> Deletion:
+    """Hide everything stored for an owner at once and delete it for good after `window`.
 
-    `with_login`: the account itself goes too.
+    One undo restores it. `with_login`: the account itself goes too.
     Stop running replies before the call. Data created after the call stays.
     """
     now = timezone.now()
     with transaction.atomic():
         lock_memory(owner.pk)
         facts = list(Fact.objects.for_owner(owner).filter(deletion__isnull=True))
-        deletion = create_deletion(owner, facts, now, now + CLEAR_UNDO_WINDOW, everything=True)
+        deletion = create_deletion(owner, facts, now, now + window, everything=True)
         deletion.whole, deletion.account = True, with_login
         deletion.save(update_fields=["whole", "account"])
         erasure.hide_account(owner, deletion)

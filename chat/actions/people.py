@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 
 from chat.errors import Refused
-from chat.models import AccountRequest, AdminAct, AdminActKind, FirstLink, User, active_admins
+from chat.models import AccountRequest, AdminAct, AdminActKind, Deletion, FirstLink, User, active_admins
 
 from .login_sessions import end_every_session
 from .owners import set_up_owner
@@ -110,11 +110,13 @@ def deactivate(admin: User, user: User) -> None:
 
 
 def reactivate(admin: User, user: User) -> None:
-    """Open a deactivated account again. Raises Refused for one that waits for approval or is active."""
+    """Open a deactivated account again. Raises Refused for one that waits, is active, or is being deleted."""
     with transaction.atomic():
         lock_accounts()
         if is_waiting(user):
             raise Refused("account-waiting")
+        if Deletion.objects.of_accounts().filter(owner=user).exists():
+            raise Refused("account-being-deleted")
         if not User.objects.filter(pk=user.pk, is_active=False).update(is_active=True):
             raise Refused("account-active")
         set_up_owner(user)

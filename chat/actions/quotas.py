@@ -19,9 +19,10 @@ from django.utils import timezone
 
 from chat.errors import QuotaExceeded, Reason, Refused
 from chat.llm.types import Lane
-from chat.models import PersonQuota, QuotaUse, UsageRecord, User
+from chat.models import AdminActKind, PersonQuota, QuotaUse, UsageRecord, User
 
 from .owners import is_local, lock_memory
+from .people import record_act
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 _MOST = 1_000_000
@@ -40,12 +41,16 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class QuotaState:
-    """The limits of one person, and what was taken: in the last minute, and in the last 24 hours."""
+    """The limits of one person, and what was taken: in the last minute, and in the last 24 hours.
+
+    `own` are the limits that an administrator set for this person, None where there are none.
+    """
 
     quota: Quota
     messages: int = 0
     model_seconds: float = 0.0
     imports: int = 0
+    own: PersonQuota | None = None
 
 
 def find_quota(user: User) -> Quota:
@@ -53,6 +58,13 @@ def find_quota(user: User) -> Quota:
     if is_local():
         return Quota()
     return _combine(PersonQuota.objects.filter(owner=user).first())
+
+
+def get_server_quota() -> Quota:
+    """Return the limits of everybody for whom no others are set, which the settings of the server name."""
+    return Quota(
+        settings.QUOTA_MESSAGES_A_MINUTE, settings.QUOTA_MODEL_SECONDS_A_DAY, settings.QUOTA_IMPORTS_A_DAY
+    )
 
 
 def set_quota(
@@ -76,10 +88,12 @@ def set_quota(
     }
     if any(number is not None and not 0 <= number <= _MOST for number in given.values()):
         raise Refused("quota-out-of-range", most=_MOST)
-    if set(given.values()) == {None}:
-        PersonQuota.objects.filter(owner=user).delete()
-    else:
-        PersonQuota.objects.update_or_create(owner=user, defaults=given)
+    with transaction.atomic():
+        if set(given.values()) == {None}:
+            PersonQuota.objects.filter(owner=user).delete()
+        else:
+            PersonQuota.objects.update_or_create(owner=user, defaults=given)
+        record_act(admin, AdminActKind.LIMITS, user.get_username())
 
 
 def check_messages(user: User) -> None:
@@ -138,6 +152,7 @@ def find_use(users: Collection[User]) -> Mapping[int, QuotaState]:
             counts.get(key, none)["messages"],
             seconds.get(key, 0.0),
             counts.get(key, none)["imports"],
+            set_by_hand.get(key),
         )
         for key in keys
     }
@@ -149,9 +164,7 @@ def delete_old_uses(now: datetime) -> None:
 
 
 def _combine(row: PersonQuota | None) -> Quota:
-    usual = Quota(
-        settings.QUOTA_MESSAGES_A_MINUTE, settings.QUOTA_MODEL_SECONDS_A_DAY, settings.QUOTA_IMPORTS_A_DAY
-    )
+    usual = get_server_quota()
     if row is None:
         return usual
     given = (row.messages_a_minute, row.model_seconds_a_day, row.imports_a_day)

@@ -27,6 +27,10 @@ class DeletionState(models.TextChoices):
 class DeletionQuerySet(OwnedQuerySet["Deletion"]):
     """Queries on deletions."""
 
+    def of_accounts(self) -> DeletionQuerySet:
+        """Return the pending deletions that delete the account itself."""
+        return self.pending().filter(account=True)
+
     def pending(self) -> DeletionQuerySet:
         """Return the deletions that can still be undone, the oldest first."""
         return self.filter(state=DeletionState.PENDING).order_by("pressed_at")

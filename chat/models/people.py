@@ -127,6 +127,8 @@ class AdminActKind(models.TextChoices):
     PASSWORD_LINK = "password_link"  # noqa: S105 - no password
     SECOND_FACTOR = "second_factor"
     DELETED = "deleted"
+    RESTORED = "restored"
+    LIMITS = "limits"
 
 
 class AdminAct(models.Model):

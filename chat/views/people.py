@@ -19,11 +19,11 @@ from django.utils.translation import gettext_lazy as lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from chat.access import HtmxHttpRequest, is_admin, require_admin
-from chat.actions import invitations, people
+from chat.actions import accounts, invitations, people, quotas
 from chat.error_messages import describe
 from chat.errors import Refused
 from chat.models import AccountRole, AdminAct, AdminActKind, Invitation, User
-from chat.statistics.people import AccountState, list_accounts, load_people
+from chat.statistics.people import AccountState, Person, list_accounts, load_people
 
 from .responses import respond_with_error
 
@@ -38,10 +38,21 @@ _ACTS: dict[str, tuple[Callable[[User, User], None], Any]] = {
     "reactivate": (people.reactivate, lazy("%(name)s can log in again.")),
     "make_admin": (people.make_admin, lazy("%(name)s is an admin now.")),
     "make_member": (people.make_member, lazy("%(name)s is a member now.")),
+    "delete": (
+        accounts.delete_person,
+        lazy("The account of %(name)s will be deleted in a day. Until then you can bring it back."),
+    ),
+    "restore": (accounts.restore_person, lazy("The account of %(name)s is back, and is deactivated.")),
     "remove_second_factor": (
         people.remove_second_factor,
         lazy("Two-factor of %(name)s is off. The password alone is enough now."),
     ),
+}
+# The limits of a person, with their labels.
+_LIMITS: dict[str, Any] = {
+    "messages_a_minute": lazy("Messages a minute"),
+    "model_seconds_a_day": lazy("Seconds of the model a day"),
+    "imports_a_day": lazy("Imports a day"),
 }
 _SENTENCES: dict[str, Any] = {
     AdminActKind.FIRST: lazy("%(actor)s made the first admin account"),
@@ -57,11 +68,14 @@ _SENTENCES: dict[str, Any] = {
     AdminActKind.PASSWORD_LINK: lazy("%(actor)s made a link for a new password of %(subject)s"),
     AdminActKind.SECOND_FACTOR: lazy("%(actor)s switched off the two-factor of %(subject)s"),
     AdminActKind.DELETED: lazy("%(actor)s deleted the account of %(subject)s"),
+    AdminActKind.RESTORED: lazy("%(actor)s brought the account of %(subject)s back"),
+    AdminActKind.LIMITS: lazy("%(actor)s set the limits of %(subject)s"),
 }
 _STATES: dict[AccountState, Any] = {
     AccountState.ACTIVE: lazy("active"),
     AccountState.WAITING: lazy("waits for approval"),
     AccountState.DEACTIVATED: lazy("deactivated"),
+    AccountState.DELETED: lazy("is being deleted"),
     AccountState.LOCAL: lazy("the data of local mode; nobody can log in"),
 }
 
@@ -83,6 +97,10 @@ def change_account(request: HtmxHttpRequest, pk: int) -> HttpResponse:
         if what == "password_link":
             link = request.build_absolute_uri(people.make_password_link(admin, user))
             return _render(request, password_link=link, link_of=user.pk)
+        if what == "limits":
+            quotas.set_quota(admin, user, **{name: _read_limit(request, name) for name in _LIMITS})
+            notices.success(request, _("The limits of %(name)s are saved.") % {"name": name})
+            return redirect("people")
         if what not in _ACTS:
             raise Refused("account-act-unknown")
         act, sentence = _ACTS[what]
@@ -92,6 +110,16 @@ def change_account(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     notices.success(request, sentence % {"name": name})
     # Admins may have made themselves members.
     return redirect("people" if is_admin(User.objects.get(pk=admin.pk)) else "home")
+
+
+def _read_limit(request: HtmxHttpRequest, name: str) -> int | None:
+    """Return a limit of the form, None for that of the server. Raises Refused for what is no whole number."""
+    text = request.POST.get(name, "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 9):
+        raise Refused("quota-not-a-number")
+    return int(text)
 
 
 @require_POST
@@ -133,13 +161,35 @@ def _render(request: HtmxHttpRequest, status: int = 200, **more: Any) -> HttpRes
     today = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
     context = {
         "page": page,
-        "people": [(one, _STATES[one.state]) for one in load_people(page.object_list, now, today)],
+        "people": [
+            (one, _STATES[one.state], _list_limits(one)) for one in load_people(page.object_list, now, today)
+        ],
         "acts": [(act.created_at, _describe_act(act)) for act in AdminAct.objects.all()[:_MOST_ACTS]],
         "can_make_password_link": _can_make_password_link(),
         **_invitations_context(),
         **more,
     }
     return render(request, "people/page.html", context, status=status)
+
+
+def _list_limits(person: Person) -> list[dict[str, Any]]:
+    """Return the limits of a person for the form, with the server's and what was used of each."""
+    state, server = person.quota, quotas.get_server_quota()
+    used = {
+        "messages_a_minute": state.messages,
+        "model_seconds_a_day": round(state.model_seconds),
+        "imports_a_day": state.imports,
+    }
+    return [
+        {
+            "name": name,
+            "label": label,
+            "own": getattr(state.own, name, None),
+            "server": getattr(server, name),
+            "used": used[name],
+        }
+        for name, label in _LIMITS.items()
+    ]
 
 
 def _invitations_context() -> dict[str, Any]:

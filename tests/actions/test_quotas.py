@@ -193,7 +193,7 @@ def test_the_use_of_all_people_takes_three_queries(limits, owner, other, django_
     with django_assert_num_queries(3):
         found = quotas.find_use(people)
     assert found[owner.pk] == quotas.QuotaState(quotas.Quota(2, 0, 1), 2, 7.5, 0)
-    assert found[other.pk] == quotas.QuotaState(quotas.Quota(9, 0, 1), 0, 0.0, 1)
+    assert found[other.pk] == quotas.QuotaState(quotas.Quota(9, 0, 1), 0, 0.0, 1, PersonQuota.objects.get())
     assert found[people[-1].pk] == quotas.QuotaState(quotas.Quota(2, 0, 1))
 
 
