@@ -24,7 +24,7 @@ class CrashClient:
     def __init__(self, ledger: Ledger, token: str, chance: random.Random) -> None:
         self.ledger = ledger
         self.chance = chance
-        self._headers = {"Authorization": f"Bearer {token}"}
+        self.headers = {"Authorization": f"Bearer {token}"}
         self._http = httpx2.Client(timeout=20)
         self._base = ""
         self._open: list[tuple[str, Step]] = []
@@ -66,7 +66,7 @@ class CrashClient:
         self, method: str, path: str, body: Any = None, *, expect: Collection[int], key: str = "", **more: Any
     ) -> Any:
         """Send a request and return the response; raises Interrupted without one, and for a server error."""
-        headers = self._headers | ({"Idempotency-Key": key} if key else {}) | more.pop("headers", {})
+        headers = self.headers | ({"Idempotency-Key": key} if key else {}) | more.pop("headers", {})
         try:
             answer = self._http.request(
                 method, f"{self._base}/api/{path}", json=body, headers=headers, **more

@@ -13,12 +13,12 @@ from pathlib import Path
 from tests.data_folder import build_environment
 from tests.page_client import free_port
 
+from .accounts import create_users
 from .acts import act
 from .client import CrashClient, Interrupted
 from .database import open_database
 from .disk import open_disk
 from .invariants import find_faults
-from .ledger import Ledger
 from .processes import Processes, StartedProcess
 from .steps import KillStep
 
@@ -27,18 +27,6 @@ USERS = ("ann", "bob")
 _SETTLING_SECONDS = 11.0
 _PATIENCE_SECONDS = 60.0
 _LONGEST_WORK_SECONDS = 20.0
-_CREATE_USERS = """
-from pathlib import Path
-from chat.actions.api_tokens import create_token
-from chat.actions.owners import set_up_owner
-from chat.models import User
-rows = []
-for name in {names!r}:
-    user = User.objects.create_user(name)
-    set_up_owner(user)
-    rows.append(f"{{user.pk}} {{create_token(user, 'crash')}}")
-Path({target!r}).write_text(" ".join(rows))
-"""
 
 
 class Harness:
@@ -69,16 +57,8 @@ class Harness:
         self._stack.callback(self.processes.close)
         if self.database.variables:
             self.processes.run("migrate", "-v0")
-        self.clients = self._create_users(folder / "users", seed)
+        self.clients = create_users(self.processes, folder / "users", USERS, seed)
         self.server: StartedProcess | None = None
-
-    def _create_users(self, target: Path, seed: int) -> list[CrashClient]:
-        self.processes.run("shell", "-v0", "-c", _CREATE_USERS.format(names=USERS, target=str(target)))
-        made = target.read_text().split()
-        return [
-            CrashClient(Ledger(int(key)), token, random.Random(seed + int(key)))
-            for key, token in zip(made[::2], made[1::2], strict=True)
-        ]
 
     def start(self, *, step: KillStep | None = None, clock: str = "") -> None:
         """Start the server and wait until it answers; it dies at the step once it has got SIGUSR1."""

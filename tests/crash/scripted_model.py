@@ -1,10 +1,15 @@
-"""The scripted model server of the crash test. Its answers have the form that each prompt asks for."""
+"""The scripted model server of the crash test. Its answers have the form that each prompt asks for.
+
+`python -m tests.crash.scripted_model PORT` runs it as a process of its own.
+"""
 
 from __future__ import annotations
 
 import json
 import random
 import re
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -33,9 +38,9 @@ def list_taught(text: str) -> list[str]:
     return [f"User keeps the {what} in drawer {where}" for what, where in _STATEMENT.findall(text)]
 
 
-def run_scripted_model() -> AbstractContextManager[FakeServer]:
-    """Serve the model until the block ends."""
-    return run_fake_server(v1__models=MODELS, v1__chat__completions=only_when_streamed(_answer))
+def run_scripted_model(port: int = 0) -> AbstractContextManager[FakeServer]:
+    """Serve the model until the block ends; without a port the system chooses one."""
+    return run_fake_server(port=port, v1__models=MODELS, v1__chat__completions=only_when_streamed(_answer))
 
 
 def _answer(body: dict[str, Any]) -> Iterator[Any]:
@@ -55,3 +60,8 @@ def _tell_slowly() -> Iterator[Any]:
     for _ in range(random.choice((1, 2, 4, 8))):
         yield from stream_pieces("Once upon a time there was a lighthouse. ")
         time.sleep(random.uniform(0, 0.12))
+
+
+if __name__ == "__main__":
+    with run_scripted_model(int(sys.argv[1])):
+        threading.Event().wait()

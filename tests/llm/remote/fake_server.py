@@ -52,8 +52,13 @@ def chat_endpoint(
 
 
 @contextmanager
-def run_fake_server(*, tls: ssl.SSLContext | None = None, **paths: Any) -> Iterator[FakeServer]:
-    """Serve these responses until the block ends; two underscores in a name stand for a slash."""
+def run_fake_server(
+    *, tls: ssl.SSLContext | None = None, port: int = 0, **paths: Any
+) -> Iterator[FakeServer]:
+    """Serve these responses until the block ends; two underscores in a name stand for a slash.
+
+    Without a `port` the system chooses one.
+    """
     told = FakeServer({f"/{name.replace('__', '/')}": answer for name, answer in paths.items()})
 
     class Handler(BaseHTTPRequestHandler):
@@ -103,7 +108,7 @@ def run_fake_server(*, tls: ssl.SSLContext | None = None, **paths: Any) -> Itera
         def log_message(self, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     told.url = f"http://127.0.0.1:{server.server_address[1]}"
