@@ -129,13 +129,17 @@ def run_postgresql() -> Iterator[str]:
 
 
 @contextmanager
-def make_database(server: str) -> Iterator[str]:
-    """Make an empty database on a running server and yield its URL; remove it at the end."""
+def make_database(server: str, copied: str | None = None) -> Iterator[str]:
+    """Make a database on a running server and yield its URL; remove it at the end.
+
+    It is empty, or a copy of the one with the URL `copied`, which nobody uses meanwhile.
+    """
     import psycopg
 
     name = f"test_{uuid4().hex}"
+    template = urlsplit(copied).path.strip("/") if copied else "template0"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
     try:
         yield urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
     finally:
