@@ -102,7 +102,7 @@ def move(target: Target, report: Report) -> int:
     _check_source(target)
     with _hold_locks(target), second_database(_ALIAS, target.database) as there:
         with standing_still(connection), _hold_target(there):
-            _require_nobody()
+            require_nobody()
             if connection.vendor == "sqlite":
                 check_foreign_keys(connection)
             rows = copy_in_steps(connection.alias, _identify_source(), there, report)
@@ -175,8 +175,8 @@ def _hold_target(there: Any) -> Iterator[None]:
 _MOVE_LOCK = 7_355_608_002
 
 
-def _require_nobody() -> None:
-    """Raise CommandError where a process uses the present database."""
+def require_nobody() -> None:
+    """Raise CommandError where a process uses the present database, if others can."""
     if processes.is_database_shared() and (living := list(processes.find_living())):
         who = "; ".join(str(row) for row in living)
         raise CommandError(
