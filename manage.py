@@ -136,10 +136,24 @@ def django(command):
         return 1
     if command == "mcp":
         return mcp(sys.argv[2:])
+    if command == "move" and not install_psycopg():
+        return 1
     if command not in NO_DATA:
         open_encrypted_data()
     execute_from_command_line(sys.argv)
     return 0
+
+
+def install_psycopg():
+    # type: () -> bool
+    """Where the data moves to PostgreSQL, install what that needs; return whether it is there."""
+    from importlib.util import find_spec
+
+    if find_spec("psycopg") or not any("postgres" in argument for argument in sys.argv[2:]):
+        return True
+    from memoryapp.bootstrap.cli import main as bootstrap
+
+    return bootstrap("postgres", []) == 0
 
 
 def open_encrypted_data():

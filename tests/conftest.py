@@ -29,12 +29,23 @@ from chat.llm.types import ModelState, ModelStatus
 from chat.models import Conversation, Fact, Message
 from chat.past_chats.vector_search import bit_cache
 from tests.live_server import run_server
+from tests.servers import start_servers, stop_servers
 
 ORIGIN = "http://testserver"
 
 # A busy machine may take longer than the default of 200 ms for one example.
 hypothesis_settings.register_profile("without-deadline", deadline=None)
 hypothesis_settings.load_profile("without-deadline")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the servers that all test processes share, before these processes are started."""
+    start_servers(config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop these servers."""
+    stop_servers(config)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -6,11 +6,14 @@ import base64
 import json
 import logging
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
@@ -21,29 +24,66 @@ from memoryapp.base.provider import ServerChoice
 logger = logging.getLogger(__name__)
 
 _ONLY = 1
+# A table that is in the database while a move into it is unfinished (`manage.py move`).
+UNFINISHED_MOVE = "memoryapp_move"
 _SALT = "chat.installation"
+_MIGRATIONS = Path(__file__).resolve().parents[1] / "migrations"
+_OTHER_KEY = (
+    "This database was made with another secret key. Use that one: set SECRET_KEY as on the machine that "
+    "made it, or copy the file secret_key from its data folder into {}. Only if that key is lost for good: "
+    "`manage.py secret_key --accept-loss`."
+)
 
 
 class OtherSecretKey(BadValue):
     """The database was made with another secret key than the one of this process."""
 
 
+class UnusableDatabase(BadValue):
+    """The database is half moved, or of a newer version than this program."""
+
+
 def require_same_secret() -> None:
     """Store the fingerprint of the secret key at the first start; later raise OtherSecretKey for another key.
 
-    The first thing that a command does that uses the key.
+    The first thing that a command does that uses the key. Raises UnusableDatabase too.
     """
+    require_usable()
     with transaction.atomic():
         row, _made = Installation.objects.select_for_update().get_or_create(pk=_ONLY)
         if not row.key_fingerprint:
             _update(key_fingerprint=_compute_fingerprint())
         elif not constant_time_compare(row.key_fingerprint, _compute_fingerprint()):
-            raise OtherSecretKey(
-                "This database was made with another secret key. Use that one: set SECRET_KEY as on the "
-                f"machine that made it, or copy the file secret_key from its data folder into "
-                f"{settings.DATA_DIR}. Only if that key is lost for good: `manage.py secret_key "
-                "--accept-loss`."
-            )
+            raise OtherSecretKey(_OTHER_KEY.format(settings.DATA_DIR))
+
+
+def is_same_secret() -> bool:
+    """Return whether the database was made with the secret key of this process, or with none yet. Writes
+    nothing.
+    """
+    found = Installation.objects.filter(pk=_ONLY).values_list("key_fingerprint", flat=True).first()
+    return not found or constant_time_compare(found, _compute_fingerprint())
+
+
+def require_no_unfinished_move(database: BaseDatabaseWrapper) -> None:
+    """Raise UnusableDatabase where a move into a database was broken off or is going on."""
+    if UNFINISHED_MOVE in database.introspection.table_names():
+        raise UnusableDatabase(
+            "A move into this database was broken off, so it is incomplete. Run `manage.py move` again where "
+            "it was started: it goes on where it stopped."
+        )
+
+
+def require_usable() -> None:
+    """Raise UnusableDatabase for a half moved database, and for one of a newer version."""
+    require_no_unfinished_move(connection)
+    known = {path.stem for path in _MIGRATIONS.glob("[0-9]*.py")}
+    applied = {name for app, name in MigrationRecorder(connection).applied_migrations() if app == "chat"}
+    if newer := sorted(applied - known):
+        raise UnusableDatabase(
+            f"The database is of a newer version of memoryapp ({newer[-1]}). Nothing was changed. Update "
+            "this program, or restore a backup of the older version."
+        )
 
 
 def accept_lost_secret() -> None:

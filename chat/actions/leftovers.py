@@ -33,7 +33,7 @@ _OF_THE_LAST_PROCESS = ("imports", "incoming", "parked")
 # backups that the program has made before an update and before it moved dates.
 _FORMER = (
     *("memoryapp-before-[0-9]*", "secret_key-before-[0-9]*"),
-    *("before-update-[0-9]*.backup", "before-move-back-[0-9]*.backup"),
+    *("before-update-[0-9]*.backup", "before-move-back-[0-9]*.backup", "before-restore-[0-9]*.backup"),
 )
 
 

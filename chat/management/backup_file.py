@@ -13,6 +13,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management.base import CommandError
+from django.db.migrations.loader import MigrationLoader
 
 from memoryapp.base.encryption import Keys, ask_and_open, open_key_file, process_keys
 from memoryapp.base.files import remove_for_good
@@ -23,7 +24,7 @@ from memoryapp.base.passphrase import (
     is_encrypted,
     read_descriptor,
 )
-from memoryapp.base.sqlcipher import DATABASE_ERRORS, connect, copy_with_key
+from memoryapp.base.sqlcipher import DATABASE_ERRORS, connect, copy_with_key, open_database
 
 DATABASE, KEY, MANIFEST = "memoryapp.sqlite3", "secret_key", "manifest.json"
 # Version 2 is encrypted.
@@ -113,3 +114,26 @@ def _open_keys_of_backup(key_file: bytes) -> Keys:
                 "nothing was changed."
             ) from None
         return ask_and_open(key_file, "Passphrase of the backup: ")
+
+
+def check_database(database: Path) -> None:
+    """Raise CommandError for a damaged database."""
+    try:
+        with closing(open_database(database)) as opened:
+            found = opened.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            opened.execute("SELECT count(*) FROM chat_conversation").fetchone()
+    except DATABASE_ERRORS as error:
+        raise CommandError(f"The database in it is damaged: {error}.") from error
+    if found != "ok":
+        raise CommandError(f"The database in it is damaged: {found}.")
+
+
+def check_version(database: Path) -> None:
+    """Raise CommandError for a database of a newer version of this program."""
+    known = MigrationLoader(None).disk_migrations or {}
+    with closing(open_database(database)) as opened:
+        applied = opened.execute("SELECT name FROM django_migrations WHERE app = 'chat'").fetchall()
+    if newer := sorted(name for (name,) in applied if ("chat", name) not in known):
+        raise CommandError(
+            f"This backup is of a newer version of memoryapp ({newer[-1]}). Update this one first."
+        )

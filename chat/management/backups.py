@@ -23,7 +23,6 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import connection
-from django.db.migrations.loader import MigrationLoader
 
 from chat.actions.leftovers import hold_working_folder
 from memoryapp.base.encryption import process_keys
@@ -40,10 +39,13 @@ from .backup_file import (
     KEY,
     MANIFEST,
     VERSION,
+    check_database,
+    check_version,
     open_backup,
     unpack,
     use_present_key,
 )
+from .server_backups import copy_into_file
 
 # Files that SQLite keeps beside a database; they are useless without it.
 _BESIDE = ("-wal", "-shm")
@@ -52,7 +54,7 @@ _BESIDE = ("-wal", "-shm")
 def database_file() -> Path:
     """Return the path of the SQLite database. Raises CommandError for another database."""
     if connection.vendor != "sqlite":
-        raise CommandError("This database is a server of its own. Use its tools, such as pg_dump.")
+        raise CommandError("This database is a server of its own, and not a file.")
     return Path(connection.settings_dict["NAME"])
 
 
@@ -61,20 +63,24 @@ def back_up(target: Path) -> None:
 
     Raises CommandError where it cannot be written; an existing file of that name stays then.
     """
-    source = database_file()
-    if not source.exists():
-        raise CommandError(f"There is nothing to back up: {source} is not there.")
     with write_atomically(target) as half, hold_working_folder(Path(settings.DATA_DIR)) as folder:
         copy = folder / DATABASE
-        _copy(source, copy)
-        _check(copy)
+        if connection.vendor == "sqlite":
+            _copy(database_file(), copy)
+        else:
+            copy_into_file(copy)
+        check_database(copy)
         with zipfile.ZipFile(half, "w", zipfile.ZIP_DEFLATED) as archive:
             made = datetime.now(UTC).isoformat(timespec="seconds")
             version = VERSION if is_plain(copy) else ENCRYPTED_VERSION
             about = {"format": FORMAT, "version": version, "made_at": made}
             archive.writestr(MANIFEST, json.dumps(about))
             archive.write(copy, DATABASE)
-            names = [KEY] if version == VERSION else [KEY, KEY_FILE]
+            names = [] if version == VERSION else [KEY_FILE]
+            if connection.vendor == "sqlite":
+                names.append(KEY)
+            else:
+                archive.writestr(KEY, settings.SECRET_KEY)
             for path in (Path(settings.DATA_DIR) / name for name in names):
                 if path.exists():
                     archive.write(path, path.name)
@@ -96,8 +102,8 @@ def restore(source: Path, now: datetime) -> list[Path]:
         unpacked = folder / DATABASE
         unpack(archive, DATABASE, unpacked)
         use_present_key(archive, unpacked)
-        _check(unpacked)
-        _check_version(unpacked)
+        check_database(unpacked)
+        check_version(unpacked)
         key = archive.read(KEY) if KEY in archive.namelist() else None
         connection.close()
         former = _put_former_aside(database, data / KEY if key is not None else None, now)
@@ -212,6 +218,8 @@ def _link(path: Path, second: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
+    if not source.exists():
+        raise CommandError(f"There is nothing to back up: {source} is not there.")
     with closing(open_database(source)) as here, closing(_create_like(source, target)) as there:
         # In one step: a stepwise backup starts again at every write, and in WAL mode a reader blocks no
         # writer.
@@ -226,24 +234,3 @@ def _create_like(source: Path, target: Path) -> Any:
     if is_encrypted(Path(settings.DATA_DIR)) and not is_plain(source):
         return connect(target, process_keys().database)
     return sqlite3.connect(target)
-
-
-def _check(database: Path) -> None:
-    try:
-        with closing(open_database(database)) as opened:
-            found = opened.execute("PRAGMA integrity_check(1)").fetchone()[0]
-            opened.execute("SELECT count(*) FROM chat_conversation").fetchone()
-    except DATABASE_ERRORS as error:
-        raise CommandError(f"The database in it is damaged: {error}.") from error
-    if found != "ok":
-        raise CommandError(f"The database in it is damaged: {found}.")
-
-
-def _check_version(database: Path) -> None:
-    known = MigrationLoader(None).disk_migrations or {}
-    with closing(open_database(database)) as opened:
-        applied = opened.execute("SELECT name FROM django_migrations WHERE app = 'chat'").fetchall()
-    if newer := sorted(name for (name,) in applied if ("chat", name) not in known):
-        raise CommandError(
-            f"This backup is of a newer version of memoryapp ({newer[-1]}). Update this one first."
-        )

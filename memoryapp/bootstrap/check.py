@@ -1,20 +1,17 @@
-"""`manage.py test`: installs what the tests need, Chromium included, and runs the whole suite."""
+"""`manage.py test`: installs what the tests need, programs included, and runs the whole suite."""
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from memoryapp.base.env import ROOT
-from memoryapp.base.error_text import AGAIN
 from memoryapp.bootstrap import environment, preparation
-from memoryapp.bootstrap.console import run_logged, say
-from memoryapp.bootstrap.environment import Interpreter, log_of
-from memoryapp.bootstrap.errors import BootstrapError
+from memoryapp.bootstrap.console import say
+from memoryapp.bootstrap.environment import Interpreter
+from memoryapp.bootstrap.programs import ensure_chromium, ensure_servers
 from memoryapp.bootstrap.start import ensure_postgres, ensure_runtime, hold_setup_lock
 
 # The smallest chat model and the embedder: real models that are quickly downloaded.
@@ -49,6 +46,7 @@ def test(arguments: Sequence[str]) -> int:
         ensure_postgres(interpreter, lock, keep)
         environment.install_once(interpreter, "development", "what tests need", lock.development, keep)
         chromium = ensure_chromium(keep)
+        ensure_servers(keep)
         if None in preparation.find_weights(MODELS) and not preparation.fetch_weights(interpreter, MODELS):
             return 1
     if "--install-only" in arguments:
@@ -137,55 +135,3 @@ def worst_exit_code(codes: Sequence[int]) -> int:
     if all(code == _NO_TESTS for code in codes):
         return _NO_TESTS
     return max((abs(code) for code in codes if code != _NO_TESTS), default=0)
-
-
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-_MAC = (
-    Path("/Applications/Chromium.app/Contents/MacOS/Chromium"),
-    Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"),
-)
-
-
-def find_chromium(env: Mapping[str, str]) -> str | None:
-    """Return the path of a Chromium: the one in CHROMIUM, on PATH, or among the applications of macOS; None
-    where there is none.
-    """
-    if own := env.get("CHROMIUM", "").strip():
-        return shutil.which(own)
-    for name in _NAMES:
-        if path := shutil.which(name):
-            return path
-    return next((str(path) for path in _MAC if sys.platform == "darwin" and path.exists()), None)
-
-
-def ensure_chromium(keep: int) -> str:
-    """Return the path of a Chromium; install it with apt where that is possible. Raises BootstrapError."""
-    if path := find_chromium(os.environ):
-        return path
-    if own := os.environ.get("CHROMIUM"):
-        raise BootstrapError(f"CHROMIUM names {own}, which is not a program here. Correct or unset it.")
-    if not (shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0):
-        raise BootstrapError(chromium_hint())
-    log = log_of("chromium")
-    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-    run_logged("Asking Debian for its packages", ["apt-get", "update"], log, env=quiet, keep=[keep])
-    install = ["apt-get", "install", "-y", "--no-install-recommends", "chromium", "fonts-liberation"]
-    code, _ = run_logged("Installing Chromium", install, log, env=quiet, keep=[keep])
-    path = find_chromium(os.environ)
-    if code or path is None:
-        raise BootstrapError(f"Chromium could not be installed. The log is {log}. {AGAIN}")
-    return path
-
-
-def chromium_hint() -> str:
-    """Return the sentence that says how to install Chromium on this system."""
-    if sys.platform == "darwin":
-        command = "brew install --cask chromium"
-    else:
-        command = (
-            "sudo apt-get install chromium" if shutil.which("apt-get") else "your system's package manager"
-        )
-    return (
-        f"The browser tests need Chromium, and there is none. Install it ({command}), or name another one "
-        "with CHROMIUM=<path>, and run the same command again."
-    )

@@ -8,14 +8,18 @@ from memoryapp.base.error_text import AGAIN, explain_error
 from memoryapp.bootstrap.check import test
 from memoryapp.bootstrap.console import stop_on_signals
 from memoryapp.bootstrap.errors import BootstrapError
-from memoryapp.bootstrap.start import start
+from memoryapp.bootstrap.start import install_postgres, start
 
-STEPS: dict[str, Callable[[Sequence[str]], int]] = {"start": start, "test": test}
+STEPS: dict[str, Callable[[Sequence[str]], int]] = {
+    "start": start,
+    "test": test,
+    "postgres": install_postgres,
+}
 _STOPPED = 130  # a shell's code for a program ended by Ctrl-C
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
-    """Run `start` or `test`; return the exit code. Errors are printed as sentences."""
+    """Run `start`, `test`, or the step of `move`; return the exit code. Errors are printed as sentences."""
     try:
         with stop_on_signals():
             return STEPS[name](arguments)
@@ -48,6 +52,7 @@ COMMANDS = (
     ("createowner", "make the first account of server mode"),
     ("backup", "write the database and its key into one file"),
     ("restore", "put a backup in the place of what is here"),
+    ("move", "copy everything into a PostgreSQL database, or back"),
     ("secret_key", "whether the secret key is the right one; accept its loss"),
     ("encrypt", "encrypt the data with a passphrase, or change it"),
     ("decrypt", "take the encryption away again"),

@@ -91,6 +91,14 @@ def ensure_postgres(interpreter: Interpreter, lock: Lock, keep: int) -> None:
     environment.install_once(interpreter, "postgres", "what PostgreSQL needs", lock.postgres, keep)
 
 
+def install_postgres(arguments: Sequence[str]) -> int:
+    """Install the packages that a PostgreSQL database needs, for `manage.py move`. Raises BootstrapError."""
+    with hold_setup_lock() as keep:
+        interpreter, lock, _ = ensure_runtime(keep)
+        ensure_postgres(interpreter, lock, keep)
+    return 0
+
+
 def replace_process(command: list[str], descriptors: Sequence[int] = ()) -> int:
     """Replace this process by another program; on Windows run it and return its exit code.
 

@@ -1,4 +1,4 @@
-"""The test command plans its runs, finds Chromium and retries browser tests."""
+"""The test command plans its runs and retries browser tests."""
 
 import sys
 from collections.abc import Callable
@@ -8,7 +8,6 @@ import pytest
 
 from memoryapp.bootstrap import check
 from memoryapp.bootstrap.environment import Interpreter
-from memoryapp.bootstrap.errors import BootstrapError
 from tests.conftest import ModelFilesTogether
 
 
@@ -48,19 +47,6 @@ class TestPlan:
     )
     def test_the_worst_exit_code_counts(self, codes: list[int], worst: int) -> None:
         assert check.worst_exit_code(codes) == worst
-
-    def test_the_chromium_named_in_the_environment_is_used(self, tmp_path: Path) -> None:
-        mine = tmp_path / "my-chromium"
-        mine.touch(mode=0o755)
-        assert check.find_chromium({"CHROMIUM": str(mine)}) == str(mine)
-        assert check.find_chromium({"CHROMIUM": str(tmp_path / "missing")}) is None
-
-    def test_without_chromium_and_root_the_variable_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(check, "find_chromium", lambda env: None)
-        monkeypatch.setattr("os.geteuid", lambda: 1000)
-        monkeypatch.delenv("CHROMIUM", raising=False)
-        with pytest.raises(BootstrapError, match="CHROMIUM=<path>"):
-            check.ensure_chromium(0)
 
 
 FLAKY = """

@@ -1,19 +1,31 @@
-"""A data folder of its own for commands that replace the database."""
+"""A data folder of its own for commands that replace the database, and PostgreSQL databases to move to."""
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from django.db import connection
+
+from tests.search.postgresql import (
+    PostgresqlUnavailable,
+    make_database,
+    run_postgresql,
+    skip_without_server,
+)
+
+from .filled_folder import fill_folder, manage
 
 
 @pytest.fixture
 def data_folder(settings, tmp_path, transactional_db, monkeypatch):
     """A data folder with a database of its own, which a restore may replace."""
     if connection.vendor != "sqlite":
-        pytest.skip("a database server has tools of its own")
+        pytest.skip("these tests are about an SQLite file")
     folder = tmp_path / "data"
     folder.mkdir()
     settings.DATA_DIR = folder
@@ -26,3 +38,43 @@ def data_folder(settings, tmp_path, transactional_db, monkeypatch):
     monkeypatch.setitem(connection.settings_dict, "NAME", str(here))
     yield folder
     connection.close()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    try:
+        with run_postgresql() as url:
+            yield url
+    except PostgresqlUnavailable as reason:
+        skip_without_server(reason)
+
+
+@pytest.fixture(scope="session")
+def migrated(postgresql: str, filled: Path) -> Iterator[str]:
+    """The URL of a database with tables and without data."""
+    with make_database(postgresql) as made:
+        assert manage(filled, "migrate", "-v0", DATABASE_URL=made).returncode == 0
+        yield made
+
+
+@pytest.fixture
+def url(postgresql: str, migrated: str) -> Iterator[str]:
+    """A copy of it, which saves each move the seconds for making the tables."""
+    with make_database(postgresql, migrated) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a bit of everything."""
+    folder = tmp_path_factory.mktemp("filled") / "data"
+    fill_folder(folder)
+    return folder
+
+
+@pytest.fixture
+def filled_copy(filled: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    shutil.copytree(filled, tmp_path / "data")
+    (tmp_path / "data").chmod(0o700)
+    return tmp_path / "data"

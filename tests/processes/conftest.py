@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.search.postgresql import PostgresqlUnavailable
+from tests.search.postgresql import PostgresqlUnavailable, skip_without_server
 
 from .cluster import Cluster, Machine, run_cluster
 
@@ -17,7 +17,7 @@ def _cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         with run_cluster(tmp_path_factory.mktemp("cluster")) as cluster:
             yield cluster
     except PostgresqlUnavailable as reason:
-        pytest.skip(str(reason))
+        skip_without_server(reason)
 
 
 @pytest.fixture(scope="module")

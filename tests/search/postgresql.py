@@ -1,4 +1,7 @@
-"""Runs a PostgreSQL server for tests in a temporary folder, listening on a Unix socket there."""
+"""Gives tests a PostgreSQL database of their own, on the server of this run or on one that it starts.
+
+A server's folder is a temporary one; it listens on a Unix socket there.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,17 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
+from typing import NoReturn
+from urllib.parse import quote, urlsplit, urlunsplit
+from uuid import uuid4
+
+import pytest
+
+from memoryapp.bootstrap.programs import TEST_SERVERS, find_postgresql
 
 USER = "memoryapp"
+# The URL of a running server on which tests may make databases. `tests/servers.py` sets it.
+URL_VARIABLE = "TEST_POSTGRESQL_URL"
 # PostgreSQL refuses to run as root; as root, its programs run as the first of these users that exists.
 _UNPRIVILEGED_USERS = ("postgres", "nobody")
 
@@ -21,13 +32,11 @@ class PostgresqlUnavailable(Exception):
     """No server can be started on this machine; the message is the reason."""
 
 
-def find_programs() -> Path:
-    """Return the folder of the newest installed server programs. Raises PostgresqlUnavailable."""
-    found = shutil.which("initdb")
-    folders = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    if not folders:
-        raise PostgresqlUnavailable("PostgreSQL's server programs are not installed")
-    return folders[-1]
+def skip_without_server(reason: Exception) -> NoReturn:
+    """Skip the test for want of a server, or fail it where TEST_SERVERS is "required", as in CI."""
+    if os.environ.get(TEST_SERVERS) == "required":
+        pytest.fail(f"{TEST_SERVERS} is required, and a server is missing: {reason}")
+    pytest.skip(str(reason))
 
 
 def _choose_user() -> tuple[list[str], pwd.struct_passwd | None]:
@@ -46,7 +55,10 @@ class PostgresqlServer:
     """A server in a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._data, self._programs = folder, folder / "data", find_programs()
+        programs = find_postgresql()
+        if programs is None:
+            raise PostgresqlUnavailable("PostgreSQL's server programs are not installed")
+        self._folder, self._data, self._programs = folder, folder / "data", programs
         self._prefix, user = _choose_user()
         if user is not None:
             os.chown(folder, user.pw_uid, user.pw_gid)
@@ -69,7 +81,11 @@ class PostgresqlServer:
             self._control("stop")
 
     def _control(self, action: str) -> None:
-        flags = f"-c listen_addresses='' -c unix_socket_directories='{self._folder}' -c fsync=off"
+        # Lost data of tests is no loss. Every test process and every server that it starts has a pool.
+        flags = (
+            f"-c listen_addresses='' -c unix_socket_directories='{self._folder}' -c max_connections=400 "
+            "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+        )
         start = [] if action == "stop" else ["-o", flags, "-l", self._folder / "log", "-w"]
         end = [] if action == "start" else ["-m", "immediate"]
         self._run("pg_ctl", "-D", self._data, *start, *end, action)
@@ -99,6 +115,33 @@ def run_postgresql_server() -> Iterator[PostgresqlServer]:
 
 @contextmanager
 def run_postgresql() -> Iterator[str]:
-    """Start a server as `run_postgresql_server` does, and yield its URL."""
+    """Yield the URL of an empty database, which is removed at the end.
+
+    It is on the server of this run of the tests, or on one that is started for it. Raises
+    PostgresqlUnavailable.
+    """
+    if shared := os.environ.get(URL_VARIABLE):
+        with make_database(shared) as url:
+            yield url
+        return
     with run_postgresql_server() as server:
         yield server.url
+
+
+@contextmanager
+def make_database(server: str, copied: str | None = None) -> Iterator[str]:
+    """Make a database on a running server and yield its URL; remove it at the end.
+
+    It is empty, or a copy of the one with the URL `copied`, which nobody uses meanwhile.
+    """
+    import psycopg
+
+    name = f"test_{uuid4().hex}"
+    template = urlsplit(copied).path.strip("/") if copied else "template0"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
+    try:
+        yield urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
+    finally:
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .postgresql import PostgresqlUnavailable, run_postgresql
+from .postgresql import PostgresqlUnavailable, run_postgresql, skip_without_server
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ def url() -> Iterator[str]:
         with run_postgresql() as address:
             yield address
     except PostgresqlUnavailable as reason:
-        pytest.skip(str(reason))
+        skip_without_server(reason)
 
 
 def run_python(url: str, folder: Path, *command: str) -> str:

@@ -14,6 +14,7 @@ from django.core.management.commands.migrate import Command as DjangoCommand
 from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from chat.actions.installation import require_no_unfinished_move
 from memoryapp.base.env import create_private_file
 
 # The number of the advisory lock; any that no other program on the database uses.
@@ -25,6 +26,8 @@ class Command(DjangoCommand):
 
     def handle(self, *args: Any, **options: Any) -> Any:
         connection = connections[options["database"]]
+        # It would put rows into tables that are being copied.
+        require_no_unfinished_move(connection)
         if connection.vendor == "sqlite":
             create_private_file(Path(connection.settings_dict["NAME"]))
         with _hold_lock(connection):

@@ -10,11 +10,13 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
 from django.utils import timezone
 
 from chat.management.backups import finish_restore, restore, restore_former
-from chat.management.carry_over import carry_over
+from chat.management.carry_over import CarriedOver, carry_over
 from chat.management.engine_lock import lock_engine
+from chat.management.server_backups import restore_into_server
 from memoryapp.base.passphrase import BACKUP_PASSPHRASE_FD
 
 
@@ -50,11 +52,11 @@ class Command(BaseCommand):
         if options["file"] is None:
             raise CommandError("Name the backup.")
         with lock_engine(settings.DATA_DIR, "restore"):
-            former = restore(options["file"], timezone.localtime())
-            # An older backup has an older schema.
-            call_command("migrate", verbosity=0)
-            carried = carry_over(former)
-            finish_restore()
+            if connection.vendor == "sqlite":
+                former, carried = _restore_file(options["file"])
+            else:
+                kept, carried = restore_into_server(options["file"], timezone.localtime())
+                former = [] if kept is None else [kept]
         for path in former:
             self.stdout.write(f"What was here is now {path}")
         if carried.forgotten:
@@ -62,3 +64,13 @@ class Command(BaseCommand):
         if carried.revoked:
             self.stdout.write(f"Tokens that stay revoked: {carried.revoked}.")
         self.stdout.write("Restored.")
+
+
+def _restore_file(source: Path) -> tuple[list[Path], CarriedOver]:
+    """Replace the SQLite file; return the former files and what was carried over."""
+    former = restore(source, timezone.localtime())
+    # An older backup has an older schema.
+    call_command("migrate", verbosity=0)
+    carried = carry_over(former)
+    finish_restore()
+    return former, carried

@@ -1,0 +1,1 @@
+"""Copies a whole database into another one of any kind, for moves and for backups of PostgreSQL."""

@@ -1,0 +1,79 @@
+"""A data folder with a bit of everything, commands that use it, and all of its rows."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from tests.data_folder import build_environment, make_data_folder
+from tests.page_client import ROOT
+
+_FILL = """
+from django.contrib.sessions.backends.db import SessionStore
+from allauth.socialaccount.models import SocialAccount
+from chat.actions.indexing import fill_index
+from chat.actions.installation import require_same_secret
+from chat.actions.owners import local_owner
+from chat.models import Conversation, Message, Fact
+from tests.porting.sample_data import create_sample_data
+require_same_secret()
+owner = local_owner()
+create_sample_data(owner, messages=90, facts=12)
+while fill_index(list(Conversation.objects.values_list("pk", flat=True))):
+    pass
+session = SessionStore()
+session["a"] = 1
+session.save()
+chat = Conversation.objects.first()
+chat.metadata = {"large": 1e16, "small": -0.0, "text": "a\\0b", "none": None}
+chat.save(update_fields=["metadata"])
+fact = Fact.objects.first()
+Fact.objects.filter(pk=fact.pk).update(text="a\\0b", embedding=bytes(range(256)))
+account = SocialAccount.objects.create(user=owner, provider="x", uid="1")
+SocialAccount.objects.update(date_joined="2020-01-02T03:04:05.678901Z")
+"""
+
+
+def fill_folder(folder: Path) -> None:
+    """Make a data folder with a login, chats, memory, and values that databases store differently."""
+    make_data_folder(folder)
+    folder.chmod(0o700)
+    done = manage(folder, "shell", "-v0", "-c", _FILL)
+    assert done.returncode == 0, done.stderr
+
+
+def manage(folder: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of manage.py with a data folder."""
+    return run([str(ROOT / "manage.py"), *command], folder, **variables)
+
+
+def run(command: list[str], folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = build_environment(folder, **variables)
+    return subprocess.run(
+        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=200
+    )
+
+
+def read_all(folder: Path) -> dict[str, list[str]]:
+    """Return the rows of all tables of a data folder that a move copies."""
+    with closing(sqlite3.connect(folder / "memoryapp.sqlite3")) as opened:
+        names = opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        left_out = ("sqlite_", "django_migrations", "chat_process", "chat_searchwords")
+        tables = [name for (name,) in names if not name.startswith(left_out)]
+        rows = {name: opened.execute(f"SELECT * FROM {name}").fetchall() for name in tables}  # noqa: S608
+    return {name: sorted(repr([normal(v) for v in row]) for row in rows[name]) for name in tables}
+
+
+def normal(value: Any) -> Any:
+    """PostgreSQL sorts the names in JSON, stores numbers by their value, and has no character 0."""
+    if not isinstance(value, str):
+        return value
+    if value[:1] in ("{", "["):
+        value = json.dumps(json.loads(value, parse_float=lambda number: float(number) + 0.0), sort_keys=True)
+        value = value.replace("1e+16", "10000000000000000").replace("\\u0000", "\\ufffd")
+    return value.replace("\0", "\ufffd")
