@@ -24,6 +24,7 @@ from chat.api import problems, scopes
 from chat.api.problems import RETRY_HEADERS, Problem
 from chat.models import ApiToken
 from chat.models.connections import close_unusable_connection
+from chat.views import health
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -39,6 +40,7 @@ BROWSER_ONLY_PATHS = (
     *("/people/", "/first/", "/invite/", "/signup/"),
 )
 BROWSER_ONLY_SENTENCE = "A token does not open this: it is for people, in their browser."
+_HEALTH_VIEWS: dict[str, GetResponse] = {"/live": health.live, "/ready": health.ready}
 FOREIGN_PAGE = "This request came from another site's page."
 OTHER_ORIGIN = "This request came from another page than memoryapp's own, so nothing was changed."
 
@@ -99,6 +101,25 @@ class RejectForwarded:
         if problems.is_for_programs(request):
             return problems.build_response(request, Problem("forbidden", FORWARDED_REFUSED))
         return HttpResponseForbidden(FORWARDED_REFUSED, content_type="text/plain; charset=utf-8")
+
+
+class HealthChecks:
+    """Answer `/live` and `/ready` without session, login and redirect to HTTPS; in server mode by any name.
+
+    Who runs a container asks it by its address. The responses contain nothing of a request. In local mode the
+    name is compared as always.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        view = _HEALTH_VIEWS.get(request.path_info)
+        if view is None:
+            return self.get_response(request)
+        if is_local():
+            request.get_host()
+        return view(request)
 
 
 class SameOrigin:

@@ -64,6 +64,7 @@ MIDDLEWARE = [
     "memoryapp.middleware.ContentSecurityPolicy",
     "memoryapp.middleware.RejectForwarded",
     "memoryapp.middleware.ForeignPages",
+    "memoryapp.middleware.HealthChecks",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
