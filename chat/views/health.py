@@ -1,6 +1,6 @@
 """`/live` and `/ready`, for what watches this process: a container's health check, a proxy, a script.
 
-They need no login, and tell a stranger nothing but that. `memoryapp.middleware.HealthChecks` answers them
+They need no login, and tell a stranger nothing but that. `memoryapp.health_checks.HealthChecks` answers them
 before hosts are compared and HTTPS is required: a container is asked by its address, over plain HTTP.
 """
 
