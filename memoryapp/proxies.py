@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import IPv6Address, ip_address
-from itertools import groupby
 from typing import Any
+from urllib.parse import urlsplit
 
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -30,7 +30,7 @@ class TrustedProxies:
         self.inner = inner
         self._names = trusted
         # uvicorn's middleware applies X-Forwarded-For and X-Forwarded-Proto.
-        self._adopt = ProxyHeadersMiddleware(self._pass_on, trusted_hosts=list(trusted))  # type: ignore[arg-type]
+        self._adopt = ProxyHeadersMiddleware(self._pass_on, trusted_hosts=list(trusted))
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         scope = {**scope, "client": _as_ipv4(scope.get("client"))}
@@ -76,18 +76,20 @@ def _adopt_host(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, byt
 
 
 class PortOfOrigin:
-    """ASGI middleware that adds the port of our only origin with this name to a Host header without a port.
+    """ASGI middleware that adds the port of our first origin with this name to a Host header without a port.
 
-    Many proxies leave the port out. Links and redirects would then lead to the usual port.
+    Many proxies leave the port out. Links and redirects would then lead to the usual port. Nothing is added
+    where the name without a port is an origin too.
     """
 
     def __init__(self, inner: AsgiApp, origins: Sequence[str]) -> None:
         self.inner = inner
         self._hosts: dict[bytes, bytes] = {}
-        for name, found in groupby(sorted(origins, key=_name_of), _name_of):
-            hosts = {origin.partition("://")[2].encode() for origin in found}
-            if len(hosts) == 1:
-                self._hosts[name.encode()] = hosts.pop()
+        for origin in reversed(origins):
+            self._hosts[_name_of(origin)] = origin.partition("://")[2].encode()
+        for origin in origins:
+            if (host := origin.partition("://")[2].encode()) in self._hosts:
+                del self._hosts[host]
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         headers = [
@@ -97,9 +99,9 @@ class PortOfOrigin:
         await self.inner({**scope, "headers": headers}, receive, send)
 
 
-def _name_of(origin: str) -> str:
-    host = origin.partition("://")[2]
-    return host.rpartition(":")[0] if host[-1:].isdigit() and ":" in host.rpartition("]")[2] else host
+def _name_of(origin: str) -> bytes:
+    host = urlsplit(origin).hostname or ""
+    return (f"[{host}]" if ":" in host else host).encode()
 
 
 class BasePath:
@@ -113,7 +115,9 @@ class BasePath:
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         asked = scope["path"]
-        if asked != self._path and not asked.startswith(f"{self._path}/"):
+        if asked == self._path:
+            asked += "/"
+        elif not asked.startswith(f"{self._path}/"):
             asked = self._path + asked
         raw = {key: value for key, value in scope.items() if key != "raw_path"}
         await self.inner({**raw, "path": asked, "root_path": self._path}, receive, send)

@@ -56,6 +56,10 @@ class BoundedRefusals(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether this record is logged."""
+        # Each set-up of Django adds one more filter of this class to the loggers.
+        if getattr(record, "is_bounded", False):
+            return True
+        record.is_bounded = True
         left_out = self._count()
         if left_out is None:
             return False

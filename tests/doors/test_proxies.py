@@ -86,9 +86,10 @@ def test_an_unknown_scheme_changes_nothing():
         (["https://a.example:1", "https://a.example"], "a.example", "a.example"),
         (["https://[::1]:8443"], "[::1]", "[::1]:8443"),
         (["https://[::1]"], "[::1]", "[::1]"),
+        (["https://a.example:1", "https://a.example:2"], "a.example", "a.example:1"),
     ],
 )
-def test_a_host_without_a_port_gets_the_port_of_the_only_origin_with_its_name(origins, host, expected):
+def test_a_host_without_a_port_gets_the_port_of_the_first_origin_with_its_name(origins, host, expected):
     assert ask(PortOfOrigin, origins, host=host)["headers"]["host"] == expected
 
 
@@ -97,7 +98,7 @@ def test_a_host_without_a_port_gets_the_port_of_the_only_origin_with_its_name(or
     [
         ("/chat/memory/", "/chat/memory/"),
         ("/memory/", "/chat/memory/"),
-        ("/chat", "/chat"),
+        ("/chat", "/chat/"),
         ("/", "/chat/"),
         ("/chatter", "/chat/chatter"),
         ("/live", "/chat/live"),
