@@ -202,7 +202,7 @@ RESTORE_BROKEN_OFF = (
 
 
 def static_root() -> Path:
-    """Return the folder into which `collectstatic` copies the static files: STATIC_DIR, or one of the data."""
+    """Return the folder into which `collectstatic` copies static files: STATIC_DIR, or one of the data."""
     chosen = envstr("STATIC_DIR")
     return Path(chosen).expanduser().absolute() if chosen else data_path() / "static"
 
