@@ -34,6 +34,7 @@ from chat.models import (
 from chat.models.conversation import ConversationQuerySet
 from chat.models.message import MessageQuerySet
 from chat.models.topic import TopicQuerySet
+from chat.origins import is_own_origin
 
 
 class HtmxHttpRequest(HttpRequest):
@@ -64,8 +65,7 @@ def is_asked_by_owner(request: HtmxHttpRequest) -> bool:
     """
     if getattr(request, "bearer_owner", None) is not None:
         return True
-    ours = f"{request.scheme}://{request.get_host()}"
-    own_page = request.headers.get("Origin") == ours
+    own_page = is_own_origin(request.headers.get("Origin"), request.scheme or "", request.get_host())
     own_page = own_page or request.headers.get("Sec-Fetch-Site") in ("same-origin", "none")
     return own_page and bool(request.user.is_authenticated)
 

@@ -216,7 +216,7 @@ def lead_to_login(request: HttpRequest, extra_context: Any = None) -> HttpRespon
     """Lead from the admin site's pages about passwords to the login, or home who is logged in."""
     if request.user.is_authenticated:
         return redirect("admin:index" if request.user.is_staff else "home")
-    return redirect_to_login(request.GET.get("next", "/admin/"))
+    return redirect_to_login(request.GET.get("next", reverse("admin:index")))
 
 
 def describe_failed_logins(failed: logins.FailedLogins) -> str:

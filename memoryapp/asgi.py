@@ -18,9 +18,20 @@ from django.urls import path, re_path  # noqa: E402
 from servestatic import ServeStaticASGI  # noqa: E402
 
 from chat.consumers import ChatConsumer  # noqa: E402
+from memoryapp.proxies import AsgiApp, BasePath, PortOfOrigin, TrustedProxies  # noqa: E402
 from memoryapp.shared_threads import RequestHandler, SocketHandler  # noqa: E402
 from memoryapp.socket_guard import GuardedSocket, refuse_socket  # noqa: E402
 from memoryapp.upload_limits import LimitBody  # noqa: E402
+
+
+def stand_behind_proxy(inner: AsgiApp) -> AsgiApp:
+    """Return the application with what the settings say about a reverse proxy in front of it."""
+    if settings.ALLOWED_ORIGINS:
+        inner = PortOfOrigin(inner, settings.ALLOWED_ORIGINS)
+    if settings.BASE_PATH:
+        inner = BasePath(inner, settings.BASE_PATH)
+    return TrustedProxies(inner, settings.TRUSTED_PROXIES) if settings.TRUSTED_PROXIES else inner
+
 
 # The wrapper and not ServeStatic's middleware, which is asynchronous only.
 static = ServeStaticASGI(RequestHandler(), root=settings.STATIC_ROOT, prefix=settings.STATIC_URL)
@@ -28,7 +39,7 @@ static = ServeStaticASGI(RequestHandler(), root=settings.STATIC_ROOT, prefix=set
 sockets = URLRouter([path("ws/", ChatConsumer.as_asgi()), re_path("", refuse_socket)])  # type: ignore[arg-type, list-item]
 application = ProtocolTypeRouter(
     {
-        "http": LimitBody(static),
-        "websocket": SocketHandler(GuardedSocket(sockets)),
+        "http": stand_behind_proxy(LimitBody(static)),
+        "websocket": stand_behind_proxy(SocketHandler(GuardedSocket(sockets))),
     }
 )

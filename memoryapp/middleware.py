@@ -24,6 +24,7 @@ from chat.api import problems, scopes
 from chat.api.problems import RETRY_HEADERS, Problem
 from chat.models import ApiToken
 from chat.models.connections import close_unusable_connection
+from chat.origins import is_own_origin, refuse_origin
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -46,11 +47,6 @@ OTHER_ORIGIN = "This request came from another page than memoryapp's own, so not
 def is_forwarded(header_names: Iterable[str]) -> bool:
     """Return whether a header says that a proxy passed the request on."""
     return any(n.lower() == "forwarded" or n.lower().startswith("x-forwarded-") for n in header_names)
-
-
-def is_same_origin(origin: str | None, scheme: str, host: str) -> bool:
-    """Return whether an Origin header names exactly our scheme, host and port."""
-    return origin is not None and origin == f"{scheme}://{host}"
 
 
 def parse_bearer(header: str | None) -> str | None:
@@ -117,7 +113,7 @@ class SameOrigin:
                 request, Problem("too-many", describe_limit(), headers=RETRY_HEADERS)
             )
         if token is not None:
-            if request.path.startswith(BROWSER_ONLY_PATHS):
+            if request.path_info.startswith(BROWSER_ONLY_PATHS):
                 return HttpResponseForbidden(BROWSER_ONLY_SENTENCE, content_type="text/plain; charset=utf-8")
             request.bearer_owner = token.owner  # type: ignore[attr-defined]
             request.bearer_token = token  # type: ignore[attr-defined]
@@ -125,10 +121,14 @@ class SameOrigin:
             request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]
         elif (
             request.method not in _SAFE
-            and not is_same_origin(request.headers.get("Origin"), request.scheme or "", host)
+            and not is_own_origin(request.headers.get("Origin"), request.scheme or "", host)
             and not request.path_info.startswith(API_PATHS)
         ):
-            return HttpResponseForbidden(OTHER_ORIGIN, content_type="text/plain; charset=utf-8")
+            refuse_origin(request.headers.get("Origin"), request.scheme or "", host)
+            refused = HttpResponseForbidden(OTHER_ORIGIN, content_type="text/plain; charset=utf-8")
+            # Django would log a second line, which says less.
+            refused._has_been_logged = True  # type: ignore[attr-defined]
+            return refused
         return self.get_response(request)
 
 
@@ -253,7 +253,7 @@ class LoginForPages:
         ):
             return response
         page = request.headers.get("HX-Current-URL" if fragment else "Referer", "")
-        address = f"{login}?{urlencode({'next': _own_path(page, request) or '/'})}"
+        address = f"{login}?{urlencode({'next': _own_path(page, request) or resolve_url('home')})}"
         led = HttpResponseClientRedirect(address) if fragment else HttpResponseRedirect(address)
         for name, value in response.items():
             if name not in ("Location", "Content-Type"):
@@ -280,6 +280,6 @@ class PageForNotAllowed:
 def _own_path(page: str, request: HttpRequest) -> str:
     """Return the path of a page of ours; "" for another site's page, or none."""
     split = urlsplit(page)
-    if not is_same_origin(f"{split.scheme}://{split.netloc}", request.scheme or "", request.get_host()):
+    if not is_own_origin(f"{split.scheme}://{split.netloc}", request.scheme or "", request.get_host()):
         return ""
     return split.path

@@ -9,6 +9,7 @@ from typing import Any
 
 from memoryapp.base import env, logs
 from memoryapp.base.passphrase import is_encrypted
+from memoryapp.base.public_address import envnetworks, envorigins, envpath
 from memoryapp.base.secret_key import load_secret_key
 from memoryapp.base.service_urls import envissuer, parse_database_url, parse_email_url
 
@@ -40,6 +41,15 @@ SECRET_KEY = env.envstr("SECRET_KEY") or load_secret_key(
 LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 ALLOWED_HOSTS = env.envlist("ALLOWED_HOSTS", [] if MODE == "server" else LOOPBACK_HOSTS)
 
+# In server mode, how browsers reach it: origins beside the one that the Host header says, the path in front
+# of all addresses, and the proxies whose X-Forwarded headers count (`memoryapp.proxies`).
+_IS_SERVER = MODE == "server"
+ALLOWED_ORIGINS = CSRF_TRUSTED_ORIGINS = envorigins("ALLOWED_ORIGINS") if _IS_SERVER else []
+BASE_PATH = envpath("BASE_PATH") if _IS_SERVER else ""
+TRUSTED_PROXIES = envnetworks("TRUSTED_PROXIES") if _IS_SERVER else []
+if BASE_PATH:
+    FORCE_SCRIPT_NAME = SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = LANGUAGE_COOKIE_PATH = BASE_PATH
+
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
@@ -64,6 +74,7 @@ MIDDLEWARE = [
     "memoryapp.middleware.ContentSecurityPolicy",
     "memoryapp.middleware.RejectForwarded",
     "memoryapp.middleware.ForeignPages",
+    "memoryapp.health_checks.HealthChecks",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -146,7 +157,7 @@ USE_I18N = True
 USE_TZ = True
 TIME_ZONE = env.envzone("TIME_ZONE") or env.local_zone()
 
-STATIC_URL = "/static/"
+STATIC_URL = f"{BASE_PATH}/static/"
 STATIC_ROOT = env.static_root()
 STATICFILES_DIRS = [BASE_DIR / "static"]
 
@@ -244,7 +255,7 @@ if MODE == "server":
     SECURE_HSTS_SECONDS = env.envint("HSTS_SECONDS", 31_536_000)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = True
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
-    if env.envbool("BEHIND_PROXY", False):
+    if not TRUSTED_PROXIES and env.envbool("BEHIND_PROXY", False):
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
         # The address of the client is the last one that the proxy adds to X-Forwarded-For.
         ALLAUTH_TRUSTED_PROXY_COUNT = 1
@@ -272,4 +283,4 @@ REDACT_SECRETS = env.envbool("REDACT_SECRETS", True)
 METRICS = env.envbool("METRICS", False)
 
 _LEVEL = env.envchoice("LOG_LEVEL", ("WARNING", "DEBUG", "INFO", "ERROR", "CRITICAL"))
-LOGGING = logs.build_logging_config(env.envstr("LOG_FORMAT", ""), _LEVEL)
+LOGGING = logs.build_logging_config(env.envstr("LOG_FORMAT", ""), _LEVEL, ALLOWED_HOSTS)

@@ -51,6 +51,8 @@ class SharedThreads(ThreadSensitiveContext):
 _reading = CountingPool(READING_THREADS, "request-reading")
 _writing = CountingPool(WRITING_THREADS, "request-writing")
 _sockets = CountingPool(SOCKET_THREADS, "socket")
+# Of their own: they are answered also while all other threads wait, `/live` also without a database.
+_health = {path: CountingPool(1, f"health-{path[1:]}") for path in ("/live", "/ready")}
 
 
 class RequestHandler(ASGIHandler):
@@ -59,6 +61,7 @@ class RequestHandler(ASGIHandler):
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one HTTP request."""
         pool = _reading if scope["method"] in ("GET", "HEAD", "OPTIONS") else _writing
+        pool = _health.get(scope["path"].removeprefix(scope.get("root_path", "")), pool)
         if pool.calls >= MAX_WAITING:
             await self.send_response(_refuse(ASGIRequest(scope, io.BytesIO())), send)
             return

@@ -13,8 +13,10 @@ from django.http.request import split_domain_port, validate_host
 from chat.actions.owners import is_local, local_owner
 from chat.api import scopes
 from chat.models import ApiToken
+from chat.origins import is_own_origin, refuse_origin
+from memoryapp.base.refusals import log_refused
 
-from .middleware import FORWARDED_REFUSED, OTHER_ORIGIN, is_forwarded, is_same_origin, parse_bearer, use_token
+from .middleware import FORWARDED_REFUSED, OTHER_ORIGIN, is_forwarded, parse_bearer, use_token
 
 Scope = dict[str, Any]
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
@@ -30,8 +32,11 @@ def socket_refusal(scope: Scope, *, has_token: bool = False) -> str | None:
         return FORWARDED_REFUSED
     host = headers.get("host", "")
     if not validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
+        log_refused("the Host of a socket", headers.get("host"), settings.ALLOWED_HOSTS)
         return "This address is not one of memoryapp's own."
-    if not has_token and not is_same_origin(headers.get("origin"), _page_scheme(scope, headers), host):
+    scheme = _page_scheme(scope, headers)
+    if not has_token and not is_own_origin(headers.get("origin"), scheme, host):
+        refuse_origin(headers.get("origin"), scheme, host)
         return OTHER_ORIGIN
     return None
 

@@ -24,11 +24,11 @@ from django.utils.translation import gettext as _
 from chat.actions.importing import uploads
 from chat.actions.owners import is_local
 from chat.error_messages import describe
+from chat.origins import is_own_origin
 from memoryapp.middleware import (
     API_PATHS,
     GetResponse,
     is_forwarded,
-    is_same_origin,
     parse_bearer,
 )
 from memoryapp.socket_guard import AsgiApp, Scope, find_token
@@ -115,7 +115,7 @@ def _declared_length(scope: Scope) -> int | None:
 
 async def _find_limit(scope: Scope, declared: int | None) -> int:
     most = int(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
-    if scope["path"] not in _UPLOADS or scope["method"] != "POST":
+    if scope["path"].removeprefix(scope.get("root_path", "")) not in _UPLOADS or scope["method"] != "POST":
         return most
     if declared is not None and declared <= most:
         return most
@@ -131,7 +131,7 @@ def _may_bring_files(scope: Scope) -> bool:
     if find_token(parse_bearer(request.headers.get("Authorization"))) is not None:
         return True
     try:
-        ours = is_same_origin(request.headers.get("Origin"), request.scheme, request.get_host())
+        ours = is_own_origin(request.headers.get("Origin"), request.scheme, request.get_host())
     except DisallowedHost:
         return False
     if is_local():

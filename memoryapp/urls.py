@@ -12,6 +12,7 @@ from chat.views import (
     conversations,
     deletions,
     facts,
+    health,
     memory,
     model_server,
     people,
@@ -98,6 +99,8 @@ urlpatterns = [
     path("settings/tokens/<uuid:pk>/revoke/", settings.revoke_token, name="token_revoke"),
     path("statistics/", statistics.statistics_page, name="statistics"),
     path("statistics/energy/", statistics.energy_gauge, name="energy_gauge"),
+    path("live", health.live, name="live"),
+    path("ready", health.ready, name="ready"),
     path("metrics", statistics.metrics, name="metrics"),
     path("login/", log_in, name="login"),
     # The name by which allauth finds it.

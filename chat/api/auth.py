@@ -12,6 +12,8 @@ from django.middleware.csrf import CsrfViewMiddleware, RejectRequest
 from django.utils.translation import gettext as _
 from ninja.security.base import AuthBase
 
+from chat.origins import is_own_origin, refuse_origin
+
 from .problems import Problem
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -72,18 +74,21 @@ def is_json(request: HttpRequest) -> bool:
 def _from_our_page(request: HttpRequest) -> bool:
     # A browser sends no Origin with a same-origin GET. No page can change Sec-Fetch-Site.
     site = request.headers.get("Sec-Fetch-Site")
-    return request.headers.get("Origin") == _own_origin(request) or (
+    return _names_us(request) or (
         site == "same-origin" and request.method in _SAFE and "Origin" not in request.headers
     )
 
 
 def _from_another_page(request: HttpRequest) -> bool:
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
-    return (origin is not None and origin != _own_origin(request)) or site in ("cross-site", "same-site")
+    if origin is not None and not _names_us(request):
+        refuse_origin(origin, request.scheme or "", request.get_host())
+        return True
+    return site in ("cross-site", "same-site")
 
 
-def _own_origin(request: HttpRequest) -> str:
-    return f"{request.scheme}://{request.get_host()}"
+def _names_us(request: HttpRequest) -> bool:
+    return is_own_origin(request.headers.get("Origin"), request.scheme or "", request.get_host())
 
 
 class _CsrfCheck(CsrfViewMiddleware):

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -98,7 +99,7 @@ class Problem(Exception):
         """Return the response to send."""
         status, title = KINDS[self.kind]
         body: dict[str, Any] = {
-            "type": EXPLAINED + self.kind,
+            "type": settings.BASE_PATH + EXPLAINED + self.kind,
             "title": str(title),
             "status": status,
             "detail": self.detail,

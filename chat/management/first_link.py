@@ -11,6 +11,7 @@ from chat.actions import first_account
 from chat.actions.owners import is_local, local_owner
 from chat.errors import Refused
 from chat.models import User
+from chat.origins import public_url
 
 
 def print_first_link(out: TextIO, address: str) -> None:
@@ -28,7 +29,8 @@ def print_first_link(out: TextIO, address: str) -> None:
         secret = first_account.make_first_link()
     except Refused:
         return
-    link = f"{_base_url(address)}{reverse('first_account', args=[secret])}"
+    path = reverse("first_account", args=[secret]).removeprefix(settings.BASE_PATH)
+    link = f"{public_url(address)}{path}"
     out.write(f"Nobody can log in yet. This link makes the first account, once:\n{link}\n")
 
 
@@ -43,12 +45,3 @@ def describe_other_accounts() -> str:
         f"Accounts of server mode whose data local mode does not show, since it asks nobody who they are: "
         f"{others}. Start with MODE=server to log in."
     )
-
-
-def _base_url(address: str) -> str:
-    """Return the server's address for browsers; its own where neither a proxy nor TLS is configured."""
-    has_proxy = getattr(settings, "SECURE_PROXY_SSL_HEADER", None) is not None
-    if not (settings.SECURE_SSL_REDIRECT or has_proxy):
-        return address.rstrip("/")
-    host = next((host.removeprefix(".") for host in settings.ALLOWED_HOSTS), "*")
-    return address.rstrip("/") if host == "*" else f"https://{host}"

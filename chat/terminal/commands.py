@@ -64,7 +64,7 @@ class TerminalSession:
         answer = self.client.get(path, limit=_PAGE)
         found = list(answer["items"])
         while answer["next"]:
-            answer = self.client.get(answer["next"].removeprefix("/api/"))
+            answer = self.client.get(answer["next"].partition("/api/")[2])
             found += answer["items"]
         return found
 

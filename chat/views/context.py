@@ -52,7 +52,7 @@ class ModelSummary:
 def page_context(request: HttpRequest) -> dict[str, Any]:
     """Context processor. Values that need a query are lazy: they run where a template uses them."""
     user = getattr(request, "user", None)
-    if user is None or not user.is_authenticated or request.path.startswith("/admin/"):
+    if user is None or not user.is_authenticated or request.path_info.startswith("/admin/"):
         signup_open = settings.SIGNUP == "approval" and not settings.OIDC_ONLY
         return {"mode": settings.MODE, "signup_open": settings.MODE == "server" and signup_open}
     # The machine is shown only to people who have access to it.

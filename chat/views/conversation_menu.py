@@ -155,7 +155,7 @@ def _save_choice(
     try:
         save(found, request.POST.get(field, ""))
     except Refused as problem:
-        return respond_with_error(request, problem, f"/c/{found.pk}/")
+        return respond_with_error(request, problem, reverse("conversation", args=[found.pk]))
     return _respond_chat_changed(request, found)
 
 

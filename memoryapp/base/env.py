@@ -202,8 +202,9 @@ RESTORE_BROKEN_OFF = (
 
 
 def static_root() -> Path:
-    """Return the folder into which `collectstatic` copies the static files."""
-    return data_path() / "static"
+    """Return the folder into which `collectstatic` copies static files: STATIC_DIR, or one of the data."""
+    chosen = envstr("STATIC_DIR")
+    return Path(chosen).expanduser().absolute() if chosen else data_path() / "static"
 
 
 def engine_lock_path(folder: Path | None = None) -> Path:

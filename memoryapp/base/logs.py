@@ -7,13 +7,15 @@ from __future__ import annotations
 import logging
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from pythonjsonlogger.core import RESERVED_ATTRS
 from pythonjsonlogger.json import JsonFormatter
+
+from .refusals import LOGGER_NAMES, BoundedRefusals
 
 # Ids and counts in lines for people, in this order; JSON lines contain all ids of a record.
 _SHOWN = (
@@ -94,8 +96,11 @@ class JsonLineFormatter(_Discreet, JsonFormatter):
     """One JSON object on each line, for machines."""
 
 
-def build_logging_config(form: str, level: str) -> dict[str, Any]:
-    """Return Django's LOGGING setting. `form` "json" selects JSON lines, any other value lines for people."""
+def build_logging_config(form: str, level: str, allowed_hosts: Sequence[str] = ()) -> dict[str, Any]:
+    """Return Django's LOGGING setting. `form` "json" selects JSON lines, any other value lines for people.
+
+    Lines about refused hosts name `allowed_hosts`.
+    """
     formatter: dict[str, Any] = {
         "()": HumanFormatter,
         "fmt": "{asctime} {levelname} {name}: {message}",
@@ -113,7 +118,11 @@ def build_logging_config(form: str, level: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"ids": {"()": LogContextFilter}, "paths": {"()": SecretPathFilter}},
+        "filters": {
+            "ids": {"()": LogContextFilter},
+            "paths": {"()": SecretPathFilter},
+            "refusals": {"()": BoundedRefusals, "allowed_hosts": allowed_hosts},
+        },
         "formatters": {"line": formatter},
         "handlers": {
             "console": {
@@ -122,6 +131,7 @@ def build_logging_config(form: str, level: str) -> dict[str, Any]:
                 "filters": ["ids", "paths"],
             }
         },
+        "loggers": {name: {"filters": ["refusals"]} for name in LOGGER_NAMES},
         "root": {"handlers": ["console"], "level": level},
     }
 

@@ -9,6 +9,7 @@ from itertools import chain
 from math import isfinite
 from typing import Any
 
+from django.conf import settings as product
 from django.core.exceptions import ObjectDoesNotExist, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.http.multipartparser import MultiPartParserError
@@ -119,7 +120,7 @@ class Api(NinjaAPI):
     @cache  # noqa: B019 - there is one, and its routers never change
     def openapi_document(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
-        return build_document(super().get_openapi_schema(path_prefix="/api/"))
+        return build_document(super().get_openapi_schema(path_prefix=f"{product.BASE_PATH}/api/"))
 
 
 api = Api(

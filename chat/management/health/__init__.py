@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from django.conf import settings
 from django.db import DatabaseError, connection
 
 from chat.actions.provider import read_choice
@@ -24,6 +25,7 @@ from .checks import (
 from .data_folder import check_data_folder, check_encryption, check_leftovers
 from .findings import Finding, FindingState
 from .processes import check_processes
+from .server import check_public_address, check_shared_database, check_static_files
 
 __all__ = ["Finding", "FindingState", "run_checks"]
 
@@ -43,11 +45,15 @@ def run_checks(*, deep: bool) -> Iterator[Finding]:
     yield check_embedder(deep=deep)
     yield from check_database()
     if connection.vendor != "sqlite":
+        yield from check_shared_database()
         yield from check_processes()
     yield check_data_folder(data_path())
     if connection.vendor == "sqlite":
         yield check_encryption(data_path(), database_path())
     yield from check_leftovers(data_path())
+    if settings.MODE == "server":
+        yield check_static_files()
+        yield from check_public_address()
     if server is None:
         yield check_decode()
 

@@ -18,6 +18,8 @@ HELLO = [{"role": "user", "content": "Hello"}]
 
 PAGES: list[Entry] = [
     page("GET login/", For.EVERYBODY, bare=True),
+    page("GET live", For.EVERYBODY, bare=True),
+    page("GET ready", For.EVERYBODY, bare=True),
     page("GET signup/", For.VISITORS, bare=True),
     page("POST signup/", For.VISITORS, incomplete=True),
     page("GET signup/waiting/", For.VISITORS, bare=True),
