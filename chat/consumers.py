@@ -20,6 +20,7 @@ from django.db import DatabaseError
 
 from chat.access import has_conversation
 from chat.actions import conversations, events, owners, processes
+from chat.generation import elsewhere
 from chat.generation import run as generation
 from chat.generation.hub import Frame, Watcher, hub
 from chat.llm.registry import registry
@@ -182,8 +183,8 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             # The model may have become ready after the page was rendered and before its socket opened.
             if content.get("model") not in (None, registry.status().state.value):
                 await self.send_json({"type": "model"})
-        elif kind == "stop" and self._is_written_here(reply := content.get("reply")):
-            generation.stop(reply)
+        elif kind == "stop":
+            await self._stop(content.get("reply"))
 
     async def _send_current_state(self, reply: object) -> None:
         """Send a snapshot of the running reply; send `done` where the reply that the page shows has ended."""
@@ -191,12 +192,22 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         if self.conversation is not None and self.watcher is not None:
             # Through the queue of frames: sent directly, the snapshot could arrive before older frames.
             live = hub.resend(self.conversation, self.watcher)
-        if isinstance(reply, str) and live != reply:
+        if isinstance(reply, str) and live != reply and not await self._is_written_elsewhere(reply):
             await self.send_json({"type": "done", "reply": reply})
 
-    def _is_written_here(self, reply: object) -> bool:
-        live = hub.snapshot(self.conversation) if self.conversation else None
-        return live is not None and live["reply"] == reply
+    async def _is_written_elsewhere(self, reply: str) -> bool:
+        """Return whether another process writes a reply of this conversation that the hub will show soon."""
+        if not hub.is_shared or self.conversation is None:
+            return False
+        return await database_sync_to_async(elsewhere.is_running)(reply, self.conversation)
+
+    async def _stop(self, reply: object) -> None:
+        """Stop a reply of this conversation, whoever writes it."""
+        if self.conversation is None or not isinstance(reply, str):
+            return
+        if not generation.request_stop(reply, self.conversation) and hub.is_shared:
+            # Redis does not answer.
+            await _write(elsewhere.stop, reply, 0.0, self.conversation)
 
     async def _send_frames(self, watcher: Watcher) -> None:
         """Send frames from the watcher's queue; a snapshot replaces those that a slow socket missed."""

@@ -18,6 +18,7 @@ from typing import Any
 from django.conf import settings
 
 from chat.actions.idempotency import CreatedObjects, run_once
+from chat.actions.messages import count_unfinished
 from chat.actions.owners import is_local
 from chat.actions.quotas import count_message
 from chat.errors import ModelNotReady, Overloaded, Reason
@@ -25,6 +26,7 @@ from chat.llm.registry import registry
 from chat.llm.types import ModelState
 from chat.models import Message, MessageState, User
 
+from . import elsewhere
 from .hub import hub
 from .options import DEFAULT_OPTIONS, ReplyOptions
 from .reply_line import ReplyLine
@@ -106,15 +108,26 @@ def _end_long_waits() -> None:
 
 
 def stop(reply_id: Any, timeout: float = 0.0) -> bool:
-    """Stop a reply and keep its text; False when this process is not writing it.
+    """Stop a reply and keep its text; False when nobody writes it, or another process has not ended it yet.
 
     Waits up to `timeout` until the text is saved and the conversation is free for the next message.
     """
     if (run := find_run(reply_id)) is None:
-        return False
+        return elsewhere.stop(str(reply_id), timeout)
     run.end_early()
     if timeout:
         run.ended.wait(timeout)
+    return True
+
+
+def request_stop(reply_id: str, conversation: str) -> bool:
+    """Stop a reply of a conversation without waiting, here or in another process; False where nothing could
+    be asked. For an event loop.
+    """
+    if (run := find_run(reply_id)) is None:
+        return elsewhere.request_stop(reply_id, conversation)
+    if run.conversation == conversation:
+        run.end_early()
     return True
 
 
@@ -146,6 +159,7 @@ def await_end(reply_id: Any, timeout: float) -> None:
 async def wait_end(reply_id: Any, seconds: float) -> None:
     """Wait up to `seconds` like `await_end`, in an event loop and without a thread."""
     if (run := find_run(reply_id)) is None:
+        await elsewhere.wait_end(str(reply_id), seconds)
         return
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     listener = partial(loop.call_soon_threadsafe, ended.set)
@@ -172,11 +186,17 @@ def save_unsaved_ends() -> None:
 
 
 def stop_in_conversation(conversation_id: Any, timeout: float = 0.0) -> None:
-    """Stop the reply that this process is writing in a conversation, as `stop` does."""
+    """Stop the reply that is being written in a conversation, as `stop` does."""
     with _lock:
         replies = [run.reply for run in _running.values() if run.conversation == str(conversation_id)]
+    replies = replies or elsewhere.find_in_conversation(str(conversation_id))
     for reply in replies:
         stop(reply, timeout)
+
+
+def listen_to_others() -> None:
+    """Let other processes stop the replies that this one writes."""
+    elsewhere.listen(find_run)
 
 
 def count_running() -> int:
@@ -288,7 +308,7 @@ def begin_exchange(
 def _require_place(owner: User) -> None:
     if count_running() >= MAX_REPLIES:
         raise Overloaded("server-overloaded" if is_local() else "queue-full")
-    if not is_local() and line.count_of(str(owner.pk)) >= MAX_REPLIES_OF_ONE:
+    if not is_local() and count_unfinished(owner) >= MAX_REPLIES_OF_ONE:
         raise Overloaded("queue-full-of-yours", count=MAX_REPLIES_OF_ONE)
 
 

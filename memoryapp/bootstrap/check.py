@@ -15,7 +15,7 @@ from memoryapp.bootstrap import environment, preparation
 from memoryapp.bootstrap.console import run_logged, say
 from memoryapp.bootstrap.environment import Interpreter, log_of
 from memoryapp.bootstrap.errors import BootstrapError
-from memoryapp.bootstrap.start import ensure_postgres, ensure_runtime, hold_setup_lock
+from memoryapp.bootstrap.start import ensure_postgres, ensure_redis, ensure_runtime, hold_setup_lock
 
 # The smallest chat model and the embedder: real models that are quickly downloaded.
 MODELS = ["smollm2-135m", "minilm-l6-int8"]
@@ -47,6 +47,7 @@ def test(arguments: Sequence[str]) -> int:
     with hold_setup_lock() as keep:
         interpreter, lock, _ = ensure_runtime(keep)
         ensure_postgres(interpreter, lock, keep)
+        ensure_redis(interpreter, lock, keep)
         environment.install_once(interpreter, "development", "what tests need", lock.development, keep)
         chromium = ensure_chromium(keep)
         if None in preparation.find_weights(MODELS) and not preparation.fetch_weights(interpreter, MODELS):

@@ -50,6 +50,8 @@ def start(arguments: Sequence[str]) -> int:
         interpreter, lock, key = ensure_runtime(keep)
         if os.environ.get("DATABASE_URL", "").strip():
             ensure_postgres(interpreter, lock, keep)
+        if os.environ.get("REDIS_URL", "").strip():
+            ensure_redis(interpreter, lock, keep)
         encrypted.open(interpreter.path)
         if remote:
             preparation.ensure_embedder(interpreter, found[-1])
@@ -89,6 +91,11 @@ def ensure_runtime(keep: int) -> tuple[Interpreter, Lock, str]:
 def ensure_postgres(interpreter: Interpreter, lock: Lock, keep: int) -> None:
     """Ensure the packages that a PostgreSQL database needs. Raises BootstrapError."""
     environment.install_once(interpreter, "postgres", "what PostgreSQL needs", lock.postgres, keep)
+
+
+def ensure_redis(interpreter: Interpreter, lock: Lock, keep: int) -> None:
+    """Ensure the package that Redis needs. Raises BootstrapError."""
+    environment.install_once(interpreter, "redis", "what Redis needs", lock.redis, keep)
 
 
 def replace_process(command: list[str], descriptors: Sequence[int] = ()) -> int:
