@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -27,6 +26,7 @@ from chat.llm.types import ModelState
 from chat.models import Message, MessageState, User
 
 from . import elsewhere
+from .exchange import NO_KEY, Exchange, RequestKey
 from .hub import hub
 from .options import DEFAULT_OPTIONS, ReplyOptions
 from .reply_line import ReplyLine
@@ -120,14 +120,12 @@ def stop(reply_id: Any, timeout: float = 0.0) -> bool:
     return True
 
 
-def request_stop(reply_id: str, conversation: str) -> bool:
-    """Stop a reply of a conversation without waiting, here or in another process; False where nothing could
-    be asked. For an event loop.
-    """
-    if (run := find_run(reply_id)) is None:
-        return elsewhere.request_stop(reply_id, conversation)
-    if run.conversation == conversation:
-        run.end_early()
+def stop_here(reply_id: str, conversation: str) -> bool:
+    """Stop a reply of a conversation without waiting; False when this process is not writing it."""
+    run = find_run(reply_id)
+    if run is None or run.conversation != conversation:
+        return False
+    run.end_early()
     return True
 
 
@@ -231,46 +229,6 @@ def _handle_end(run: ReplyRun, unsaved: ReplyEnd | None) -> None:
         # Set last: a reader that sees `is_over` finds the end in the database or in `_unsaved`.
         run.is_over = True
         _running.pop(run.reply, None)
-
-
-@dataclass(frozen=True, slots=True)
-class RequestKey:
-    """What identifies a request that may come twice: a key ("" for none) and the bytes that it stands for.
-
-    With `restart` the key counts from now on, whatever was made with it before.
-    """
-
-    key: str = ""
-    request: bytes = b""
-    restart: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """The rows that a request saved, and their keys. If a reply was asked for, it is the last row.
-
-    A `repeated` request has no rows, only the keys of what the first one saved.
-    """
-
-    keys: Sequence[str]
-    saved: Sequence[Message]
-    repeated: bool
-    begun: ReplyRun | None = None
-
-    @property
-    def run(self) -> ReplyRun:
-        """Return what writes the reply; raises LookupError where this request began none."""
-        if self.begun is None:
-            raise LookupError("this request began no reply")
-        return self.begun
-
-    @property
-    def reply(self) -> Message:
-        """Return the row of the reply; not of a repeated request."""
-        return self.saved[-1]
-
-
-NO_KEY = RequestKey()
 
 
 def begin_exchange(

@@ -98,7 +98,9 @@ class MessageBus:
             self._handlers[kind].remove(handler)
 
     def call_after_outage(self, listener: Callable[[], None]) -> None:
-        """Call the listener when Redis answers again; what was sent and kept there before may be lost."""
+        """Call the listener when messages begin to arrive, and when Redis answers again after an outage: what
+        others sent before, and what was stored, may be lost.
+        """
         self._after_outage.append(listener)
 
     def close(self) -> None:
@@ -164,7 +166,7 @@ class MessageBus:
             listener()
 
     def _receive_all(self) -> None:
-        was_lost = False
+        was_lost = True
         while not self._is_closed:
             try:
                 with redis.connect(self._url or "") as client, client.pubsub() as subscription:

@@ -14,21 +14,11 @@ import pytest
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from tests.redis_server import RedisUnavailable, run_redis
 from tests.search.postgresql import PostgresqlUnavailable
 
 from .cluster import Cluster, Machine, Server, run_cluster, wait_for
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def redis() -> Iterator[Any]:
-    try:
-        with run_redis() as server:
-            yield server
-    except RedisUnavailable as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="module")

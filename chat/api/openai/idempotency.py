@@ -22,9 +22,10 @@ from chat.api.problems import Problem, invalid
 from chat.errors import Busy
 from chat.generation import run as generation
 from chat.generation.elsewhere import fill_from_row, follow_elsewhere
+from chat.generation.exchange import RequestKey
 from chat.generation.options import ReplyOptions
 from chat.generation.reply_run import ReplyRun
-from chat.generation.run import RequestKey, begin_exchange, require_model
+from chat.generation.run import begin_exchange, require_model
 from chat.models import Message, MessageState, Role, User
 
 _RETRY_COUNT_HEADER = "X-Stainless-Retry-Count"
