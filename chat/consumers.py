@@ -20,6 +20,7 @@ from django.db import DatabaseError
 
 from chat.access import has_conversation
 from chat.actions import conversations, events, owners, processes
+from chat.generation import elsewhere
 from chat.generation import run as generation
 from chat.generation.hub import Frame, Watcher, hub
 from chat.llm.registry import registry
@@ -32,6 +33,8 @@ logger = logging.getLogger(__name__)
 _CLOSE_UNAUTHENTICATED, _CLOSE_NOT_FOUND, _CLOSE_TOO_MANY = 4401, 4404, 4429
 # In server mode, of one person in this process. Each takes memory, and others need it too.
 MAX_SOCKETS_OF_ONE = 20
+# How long the process that writes a reply has for stopping it; after that its saved text is the end.
+_STOPPING_SECONDS = 2.0
 # Open sockets by the key of their user; used in the event loop only.
 _open_sockets: Counter[int] = Counter()
 
@@ -62,6 +65,13 @@ async def _announce_pages() -> None:
         logger.warning("the open pages could not be announced", exc_info=True)
 
 
+async def _stop_elsewhere(reply: str, conversation: str) -> None:
+    try:
+        await _write(elsewhere.stop, reply, _STOPPING_SECONDS, conversation)
+    except DatabaseError:
+        logger.warning("a reply of another process could not be stopped", exc_info=True)
+
+
 class ChatConsumer(AsyncJsonWebsocketConsumer):
     """One page's socket, for one conversation of the user or for none.
 
@@ -75,6 +85,7 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
     storing_zone: asyncio.Task[None] | None = None
     counted_user: int | None = None
     announcing: asyncio.Task[None] | None = None
+    stopping: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
         """Accept an authenticated user, for a conversation of their own."""
@@ -182,8 +193,8 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             # The model may have become ready after the page was rendered and before its socket opened.
             if content.get("model") not in (None, registry.status().state.value):
                 await self.send_json({"type": "model"})
-        elif kind == "stop" and self._is_written_here(reply := content.get("reply")):
-            generation.stop(reply)
+        elif kind == "stop":
+            self._stop(content.get("reply"))
 
     async def _send_current_state(self, reply: object) -> None:
         """Send a snapshot of the running reply; send `done` where the reply that the page shows has ended."""
@@ -191,12 +202,21 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         if self.conversation is not None and self.watcher is not None:
             # Through the queue of frames: sent directly, the snapshot could arrive before older frames.
             live = hub.resend(self.conversation, self.watcher)
-        if isinstance(reply, str) and live != reply:
+        if isinstance(reply, str) and live != reply and not await self._is_written_elsewhere(reply):
             await self.send_json({"type": "done", "reply": reply})
 
-    def _is_written_here(self, reply: object) -> bool:
-        live = hub.snapshot(self.conversation) if self.conversation else None
-        return live is not None and live["reply"] == reply
+    async def _is_written_elsewhere(self, reply: str) -> bool:
+        """Return whether another process writes a reply of this conversation that the hub will show soon."""
+        if not hub.is_shared or self.conversation is None:
+            return False
+        return await database_sync_to_async(elsewhere.is_running)(reply, self.conversation)
+
+    def _stop(self, reply: object) -> None:
+        """Stop a reply of this conversation, whoever writes it."""
+        if self.conversation is None or not isinstance(reply, str):
+            return
+        if not generation.stop_here(reply, self.conversation) and hub.is_shared:
+            self.stopping = asyncio.create_task(_stop_elsewhere(reply, self.conversation))
 
     async def _send_frames(self, watcher: Watcher) -> None:
         """Send frames from the watcher's queue; a snapshot replaces those that a slow socket missed."""

@@ -11,7 +11,12 @@ from memoryapp.base import env, logs
 from memoryapp.base.passphrase import is_encrypted
 from memoryapp.base.public_address import envnetworks, envorigins, envpath
 from memoryapp.base.secret_key import load_secret_key
-from memoryapp.base.service_urls import envissuer, parse_database_url, parse_email_url
+from memoryapp.base.service_urls import (
+    envissuer,
+    parse_database_url,
+    parse_email_url,
+    parse_redis_url,
+)
 
 # NumPy needs one thread for the comparisons of vectors (a fraction of a millisecond). More threads would
 # compete with the language model for the cores and take ten times as long while it runs. NumPy reads these
@@ -139,8 +144,15 @@ if DATABASES["default"]["ENGINE"] == _SQLITE["ENGINE"]:
     env.tighten_file(Path(DATABASES["default"]["NAME"]))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# For one process: with several, each reaches its own pages only. It carries control events only, since it
-# drops messages when more than 100 wait.
+# In server mode with PostgreSQL: what several processes tell each other about replies, events and limits.
+REDIS_URL = parse_redis_url(
+    env.envstr("REDIS_URL").strip(), is_server=MODE == "server", has_database=bool(_DATABASE_URL)
+)
+# How the names of all keys begin, where several installations share a Redis.
+REDIS_PREFIX = env.envstr("REDIS_PREFIX").strip() or "memoryapp"
+
+# Reaches the pages of this process; chat.actions.events passes events on to other processes. It carries
+# control events only, since it drops messages when more than 100 wait.
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "memoryapp.channel_layer.ChannelLayer",
@@ -207,6 +219,14 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 100_000},
     }
 }
+if REDIS_URL:
+    # With Redis for all processes together.
+    CACHES["default"] = {
+        "BACKEND": "memoryapp.shared_cache.SharedCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": f"{REDIS_PREFIX}:cache",
+        "OPTIONS": {"socket_timeout": 1.0, "socket_connect_timeout": 1.0},
+    }
 ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key", "signup": "10/m/ip"}
 # In server mode: whether strangers can ask for an account, which an admin then approves. Otherwise accounts
 # are made by invitations only.

@@ -29,6 +29,8 @@ from chat.llm.types import ModelState, ModelStatus
 from chat.models import Conversation, Fact, Message
 from chat.past_chats.vector_search import bit_cache
 from tests.live_server import run_server
+from tests.redis_server import RedisServer, RedisUnavailable, run_redis
+from tests.search.postgresql import skip_without_server
 from tests.servers import start_servers, stop_servers
 
 ORIGIN = "http://testserver"
@@ -143,6 +145,16 @@ def address(transactional_db: None, scripted: ScriptedProvider) -> Iterator[str]
     """The URL of a running server with the test's database and the scripted model."""
     with run_server() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def redis() -> Iterator[RedisServer]:
+    """A Redis server for all tests of this process; a test that kills it starts it again."""
+    try:
+        with run_redis() as server:
+            yield server
+    except RedisUnavailable as reason:
+        skip_without_server(reason)
 
 
 @pytest.fixture

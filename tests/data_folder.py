@@ -18,7 +18,7 @@ from tests.page_client import ROOT
 # Variables that would change what a process started by a test uses.
 _UNWANTED = (
     *("DJANGO_SETTINGS_MODULE", "MODEL_PATH", "MODEL"),
-    *("MODE", "ALLOWED_HOSTS", "DATABASE_URL"),
+    *("MODE", "ALLOWED_HOSTS", "DATABASE_URL", "REDIS_URL"),
 )
 
 

@@ -1,5 +1,7 @@
 """Notifies open pages of a change, after the transaction that made it has committed.
 
+With REDIS_URL pages of all processes are told, otherwise those of this one.
+
 Events carry no content, only what to reload: the page requests that through a view, which checks access. The
 channel layer may drop events, so nothing may depend on their arrival.
 """
@@ -14,10 +16,14 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.db import transaction
 
+from memoryapp.base.message_bus import bus
+
 logger = logging.getLogger(__name__)
 
 # In place of an owner's id: events about the machine, such as the model's state, go to every open page.
 EVERYONE = "everyone"
+# Of messages to other processes.
+_KIND = "event"
 
 # The in-memory channel layer belongs to the event loop of the sockets; other threads pass events to it.
 _loop: asyncio.AbstractEventLoop | None = None
@@ -41,6 +47,16 @@ def send_on_commit(owner_id: object, kind: str, **payload: Any) -> None:
 
 def send_now(owner_id: object, event: dict[str, Any]) -> None:
     """Send an event at once, from any thread without a running event loop."""
+    bus.publish(_KIND, to=str(owner_id), event=event)
+    _send_here(owner_id, event)
+
+
+def listen() -> None:
+    """Pass events of other processes on to the pages of this one."""
+    bus.listen(_KIND, lambda message: _send_here(message["to"], message["event"]))
+
+
+def _send_here(owner_id: object, event: dict[str, Any]) -> None:
     layer = get_channel_layer()
     if layer is None:
         return

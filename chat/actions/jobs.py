@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from chat.llm.turns import Turns
 from chat.models import Job
 from chat.models.job import JobQuerySet
+from memoryapp.base.message_bus import bus
 
 from . import processes
 from .owners import is_local
@@ -46,6 +47,8 @@ DEFERRABLE_KINDS = {
 _turns, _turns_lock = Turns(), threading.Lock()
 _EVERY_JOB = Q()
 
+# Of a message to other processes: there is work.
+WAKE = "wake-jobs"
 _listeners: list[Callable[[], None]] = []
 
 
@@ -60,6 +63,8 @@ def remove_enqueue_listener(listener: Callable[[], None]) -> None:
 
 
 def _call_listeners() -> None:
+    # Workers elsewhere need not wait until they look.
+    bus.publish(WAKE)
     for listener in _listeners:
         listener()
 

@@ -157,10 +157,18 @@ def stop_stale_replies(held: Q = _EVERY_REPLY) -> int:
     conversations could deadlock with a deletion.
     """
     stale = Message.objects.filter(held, state=MessageState.STREAMING)
-    return sum(_stop_stale_reply(key) for key in list(stale.values_list("pk", flat=True)))
+    return sum(stop_reply(key) for key in list(stale.values_list("pk", flat=True)))
 
 
-def _stop_stale_reply(key: Any) -> bool:
+def count_unfinished(owner: User) -> int:
+    """Return how many replies of an owner are written or wait, in all processes."""
+    return Message.objects.for_owner(owner).filter(state=MessageState.STREAMING).count()
+
+
+def stop_reply(key: Any, reason: str = PROCESS_CLOSED) -> bool:
+    """End an unfinished reply with its saved text; False where it has ended. A process that still writes it
+    stops at its next checkpoint.
+    """
     with transaction.atomic():
         found = Message.objects.filter(pk=key, state=MessageState.STREAMING)
         # The conversation's row first, as in `finish_reply` and in deletions.
@@ -170,7 +178,7 @@ def _stop_stale_reply(key: Any) -> bool:
         if conversation is None or reply is None:
             return False
         reply.conversation = conversation
-        reply.state, reply.failure = MessageState.STOPPED, PROCESS_CLOSED
+        reply.state, reply.failure = MessageState.STOPPED, reason
         reply.save(update_fields=["state", "failure"])
         indexing.index_messages([reply])
         events.send_on_commit(conversation.owner_id, "message", id=str(reply.pk))

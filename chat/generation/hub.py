@@ -10,14 +10,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chat.llm.state_cache import common_prefix
-
-if TYPE_CHECKING:
-    from .reply_run import ReplyRun
+from memoryapp.base.redis import is_configured
 
 QUEUE_LENGTH = 64
 
@@ -71,7 +69,13 @@ class LiveReply:
 
 
 class Hub:
-    """The replies that this process is writing, and their watchers; callable from any thread."""
+    """The replies that this process is writing, and their watchers; callable from any thread.
+
+    `chat.generation.shared_hub` adds those of other processes.
+    """
+
+    # Whether replies of other processes are shown and stopped too.
+    is_shared = False
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -82,7 +86,7 @@ class Hub:
         """Subscribe to a conversation; a reply that is being written is sent as a snapshot first."""
         with self._lock:
             self._watchers[conversation].add(watcher)
-            if live := self._live.get(conversation):
+            if live := self._find(conversation):
                 watcher.put(live.snapshot())
 
     def resend(self, conversation: str, watcher: Watcher) -> str | None:
@@ -91,7 +95,7 @@ class Hub:
         Returns the id of the reply that is being written, None without one.
         """
         with self._lock:
-            if (live := self._live.get(conversation)) is None:
+            if (live := self._find(conversation)) is None:
                 return None
             watcher.put(live.snapshot())
             return live.reply
@@ -116,7 +120,7 @@ class Hub:
     def snapshot(self, conversation: str) -> Frame | None:
         """Return a snapshot of the reply that is being written in a conversation, None without one."""
         with self._lock:
-            live = self._live.get(conversation)
+            live = self._find(conversation)
             return live.snapshot() if live else None
 
     def begin_reply(self, conversation: str, reply: str) -> None:
@@ -149,7 +153,7 @@ class Hub:
             frame = {
                 **{"type": "blocks", "reply": live.reply, "seq": live.seq, "from": first},
                 **{
-                    "keep": _count_units(old[:same]),
+                    "keep": count_units(old[:same]),
                     "html": [block[same:] for block in blocks[:1]] + blocks[1:],
                 },
             }
@@ -169,68 +173,33 @@ class Hub:
             self._live.clear()
             self._watchers.clear()
 
+    def erase_texts(self, conversations: Sequence[str]) -> None:
+        """Remove what is kept of these conversations outside of this process: here nothing."""
+
+    def keep_texts(self) -> None:
+        """Keep what is kept outside of this process for longer: here nothing."""
+
+    def _find(self, conversation: str) -> LiveReply | None:
+        return self._live.get(conversation)
+
     def _send(self, conversation: str, frame: Frame) -> None:
         for watcher in self._watchers.get(conversation, ()):
             watcher.put(frame)
 
 
-def _count_units(text: str) -> int:
+def count_units(text: str) -> int:
     """Return the length of a text in UTF-16 code units, as JavaScript counts."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-hub = Hub()
+def choose_hub() -> Hub:
+    """Return the hub that the settings ask for: with REDIS_URL one that shows replies of all processes."""
+    if not is_configured():
+        return Hub()
+    # It is built on this module.
+    from .shared_hub import SharedHub
+
+    return SharedHub()
 
 
-async def follow_reply(run: ReplyRun, interval: float, grace: float = 0.0) -> AsyncIterator[str]:
-    """Yield the new text of a reply until it ends, and "" after every `interval` seconds without new text.
-
-    Several requests may follow one reply. When the last one goes away, the reply is stopped: at once, or
-    after `grace` seconds in which the program may send its request again. Call it in an event loop.
-    """
-    loop = asyncio.get_running_loop()
-    watcher = Watcher(loop)
-    hub.watch(run.conversation, watcher)
-    run.followers += 1
-    sent = 0
-    try:
-        while not run.is_over:
-            try:
-                # Not asyncio.wait_for: before Python 3.12 a frame that arrives together with the cancellation
-                # makes it return the frame and drop the cancellation. The reply would never be stopped.
-                async with asyncio.timeout(interval):
-                    await watcher.frames.get()
-            except TimeoutError:
-                yield ""
-            text = run.text()
-            if len(text) > sent:
-                yield text[sent:]
-                sent = len(text)
-        if rest := run.text()[sent:]:
-            yield rest
-    finally:
-        run.followers -= 1
-        run.departures += 1
-        hub.unwatch(run.conversation, watcher)
-        if grace:
-            loop.call_later(grace, _stop_if_abandoned, run, run.departures)
-        else:
-            _stop_if_abandoned(run, run.departures)
-
-
-def expect_follower(run: ReplyRun, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
-    """Stop the reply unless a request follows it within `seconds`; callable from any thread.
-
-    A program may close its connection before its request reaches `follow_reply`, which then never runs.
-    """
-    loop.call_soon_threadsafe(loop.call_later, seconds, _stop_if_abandoned, run, run.departures)
-
-
-def _stop_if_abandoned(run: ReplyRun, departures: int) -> None:
-    """Stop a reply that no request follows.
-
-    Do nothing if one has followed it since `departures` was counted.
-    """
-    if not run.is_over and not run.followers and run.departures == departures:
-        run.abandoned = True
-        run.end_early()
+hub = choose_hub()

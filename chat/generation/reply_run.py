@@ -6,6 +6,7 @@ the row in a final state whatever happens.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
@@ -42,7 +43,7 @@ RENDERING_SHARE = 0.1
 CHECKPOINT_SECONDS = 1.0
 # How long a reply waits for a model that is loading, and for a server that is away.
 _LOADING_SECONDS, _REACHING_SECONDS = 600.0, 4.0
-_STOPPED = "stopped-by-user"
+STOPPED = "stopped-by-user"
 _ABANDONED = "stopped-by-client"
 _FAILED = "reply-failed"
 WAITED_TOO_LONG = "queue-too-long"
@@ -114,6 +115,10 @@ class ReplyRun:
     # Programs that follow the reply, and how many have stopped following; used in the event loop only.
     followers: int = 0
     departures: int = 0
+    # In which they follow it.
+    loop: asyncio.AbstractEventLoop | None = None
+    # How often `refresh` is to be called while it is followed.
+    refresh_seconds: float = 60.0
 
     def main(self) -> None:
         """Write the reply; whatever happens, its row ends in a final state. The target of the thread."""
@@ -166,6 +171,9 @@ class ReplyRun:
         """Drop a listener of `call_at_end` that waits no more."""
         with self.lock, suppress(ValueError):
             self.end_listeners.remove(listener)
+
+    async def refresh(self) -> None:
+        """Read what is new; here nothing, since the thread of this process adds it."""
 
     def text(self) -> str:
         """Return the text so far; callable from any thread."""
@@ -237,7 +245,7 @@ class ReplyRun:
             return MessageState.STOPPED, messages.PROCESS_CLOSED
         if self.waited_too_long:
             return MessageState.FAILED, WAITED_TOO_LONG
-        return MessageState.STOPPED, _ABANDONED if self.abandoned else _STOPPED
+        return MessageState.STOPPED, _ABANDONED if self.abandoned else STOPPED
 
     def _await_model(self) -> None:
         """Wait while the model loads or its server is away, up to the limits above, unless the reply is

@@ -11,13 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from django.conf import settings
 
 from chat.actions.idempotency import CreatedObjects, run_once
+from chat.actions.messages import count_unfinished
 from chat.actions.owners import is_local
 from chat.actions.quotas import count_message
 from chat.errors import ModelNotReady, Overloaded, Reason
@@ -25,6 +25,8 @@ from chat.llm.registry import registry
 from chat.llm.types import ModelState
 from chat.models import Message, MessageState, User
 
+from . import elsewhere
+from .exchange import NO_KEY, Exchange, RequestKey
 from .hub import hub
 from .options import DEFAULT_OPTIONS, ReplyOptions
 from .reply_line import ReplyLine
@@ -106,15 +108,24 @@ def _end_long_waits() -> None:
 
 
 def stop(reply_id: Any, timeout: float = 0.0) -> bool:
-    """Stop a reply and keep its text; False when this process is not writing it.
+    """Stop a reply and keep its text; False when nobody writes it, or another process has not ended it yet.
 
     Waits up to `timeout` until the text is saved and the conversation is free for the next message.
     """
     if (run := find_run(reply_id)) is None:
-        return False
+        return elsewhere.stop(str(reply_id), timeout)
     run.end_early()
     if timeout:
         run.ended.wait(timeout)
+    return True
+
+
+def stop_here(reply_id: str, conversation: str) -> bool:
+    """Stop a reply of a conversation without waiting; False when this process is not writing it."""
+    run = find_run(reply_id)
+    if run is None or run.conversation != conversation:
+        return False
+    run.end_early()
     return True
 
 
@@ -146,6 +157,7 @@ def await_end(reply_id: Any, timeout: float) -> None:
 async def wait_end(reply_id: Any, seconds: float) -> None:
     """Wait up to `seconds` like `await_end`, in an event loop and without a thread."""
     if (run := find_run(reply_id)) is None:
+        await elsewhere.wait_end(str(reply_id), seconds)
         return
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     listener = partial(loop.call_soon_threadsafe, ended.set)
@@ -172,11 +184,17 @@ def save_unsaved_ends() -> None:
 
 
 def stop_in_conversation(conversation_id: Any, timeout: float = 0.0) -> None:
-    """Stop the reply that this process is writing in a conversation, as `stop` does."""
+    """Stop the reply that is being written in a conversation, as `stop` does."""
     with _lock:
         replies = [run.reply for run in _running.values() if run.conversation == str(conversation_id)]
+    replies = replies or elsewhere.find_in_conversation(str(conversation_id))
     for reply in replies:
         stop(reply, timeout)
+
+
+def listen_to_others() -> None:
+    """Let other processes stop the replies that this one writes."""
+    elsewhere.listen(find_run)
 
 
 def count_running() -> int:
@@ -211,46 +229,6 @@ def _handle_end(run: ReplyRun, unsaved: ReplyEnd | None) -> None:
         # Set last: a reader that sees `is_over` finds the end in the database or in `_unsaved`.
         run.is_over = True
         _running.pop(run.reply, None)
-
-
-@dataclass(frozen=True, slots=True)
-class RequestKey:
-    """What identifies a request that may come twice: a key ("" for none) and the bytes that it stands for.
-
-    With `restart` the key counts from now on, whatever was made with it before.
-    """
-
-    key: str = ""
-    request: bytes = b""
-    restart: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """The rows that a request saved, and their keys. If a reply was asked for, it is the last row.
-
-    A `repeated` request has no rows, only the keys of what the first one saved.
-    """
-
-    keys: Sequence[str]
-    saved: Sequence[Message]
-    repeated: bool
-    begun: ReplyRun | None = None
-
-    @property
-    def run(self) -> ReplyRun:
-        """Return what writes the reply; raises LookupError where this request began none."""
-        if self.begun is None:
-            raise LookupError("this request began no reply")
-        return self.begun
-
-    @property
-    def reply(self) -> Message:
-        """Return the row of the reply; not of a repeated request."""
-        return self.saved[-1]
-
-
-NO_KEY = RequestKey()
 
 
 def begin_exchange(
@@ -288,7 +266,7 @@ def begin_exchange(
 def _require_place(owner: User) -> None:
     if count_running() >= MAX_REPLIES:
         raise Overloaded("server-overloaded" if is_local() else "queue-full")
-    if not is_local() and line.count_of(str(owner.pk)) >= MAX_REPLIES_OF_ONE:
+    if not is_local() and count_unfinished(owner) >= MAX_REPLIES_OF_ONE:
         raise Overloaded("queue-full-of-yours", count=MAX_REPLIES_OF_ONE)
 
 

@@ -40,6 +40,7 @@ def live_as(kind: ProcessKind, *, runs_jobs: bool) -> Iterator[None]:
 
 def announce_pages() -> None:
     """Say that this process lives, and which conversations are open in its pages."""
+    hub.keep_texts()
     processes.renew(hub.list_watched())
 
 

@@ -19,6 +19,7 @@ from chat.context import budget, compaction, precompute, title
 from chat.context.prompt import DEFAULT_PERSONA
 from chat.context.strategies import uses_summary
 from chat.errors import ModelNotReady, ProviderError, Unfinished
+from chat.generation.hub import hub
 from chat.llm.llama import LlamaProvider
 from chat.llm.registry import registry
 from chat.llm.types import Provider, Turn
@@ -167,6 +168,7 @@ def free_caches(payload: dict[str, Any]) -> None:
     recent conversations again.
     """
     touched = payload["conversations"]
+    hub.erase_texts(touched)
     processes.let_others_free_caches(touched)
     free_own_caches(touched)
     recent = (

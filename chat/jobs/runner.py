@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
+from typing import Any
 
 from django.db import close_old_connections
 from django.utils import timezone
@@ -23,6 +24,7 @@ from chat.llm.registry import registry
 from chat.llm.types import ModelState, ModelStatus
 from chat.models import Job
 from memoryapp.base import logs
+from memoryapp.base.message_bus import bus
 
 from . import app_memories, conversations, embeddings, extract, maintenance, periodic, prompts  # noqa: F401 - importing registers
 from .registry import HANDLERS, MODEL, PERIODIC, QUICK, SLOW, Postpone
@@ -127,6 +129,7 @@ class JobRunner:
     def start(self) -> None:
         """Start the threads."""
         jobs.add_enqueue_listener(self._wake_threads)
+        bus.listen(jobs.WAKE, self._on_message)
         registry.add_listener(self._on_model_change)
         self._open.enter_context(periodic.renew_leases_until_exit())
         self._open.enter_context(periodic.watch_clock_until_exit())
@@ -151,12 +154,16 @@ class JobRunner:
             thread.join(timeout)
         if self._threads:
             jobs.remove_enqueue_listener(self._wake_threads)
+            bus.forget(jobs.WAKE, self._on_message)
             registry.remove_listener(self._on_model_change)
         self._open.close()
         # Ending the program does not count as a failed attempt.
         periodic.return_jobs(timezone.now())
 
     def _on_model_change(self, _status: ModelStatus) -> None:
+        self._wake_threads()
+
+    def _on_message(self, _message: dict[str, Any]) -> None:
         self._wake_threads()
 
     def _wake_threads(self) -> None:

@@ -29,7 +29,8 @@ from chat.actions.idempotency import hash_request
 from chat.commands import COMMANDS, parse
 from chat.error_messages import describe
 from chat.errors import AppError, Refused, UnknownCommand, status_of
-from chat.generation.run import NO_KEY, RequestKey, begin_exchange
+from chat.generation.exchange import NO_KEY, RequestKey
+from chat.generation.run import begin_exchange
 from chat.models import App, Conversation, Message, PromptReport
 from chat.models.message import MessageQuerySet
 

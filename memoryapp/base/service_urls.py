@@ -1,4 +1,4 @@
-"""Parses the URLs of a database server, a mail server and an issuer of logins. Standard library only."""
+"""Parses the URLs of a database, Redis, a mail server and an issuer of logins. Standard library only."""
 
 import os
 from importlib.util import find_spec
@@ -46,6 +46,36 @@ def parse_database_url(url: str, pool_size: int = 0) -> dict[str, Any]:
         # A connection that the server has closed meanwhile is replaced when it is taken from the pool.
         "CONN_HEALTH_CHECKS": "pool" in options,
     }
+
+
+def parse_redis_url(url: str, *, is_server: bool, has_database: bool) -> str:
+    """Return a `redis://user:password@host:port/number` URL (`rediss://` for TLS) as it is, "" for none.
+
+    Raises BadValue, without the URL, where it cannot be read or nothing could use it.
+    """
+    if not url:
+        return ""
+    if not _is_redis_url(url):
+        raise BadValue(
+            "REDIS_URL must look like redis://:password@host:6379/0, or rediss:// for TLS, with everything "
+            "in the password percent-encoded."
+        )
+    if not is_server or not has_database:
+        raise BadValue(
+            "REDIS_URL is for several processes on one PostgreSQL database. Set MODE=server and "
+            "DATABASE_URL, or unset REDIS_URL."
+        )
+    return url
+
+
+def _is_redis_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        has_host = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    number = parts.path.strip("/")
+    return has_host and parts.scheme in ("redis", "rediss") and (number or "0").isdecimal()
 
 
 def parse_email_url(url: str, sender: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from memoryapp.bootstrap import environment, preparation
 from memoryapp.bootstrap.console import say
 from memoryapp.bootstrap.environment import Interpreter
 from memoryapp.bootstrap.programs import ensure_chromium, ensure_servers
-from memoryapp.bootstrap.start import ensure_postgres, ensure_runtime, hold_setup_lock
+from memoryapp.bootstrap.start import ensure_postgres, ensure_redis, ensure_runtime, hold_setup_lock
 
 # The smallest chat model and the embedder: real models that are quickly downloaded.
 MODELS = ["smollm2-135m", "minilm-l6-int8"]
@@ -44,6 +44,7 @@ def test(arguments: Sequence[str]) -> int:
     with hold_setup_lock() as keep:
         interpreter, lock, _ = ensure_runtime(keep)
         ensure_postgres(interpreter, lock, keep)
+        ensure_redis(interpreter, lock, keep)
         environment.install_once(interpreter, "development", "what tests need", lock.development, keep)
         chromium = ensure_chromium(keep)
         ensure_servers(keep)

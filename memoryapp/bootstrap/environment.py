@@ -18,6 +18,7 @@ from memoryapp.bootstrap.console import run_logged
 from memoryapp.bootstrap.errors import BootstrapError, explain_pip_failure, explain_venv_failure
 
 POSTGRES_MARKER = "# ---- only with PostgreSQL ----"
+REDIS_MARKER = "# ---- only with Redis ----"
 DEVELOPMENT_MARKER = "# ---- only development and tests ----"
 BUILD_MARKER = "# ---- only compiling the engine ----"
 ENGINE = "llama-cpp-python"
@@ -25,13 +26,14 @@ ENGINE = "llama-cpp-python"
 
 @dataclass(frozen=True)
 class Lock:
-    """The five parts of the lock as texts for pip.
+    """The six parts of the lock as texts for pip.
 
     The engine is separate, since it is compiled with our flags.
     """
 
     runtime: str
     postgres: str
+    redis: str
     development: str
     engine: str
     build: str
@@ -75,9 +77,10 @@ def version_of(block: str) -> str:
 def split_lock(text: str) -> Lock:
     """Split the lock at its marker lines and separate the engine. Raises ValueError for an invalid lock."""
     runtime, found_first, rest = text.partition(POSTGRES_MARKER)
-    postgres, found, rest = rest.partition(DEVELOPMENT_MARKER)
+    postgres, found_redis, rest = rest.partition(REDIS_MARKER)
+    redis, found, rest = rest.partition(DEVELOPMENT_MARKER)
     development, found_too, build = rest.partition(BUILD_MARKER)
-    if not (found_first and found and found_too):
+    if not (found_first and found_redis and found and found_too):
         raise ValueError("requirements.txt has lost its marker lines; run .ci/lock")
     engine = [block for block in split_requirements(runtime) if package_of(block) == ENGINE]
     if len(engine) != 1:
@@ -86,6 +89,7 @@ def split_lock(text: str) -> Lock:
     return Lock(
         runtime="\n".join(others) + "\n",
         postgres="\n".join(split_requirements(postgres)) + "\n",
+        redis="\n".join(split_requirements(redis)) + "\n",
         development="\n".join(split_requirements(development)) + "\n",
         engine=engine[0] + "\n",
         build="\n".join(split_requirements(build)) + "\n",

@@ -50,6 +50,8 @@ def start(arguments: Sequence[str]) -> int:
         interpreter, lock, key = ensure_runtime(keep)
         if os.environ.get("DATABASE_URL", "").strip():
             ensure_postgres(interpreter, lock, keep)
+        if os.environ.get("REDIS_URL", "").strip():
+            ensure_redis(interpreter, lock, keep)
         encrypted.open(interpreter.path)
         if remote:
             preparation.ensure_embedder(interpreter, found[-1])
@@ -97,6 +99,11 @@ def install_postgres(arguments: Sequence[str]) -> int:
         interpreter, lock, _ = ensure_runtime(keep)
         ensure_postgres(interpreter, lock, keep)
     return 0
+
+
+def ensure_redis(interpreter: Interpreter, lock: Lock, keep: int) -> None:
+    """Ensure the package that Redis needs. Raises BootstrapError."""
+    environment.install_once(interpreter, "redis", "what Redis needs", lock.redis, keep)
 
 
 def replace_process(command: list[str], descriptors: Sequence[int] = ()) -> int:

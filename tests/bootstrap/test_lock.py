@@ -11,6 +11,7 @@ from memoryapp.bootstrap.environment import (
     BUILD_MARKER,
     DEVELOPMENT_MARKER,
     POSTGRES_MARKER,
+    REDIS_MARKER,
     package_of,
     split_lock,
     split_requirements,
@@ -31,6 +32,10 @@ tzdata==2026.6 ; sys_platform == 'win32' \\
 psycopg==3.3.9 \\
     --hash=sha256:gg
 
+{REDIS_MARKER}
+redis==8.1.0 \\
+    --hash=sha256:hh
+
 {DEVELOPMENT_MARKER}
 pytest==9.2.0 \\
     --hash=sha256:ee
@@ -45,6 +50,7 @@ def test_each_part_has_its_own_packages() -> None:
     lock = split_lock(LOCK)
     assert [package_of(block) for block in split_requirements(lock.runtime)] == ["django", "tzdata"]
     assert [package_of(block) for block in split_requirements(lock.postgres)] == ["psycopg"]
+    assert [package_of(block) for block in split_requirements(lock.redis)] == ["redis"]
     assert [package_of(block) for block in split_requirements(lock.development)] == ["pytest"]
     assert [package_of(block) for block in split_requirements(lock.build)] == ["cmake"]
 
@@ -61,7 +67,7 @@ def test_a_package_keeps_its_marker_and_all_hashes() -> None:
     )
 
 
-@pytest.mark.parametrize("marker", [POSTGRES_MARKER, DEVELOPMENT_MARKER, BUILD_MARKER])
+@pytest.mark.parametrize("marker", [POSTGRES_MARKER, REDIS_MARKER, DEVELOPMENT_MARKER, BUILD_MARKER])
 def test_a_lock_without_a_marker_line_is_refused(marker: str) -> None:
     with pytest.raises(ValueError, match="marker lines"):
         split_lock(LOCK.replace(marker, ""))
@@ -81,7 +87,7 @@ def test_package_names_are_compared_in_normalised_form(name: str) -> None:
 
 def test_the_lock_of_the_project_pins_and_hashes_every_package() -> None:
     lock = split_lock((ROOT / "requirements.txt").read_text())
-    for part in (lock.runtime, lock.postgres, lock.development, lock.engine, lock.build):
+    for part in (lock.runtime, lock.postgres, lock.redis, lock.development, lock.engine, lock.build):
         for block in split_requirements(part):
             assert version_of(block)
             assert "--hash=sha256:" in block
@@ -100,6 +106,7 @@ def test_the_lock_of_the_project_has_the_versions_of_pyproject() -> None:
     groups = [
         (project["project"]["dependencies"], lock.runtime + lock.engine),
         (project["project"]["optional-dependencies"]["postgres"], lock.postgres),
+        (project["project"]["optional-dependencies"]["redis"], lock.redis),
         (project["dependency-groups"]["dev"], lock.runtime + lock.development),
         (project["dependency-groups"]["build"], lock.build),
     ]

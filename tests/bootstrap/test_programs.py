@@ -75,12 +75,12 @@ def test_root_gets_the_missing_server_installed(monkeypatch: pytest.MonkeyPatch)
     assert ran[-1] == ["apt-get", "install", "-y", "--no-install-recommends", "redis-server"]
 
 
-ASKS_FOR_BOTH = """
+ASKS_FOR_IT = """
 import os
 
 
-def test_servers():
-    print("have", "TEST_POSTGRESQL_URL" in os.environ, os.environ.get("TEST_REDIS_URL", "none")[:18])
+def test_server():
+    print("have", os.environ.get("TEST_POSTGRESQL_URL", "none")[:13])
     raise AssertionError
 """
 
@@ -91,16 +91,14 @@ from tests.servers import stop_servers as pytest_unconfigure
 """
 
 
-@pytest.mark.parametrize(
-    ("processes", "printed"), [("1", "have True redis://127.0.0.1:"), ("0", "have False none")]
-)
+@pytest.mark.parametrize(("processes", "printed"), [("1", "have postgresql://"), ("0", "have none")])
 @pytest.mark.slow
-def test_servers_run_for_test_processes_and_not_for_a_single_one(
+def test_postgresql_runs_for_test_processes_and_not_for_a_single_one(
     tmp_path: Path, processes: str, printed: str
 ) -> None:
     if programs.find_missing_servers():
         pytest.skip("PostgreSQL or Redis is not installed")
-    (tmp_path / "test_it.py").write_text(ASKS_FOR_BOTH)
+    (tmp_path / "test_it.py").write_text(ASKS_FOR_IT)
     (tmp_path / "conftest.py").write_text(STARTS_SERVERS)
     env = {key: value for key, value in os.environ.items() if not key.startswith(("TEST_", "PYTEST_"))}
     done = subprocess.run(

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from chat.generation.hub import expect_follower, follow_reply, hub
+from chat.generation.following import expect_follower, follow_reply
+from chat.generation.hub import hub
 from chat.generation.reply_run import ReplyRun
 
 

@@ -21,12 +21,12 @@ from chat.actions import idempotency, message_edits
 from chat.api.problems import Problem, invalid
 from chat.errors import Busy
 from chat.generation import run as generation
+from chat.generation.elsewhere import fill_from_row, follow_elsewhere
+from chat.generation.exchange import RequestKey
 from chat.generation.options import ReplyOptions
 from chat.generation.reply_run import ReplyRun
-from chat.generation.run import RequestKey, begin_exchange, require_model
-from chat.llm.types import Usage
-from chat.models import Message, MessageState, PromptReport, Role, User
-from chat.topics.contents import load_contents
+from chat.generation.run import begin_exchange, require_model
+from chat.models import Message, MessageState, Role, User
 
 _RETRY_COUNT_HEADER = "X-Stainless-Retry-Count"
 _MAX_KEY_LENGTH = 200
@@ -87,7 +87,9 @@ def send_once(
     # The reply may have ended meanwhile.
     reply = _find_reply(identity.owner, begun.keys[-1])
     if reply.state == MessageState.STREAMING:
-        raise Busy("reply-in-progress")
+        if (there := follow_elsewhere(reply, options)) is None:
+            raise Busy("reply-in-progress")
+        return there
     if reply.state == MessageState.COMPLETE:
         return _build_finished_run(reply, options)
     require_model()
@@ -124,19 +126,6 @@ def _retry_reply(identity: RequestIdentity, asked: str, reply: Message) -> Messa
 
 def _build_finished_run(reply: Message, options: ReplyOptions) -> ReplyRun:
     """Return a completed reply as a run that has ended."""
-    load_contents([reply])
-    report = PromptReport.objects.filter(reply=reply).first()
-    spent = Usage()
-    if report is not None:
-        spent = Usage(report.prompt_tokens, report.cached_tokens, report.completion_tokens)
-    cut = options.max_tokens is not None and spent.completion_tokens >= options.max_tokens
-    return ReplyRun(
-        str(reply.pk),
-        str(reply.conversation_id),
-        options,
-        state=MessageState.COMPLETE,
-        usage=spent,
-        finish="length" if cut else "stop",
-        is_over=True,
-        unsent=reply.content,
-    )
+    run = ReplyRun(str(reply.pk), str(reply.conversation_id), options)
+    fill_from_row(run, reply)
+    return run

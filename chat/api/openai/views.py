@@ -27,7 +27,7 @@ from chat.api.auth import authenticate
 from chat.api.problems import Problem, method, not_found, problem_of_error
 from chat.error_messages import describe
 from chat.errors import ModelNotReady, Refused
-from chat.generation.hub import expect_follower, follow_reply
+from chat.generation.following import expect_follower, follow_reply
 from chat.later_response import find_event_loop, respond_later
 from chat.llm.registry import registry
 from chat.llm.types import Usage

@@ -19,7 +19,7 @@ from pydantic import ConfigDict, Field
 from chat.access import HtmxHttpRequest, find_app_by_slug, own_app, uuid_or_404
 from chat.actions.idempotency import CreatedObjects, run_once
 from chat.api.problems import Problem
-from chat.generation.run import RequestKey
+from chat.generation.exchange import RequestKey
 from chat.later_response import respond_from_slow_thread, respond_later
 from chat.models import App
 from chat.models.connections import close_unusable_connection

@@ -94,6 +94,8 @@ class Command(BaseCommand):
         _recover()
         runner = JobRunner() if settings.JOBS == "on" else None
         registry.add_listener(_announce_model)
+        events.listen()
+        generation.listen_to_others()
         provider.load_chosen_model(parking=True)
         start_warming()
         if runner is not None:

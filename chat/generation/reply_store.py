@@ -1,0 +1,156 @@
+"""A running reply in Redis: a stream of its frames, and a snapshot from which a new reader begins.
+
+Both are changed in one transaction, so that the snapshot has exactly what the frames before it said. They
+exist while the reply is written: its end removes its text, and what a killed process leaves expires.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from memoryapp.base import redis
+
+from .hub import Frame, LiveReply
+
+if TYPE_CHECKING:
+    from redis import Redis
+    from redis.client import Pipeline
+
+# The last frames of a reply; a reader that is further behind takes the snapshot.
+MAX_FRAMES = 200
+# Seconds for which the word that a reply has ended stays, without its text.
+END_SECONDS = 30
+_BEGINNING = "0-0"
+
+
+def name_snapshot(conversation: str) -> str:
+    """Return the key of the snapshot of the reply in a conversation."""
+    return redis.name_key("reply", conversation, "snapshot")
+
+
+def name_stream(conversation: str) -> str:
+    """Return the key of the stream of the reply in a conversation."""
+    return redis.name_key("reply", conversation, "frames")
+
+
+def count_lifetime() -> int:
+    """Return after how many seconds the texts of a dead process expire."""
+    return max(10, round(2 * settings.PROCESS_DEAD_SECONDS))
+
+
+def add_frames(pipe: Pipeline, live: LiveReply, frames: Sequence[Frame], first: int, *, anew: bool) -> None:
+    """Add frames to the stream, and to the snapshot the blocks from `first` on; `anew` begins both."""
+    snapshot, stream = name_snapshot(live.conversation), name_stream(live.conversation)
+    if anew:
+        pipe.delete(snapshot)
+    fields: Any = {"reply": live.reply, "seq": live.seq, "before": live.before}
+    fields["blocks"] = len(live.blocks)
+    fields |= {str(index): live.blocks[index] for index in range(first, len(live.blocks))}
+    pipe.hset(snapshot, mapping=fields)
+    for frame in frames:
+        entry: Any = {"frame": json.dumps(frame)}
+        pipe.xadd(stream, entry, maxlen=MAX_FRAMES, approximate=False)
+    keep(pipe, live.conversation)
+
+
+def add_end(pipe: Pipeline, conversation: str, reply: str, *, with_snapshot: bool) -> None:
+    """Say that a reply has ended, and remove its text; not the snapshot where another one has begun."""
+    stream = name_stream(conversation)
+    done: Any = {"frame": json.dumps({"type": "done", "reply": reply})}
+    if with_snapshot:
+        pipe.delete(name_snapshot(conversation))
+        pipe.xadd(stream, done, maxlen=1, approximate=False)
+        pipe.expire(stream, END_SECONDS)
+    else:
+        pipe.xadd(stream, done, maxlen=MAX_FRAMES, approximate=False)
+
+
+def keep(pipe: Pipeline, conversation: str) -> None:
+    """Keep the texts of a running reply for another lifetime."""
+    for key in (name_snapshot(conversation), name_stream(conversation)):
+        pipe.expire(key, count_lifetime())
+
+
+def erase(pipe: Pipeline, conversation: str) -> None:
+    """Remove the texts of a conversation."""
+    pipe.delete(name_snapshot(conversation), name_stream(conversation))
+
+
+@dataclass
+class Mirror(LiveReply):
+    """A reply that another process writes, as its frames tell. Times are of the monotonic clock."""
+
+    # Of the last entry of the stream that was read.
+    position: str = _BEGINNING
+    # Known from the database alone: its text is not known yet.
+    is_empty: bool = False
+    heard_monotonic: float = 0.0
+
+    def apply(self, frame: Frame) -> bool:
+        """Apply a frame with blocks; False where frames before it are missing."""
+        if frame["seq"] != self.seq + 1 or frame["reply"] != self.reply:
+            return bool(frame["seq"] <= self.seq and frame["reply"] == self.reply)
+        first, html = frame["from"], list(frame["html"])
+        if html:
+            old = self.blocks[first] if first < len(self.blocks) else ""
+            html[0] = cut_units(old, frame["keep"]) + html[0]
+        self.blocks[first:] = html
+        self.seq = frame["seq"]
+        return True
+
+
+def cut_units(text: str, units: int) -> str:
+    """Return the beginning of a text with so many UTF-16 code units, as JavaScript counts."""
+    if text.isascii():
+        return text[:units]
+    return text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "surrogatepass")
+
+
+def load(client: Redis, conversation: str) -> Mirror | None:
+    """Return the reply that is being written in a conversation; None where Redis has none."""
+    pipe = client.pipeline(transaction=True)
+    pipe.hgetall(name_snapshot(conversation))
+    pipe.xrevrange(name_stream(conversation), count=1)
+    fields, newest = pipe.execute()
+    if not fields:
+        return None
+    return _build_mirror(conversation, fields, newest[0][0] if newest else _BEGINNING)
+
+
+def _build_mirror(conversation: str, fields: Mapping[str, str], position: str) -> Mirror:
+    return Mirror(
+        fields["reply"],
+        conversation,
+        int(fields["seq"]),
+        [fields.get(str(index), "") for index in range(int(fields["blocks"]))],
+        int(fields["before"]),
+        position=position,
+    )
+
+
+def read_frames(
+    client: Redis, positions: Mapping[str, str], wait_ms: int
+) -> Sequence[tuple[str, str, Frame]]:
+    """Return the next frames as (conversation, position, frame), of conversations with the last position.
+
+    Waits up to `wait_ms` milliseconds where there are none.
+    """
+    conversations = {name_stream(conversation): conversation for conversation in positions}
+    streams: Any = {key: positions[conversation] for key, conversation in conversations.items()}
+    answer: Any = client.xread(streams, block=wait_ms) or []
+    # The newer protocol answers with a mapping.
+    found = answer.items() if isinstance(answer, dict) else answer
+    entries = [(key, entry) for key, parts in found for entry in _flatten(parts)]
+    return [(conversations[key], place, json.loads(fields["frame"])) for key, (place, fields) in entries]
+
+
+def _flatten(parts: Any) -> list[Any]:
+    """Return the entries of a stream; the newer protocol has them in one more list."""
+    if parts and parts[0] and isinstance(parts[0][0], (list, tuple)):
+        return [entry for part in parts for entry in part]
+    return list(parts)

@@ -1,0 +1,109 @@
+"""The hub of a process that shares replies with others through Redis: it shows theirs, and they show its own.
+
+What this process writes reaches its own sockets directly, with or without Redis; the thread of the message
+bus passes it on. `MirroringHub` shows what others write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from memoryapp.base.message_bus import MessageBus, bus
+
+from . import reply_store
+from .hub import Frame, LiveReply
+from .mirrored_replies import BEGAN, ENDED, MirroringHub
+
+# Frames of one reply that wait for being sent; beyond that readers get a snapshot instead.
+_MAX_FRAMES_WAITING = 64
+_NO_BLOCK = 1_000_000
+
+
+@dataclass
+class Outgoing:
+    """What has not been passed on of one conversation."""
+
+    frames: list[Frame] = field(default_factory=list)
+    # The first block that has changed.
+    first: int = _NO_BLOCK
+    begins: bool = False
+    ended: list[str] = field(default_factory=list)
+
+
+class SharedHub(MirroringHub):
+    """The replies of all processes on one Redis; callable from any thread."""
+
+    def __init__(self, messages: MessageBus = bus, url: str = "") -> None:
+        """`url` is for tests; by default that of REDIS_URL."""
+        super().__init__(messages, url)
+        self._outgoing: dict[str, Outgoing] = {}
+        messages.call_after_outage(self._begin_again)
+
+    def erase_texts(self, conversations: Sequence[str]) -> None:
+        """Remove the texts of these conversations from Redis."""
+        for conversation in conversations:
+            self._bus.write(partial(reply_store.erase, conversation=conversation))
+
+    def keep_texts(self) -> None:
+        """Keep the texts of the replies that this process writes; what a dead process left expires."""
+        with self._lock:
+            for conversation in self._live:
+                self._bus.write(partial(reply_store.keep, conversation=conversation))
+
+    def clear(self) -> None:
+        """Drop everything, as the base class does."""
+        super().clear()
+        with self._lock:
+            self._outgoing.clear()
+
+    def _send(self, conversation: str, frame: Frame) -> None:
+        super()._send(conversation, frame)
+        self._mirrors.pop(conversation, None)
+        self._queue(conversation, frame)
+
+    def _queue(self, conversation: str, frame: Frame) -> None:
+        """Let the bus pass on a frame, together with others that wait; the lock is held."""
+        if self._bus.is_down:
+            return
+        is_first = conversation not in self._outgoing
+        waiting = self._outgoing.setdefault(conversation, Outgoing())
+        if frame["type"] == "done":
+            waiting.ended.append(frame["reply"])
+        elif frame["type"] == "snapshot" or len(waiting.frames) >= _MAX_FRAMES_WAITING:
+            self._send_whole(waiting, self._live[conversation])
+        else:
+            waiting.frames.append(frame)
+            waiting.first = min(waiting.first, frame.get("from", waiting.first))
+        if is_first and not self._bus.write(partial(self._write, conversation)):
+            del self._outgoing[conversation]
+
+    def _send_whole(self, waiting: Outgoing, live: LiveReply) -> None:
+        waiting.frames, waiting.first, waiting.begins = [live.snapshot()], 0, True
+
+    def _write(self, conversation: str, pipe: Any) -> None:
+        """Add what waits to a pipeline; in the thread that sends."""
+        with self._lock:
+            waiting = self._outgoing.pop(conversation, None)
+            live = self._live.get(conversation)
+            if waiting is None:
+                return
+            for reply in waiting.ended:
+                pipe.publish(*self._bus.make_message(ENDED, conversation=conversation, reply=reply))
+                reply_store.add_end(pipe, conversation, reply, with_snapshot=live is None)
+            if live is not None:
+                reply_store.add_frames(pipe, live, waiting.frames, waiting.first, anew=waiting.begins)
+                if waiting.begins:
+                    pipe.publish(*self._bus.make_message(BEGAN, conversation=conversation))
+
+    def _begin_again(self) -> None:
+        """Pass on all replies and read all conversations again: Redis may have lost everything."""
+        with self._lock:
+            self._outgoing.clear()
+            for conversation, live in self._live.items():
+                self._queue(conversation, live.snapshot())
+            for conversation in self._watchers:
+                if conversation not in self._live:
+                    self._read_soon(conversation)

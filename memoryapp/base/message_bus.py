@@ -1,0 +1,208 @@
+"""Messages between the processes on one Redis: events of pages, stops of replies, wake-ups of workers.
+
+A thread sends what others have queued, all that waits in one round trip, and another thread receives. Nobody
+else waits for Redis. While Redis does not answer, messages are dropped: nothing may depend on their arrival.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from . import redis
+
+if TYPE_CHECKING:
+    from redis.client import Pipeline
+
+logger = logging.getLogger(__name__)
+
+# Writes that wait; more are dropped. One is a frame of all that a reply has written since its last one.
+MAX_WAITING = 5000
+_RETRY_SECONDS = 0.5
+_RECEIVE_SECONDS = 1.0
+# Seconds without a message after which the connection of the receiver is checked.
+_CHECK_SECONDS = 5
+
+Write = Callable[["Pipeline"], None]
+
+
+class MessageBus:
+    """Sends to and receives from the other processes; without Redis it does nothing.
+
+    Callable from any thread. Threads begin with the first message and the first listener. Handlers run in
+    the thread of the receiver and must not wait for anything.
+    """
+
+    def __init__(self, url: str | None = None) -> None:
+        """`url` is for tests; by default that of REDIS_URL, None there for no Redis."""
+        self._url = url
+        self._key = uuid4().hex
+        self._changed = threading.Condition()
+        self._waiting: list[Write] = []
+        self._messages: dict[str, None] = {}
+        self._handlers: defaultdict[str, list[Callable[[dict[str, Any]], None]]] = defaultdict(list)
+        self._after_outage: list[Callable[[], None]] = []
+        self._threads: dict[str, threading.Thread] = {}
+        self._is_closed = False
+        self.availability = redis.Availability("pages of other servers see replies and events later")
+
+    @property
+    def is_used(self) -> bool:
+        """Return whether there is a Redis."""
+        return bool(self._url) or redis.is_configured()
+
+    @property
+    def is_down(self) -> bool:
+        """Return whether Redis does not answer, as far as is known."""
+        return self.availability.is_down
+
+    def publish(self, kind: str, **fields: Any) -> bool:
+        """Send a message to the other processes; False where it is dropped. Equal ones that wait are one."""
+        if not self.is_used or self.is_down:
+            return False
+        text = json.dumps({"kind": kind, "from": self._key, **fields})
+        with self._changed:
+            if len(self._messages) >= MAX_WAITING:
+                return False
+            self._messages[text] = None
+            self._changed.notify()
+        self._begin("redis-sending", self._send_all)
+        return True
+
+    def write(self, write: Write) -> bool:
+        """Let the sending thread call `write` with a pipeline soon; False where it is dropped."""
+        if not self.is_used or self.is_down:
+            return False
+        with self._changed:
+            if len(self._waiting) >= MAX_WAITING:
+                return False
+            self._waiting.append(write)
+            self._changed.notify()
+        self._begin("redis-sending", self._send_all)
+        return True
+
+    def listen(self, kind: str, handler: Callable[[dict[str, Any]], None]) -> None:
+        """Call the handler with each message of a kind that another process sends."""
+        if self.is_used:
+            self._handlers[kind].append(handler)
+            self._begin("redis-receiving", self._receive_all)
+
+    def forget(self, kind: str, handler: Callable[[dict[str, Any]], None]) -> None:
+        """Stop calling a handler."""
+        if handler in self._handlers[kind]:
+            self._handlers[kind].remove(handler)
+
+    def call_after_outage(self, listener: Callable[[], None]) -> None:
+        """Call the listener when messages begin to arrive, and when Redis answers again after an outage: what
+        others sent before, and what was stored, may be lost.
+        """
+        self._after_outage.append(listener)
+
+    def close(self) -> None:
+        """End the threads; for tests."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+        for thread in self._threads.values():
+            thread.join(5)
+
+    def make_message(self, kind: str, **fields: Any) -> tuple[str, str]:
+        """Return the channel and the text of a message, for a pipeline of `write`."""
+        return redis.name_key("messages"), json.dumps({"kind": kind, "from": self._key, **fields})
+
+    def _begin(self, name: str, target: Callable[[], None]) -> None:
+        with self._changed:
+            if name in self._threads or self._is_closed:
+                return
+            self._threads[name] = threading.Thread(target=target, name=name, daemon=True)
+            self._threads[name].start()
+
+    def _take(self) -> tuple[list[Write], list[str]]:
+        with self._changed:
+            while not (self._waiting or self._messages or self._is_closed):
+                self._changed.wait()
+            writes, self._waiting = self._waiting, []
+            messages, self._messages = list(self._messages), {}
+        return writes, messages
+
+    def _send_all(self) -> None:
+        with redis.connect(self._url or "") as client:
+            while not self._is_closed:
+                writes, messages = self._take()
+                try:
+                    pipeline = client.pipeline(transaction=True)
+                    for write in writes:
+                        write(pipeline)
+                    for text in messages:
+                        pipeline.publish(redis.name_key("messages"), text)
+                    pipeline.execute()
+                except redis.list_errors() as error:
+                    self.availability.note_failure(error)
+                    self._await_answer(client)
+                except Exception:  # the thread must go on for the other replies
+                    logger.exception("messages for other processes could not be sent")
+
+    def _await_answer(self, client: Any) -> None:
+        while not self._is_closed:
+            try:
+                client.ping()
+            except redis.list_errors():
+                with self._changed:
+                    self._changed.wait(_RETRY_SECONDS)
+                continue
+            self._end_outage()
+            return
+
+    def _end_outage(self) -> None:
+        with self._changed:
+            self._waiting, self._messages = [], {}
+        self.availability.note_success()
+        for listener in self._after_outage:
+            listener()
+
+    def _receive_all(self) -> None:
+        was_lost = True
+        while not self._is_closed:
+            try:
+                with redis.connect(self._url or "") as client, client.pubsub() as subscription:
+                    subscription.subscribe(redis.name_key("messages"))
+                    if was_lost:
+                        for listener in self._after_outage:
+                            listener()
+                    was_lost = False
+                    self._receive(subscription)
+            except redis.list_errors():
+                was_lost = True
+                with self._changed:
+                    if not self._is_closed:
+                        self._changed.wait(_RETRY_SECONDS)
+
+    def _receive(self, subscription: Any) -> None:
+        quiet = 0
+        while not self._is_closed:
+            found = subscription.get_message(timeout=_RECEIVE_SECONDS)
+            quiet = 0 if found else quiet + 1
+            if quiet >= 2 * _CHECK_SECONDS:
+                # Nobody has answered the last ping either.
+                raise ConnectionError
+            if quiet == _CHECK_SECONDS:
+                subscription.ping()
+            if found and found["type"] == "message":
+                self._handle(json.loads(found["data"]))
+
+    def _handle(self, message: dict[str, Any]) -> None:
+        if message.get("from") == self._key:
+            return
+        for handler in list(self._handlers.get(message.get("kind", ""), ())):
+            try:
+                handler(message)
+            except Exception:  # the thread must go on for the other messages
+                logger.exception("a message of another process could not be handled")
+
+
+bus = MessageBus()
