@@ -1,7 +1,7 @@
 """Starts PostgreSQL once for a run of several test processes, and hands it on by a variable.
 
-A single process starts no server here: `tests/search/postgresql.py` starts one where a test asks for it. Redis
-starts at once, so each process has its own (`tests/redis_server.py`).
+A single process starts no server here: `tests/search/postgresql.py` starts one where a test asks for it.
+Redis starts in an instant, so each process has its own (`tests/redis_server.py`).
 """
 
 from __future__ import annotations

@@ -86,12 +86,6 @@ def require_usable() -> None:
         )
 
 
-def is_same_secret() -> bool:
-    """Return whether the database was made with the secret key of this process, or with none yet."""
-    stored = Installation.objects.filter(pk=_ONLY).values_list("key_fingerprint", flat=True).first()
-    return not stored or constant_time_compare(stored, _compute_fingerprint())
-
-
 def accept_lost_secret() -> None:
     """Take the secret key of this process as that of the database, and drop what the lost one encrypted."""
     with transaction.atomic():
