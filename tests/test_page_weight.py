@@ -1,4 +1,4 @@
-"""The own JavaScript and the own CSS of the pages stay below 62,000 bytes each, uncompressed."""
+"""The own JavaScript and the own CSS of the pages stay below 65,000 bytes each, uncompressed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-LIMIT = 62_000
+LIMIT = 65_000
 
 
 @pytest.mark.parametrize("kind", ["js", "css"])

@@ -52,8 +52,8 @@ export function cloneTemplate(selector) {
   return /** @type {HTMLElement} */ (content.firstElementChild?.cloneNode(true));
 }
 
-const { socket = "", memory = "", home = "", conversation = "" } = document.body.dataset;
-export const urls = { socket, memory, home };
+const { socket = "", poll = "", memory = "", home = "", conversation = "" } = document.body.dataset;
+export const urls = { socket, poll, memory, home };
 /** The id of the conversation that the page shows; null on other pages. */
 export const conversationId = conversation || null;
 

@@ -1,10 +1,13 @@
 // @ts-check
 // The page's WebSocket: sends pings, and reconnects after a growing delay with a random part.
 import { conversationId, findRequired, getText, urls } from "./dom.js";
+import { isPolling, startPolling, stopPolling } from "./polling.js";
 
 const PING_MS = 20_000, SILENT_MS = 45_000, LONGEST_DELAY_MS = 15_000, FIRST_DELAY_MS = 400;
 /** A first reconnection this fast is not shown. */
 const HIDDEN_MS = 900;
+/** After so many failed attempts the page tries without a socket. */
+const POLL_AFTER = 3;
 /** The close codes of a deleted conversation, of an ended login, and of too many open pages. */
 const NOT_FOUND = 4404, LOGGED_OUT = 4401, TOO_MANY = 4429;
 
@@ -53,13 +56,13 @@ function connectSocket() {
     const isReconnected = attempts > 0;
     attempts = 0;
     lastFrameAt = Date.now();
+    stopPolling();
     showConnection(true);
     for (const listener of openListeners) listener(isReconnected);
   };
   opened.onmessage = ({ data }) => {
     lastFrameAt = Date.now();
-    const frame = JSON.parse(data);
-    for (const listener of frameListeners) listener(frame);
+    handleFrame(JSON.parse(data));
   };
   opened.onclose = ({ code }) => {
     if (code === NOT_FOUND) location.assign(urls.home);
@@ -69,11 +72,22 @@ function connectSocket() {
   };
 }
 
+/** @param {Frame} frame */
+function handleFrame(frame) {
+  for (const listener of frameListeners) listener(frame);
+}
+
+function handlePolling() {
+  showConnection(false, "polling");
+  for (const listener of openListeners) listener(true);
+}
+
 /** @param {boolean} [isCrowded] too many pages are open; this one was connected for a moment */
 function retryLater(isCrowded = false) {
   socket = null;
   attempts = isCrowded ? 9 : attempts + 1;
-  showConnection(false, isCrowded ? "crowded" : "reconnecting");
+  if (!isCrowded && attempts >= POLL_AFTER) startPolling(handleFrame, handlePolling, () => location.assign(urls.home));
+  showConnection(false, isCrowded ? "crowded" : isPolling() ? "polling" : "reconnecting");
   const longest = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** attempts);
   retryTimer = window.setTimeout(connectSocket, longest / 2 + (Math.random() * longest) / 2);
 }
@@ -115,6 +129,7 @@ export function startSocket() {
   addEventListener("pageshow", (event) => { if (event.persisted) reconnectVisiblePage(); });
   addEventListener("pagehide", () => {
     clearTimeout(retryTimer);
+    stopPolling();
     if (socket) closeSocket(socket);
     socket = null;
   });

@@ -29,6 +29,8 @@ PROVOKED = (
     "net::ERR_FAILED",
     "the server responded with a status of 4",
     "net::ERR_INTERNET_DISCONNECTED",
+    # A proxy that passes no WebSocket.
+    "Error during WebSocket handshake",
     # htmx logs these for requests that fail while the connection is cut.
     "htmx:afterRequest",
     "htmx:sendError",
