@@ -247,6 +247,10 @@ SENTENCES: dict[str, str] = {
         "The model's server lists no model. Load one there, or enter the name of one."
     ),
     "server-model-unknown": gettext_noop("The model's server has no model of this name."),
+    "server-other-model": gettext_noop(
+        "The server %(host)s has the model %(model)s, and the others have %(wanted)s. It is not used."
+    ),
+    "server-left-out": gettext_noop("The server failed and is left out for a while."),
     "server-moved": gettext_noop(
         "The model's server sends requests on to another address. Enter that address instead."
     ),
@@ -258,6 +262,7 @@ SENTENCES: dict[str, str] = {
     "address-holds-key": gettext_noop("Write the key into its own field, not into the address."),
     "address-holds-query": gettext_noop("The address must not contain ? or #."),
     "address-needs-https": gettext_noop("Outside your own network the address must begin with https://."),
+    "addresses-too-many": gettext_noop("At most %(most)d servers can be used."),
     "address-unusable": gettext_noop("No model can be asked at this address."),
     # Weights.
     "weights-unknown": gettext_noop("There is no model named %(name)s. The catalogue has %(known)s."),

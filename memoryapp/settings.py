@@ -287,6 +287,10 @@ PROCESS_DEAD_SECONDS = env.envfloat("PROCESS_DEAD_SECONDS", 30.0)
 
 # The model's window in tokens; 0 chooses by the machine's memory.
 WINDOW = env.envint("WINDOW", 0)
+# Calls that each model server works on at the same time; 0 for what the server says.
+PROVIDER_PLACES = env.envint("PROVIDER_PLACES", 0)
+if not 0 <= PROVIDER_PLACES <= 1024:
+    raise env.BadValue(f"PROVIDER_PLACES must be between 0 and 1024, not {PROVIDER_PLACES}.")
 # MiB for the cached prompts of inactive conversations, 28 KiB a token with the default model: in memory, and
 # beyond that in files of the data folder. With 0 for both, prompts are read again instead.
 PARKING_MIB = env.envint("PARKING_MIB", 256)

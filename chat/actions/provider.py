@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,10 +20,9 @@ from django.conf import settings
 
 from chat.errors import BadAddress, ProviderError, Reason, Refused
 from chat.llm.registry import registry
-from chat.llm.remote.address import Address, parse_address
+from chat.llm.remote.address import Address, parse_addresses
 from chat.llm.remote.errors import without_message
 from chat.llm.remote.protocol import Capabilities
-from chat.llm.remote.provider import RemoteProvider
 from chat.llm.remote.transport import Timeouts
 from chat.llm.types import ModelState
 from chat.models import User
@@ -35,7 +34,7 @@ from memoryapp.base.passphrase import is_encrypted
 from memoryapp.base.provider import ServerChoice
 
 from . import installation
-from .owners import is_local
+from .model_servers import make_provider
 
 # A person waits on the page for the result of the test.
 _TEST_PATIENCE = Timeouts(connect=5.0, answer=10.0, first=60.0, next=30.0)
@@ -119,7 +118,7 @@ def load_chosen_model(
         stored_choice.note_shared_choice(choice is not None and not choice.fixed)
     if choice is not None:
         try:
-            registry.connect(_provider(choice, parse_address(choice.url)))
+            registry.connect(make_provider(choice, parse_addresses(choice.url)))
         except BadAddress as problem:
             registry.set_failed(problem.reason)
         return
@@ -148,7 +147,7 @@ def choose_server(
 ) -> None:
     """Use a model on a server from now on, also after a restart. Raises Refused."""
     _require_choice_allowed(owner)
-    choice, _address = _parse_choice(url, model, key, window, drop_key)
+    choice, _addresses = _parse_choice(url, model, key, window, drop_key)
     if choice == read_choice() and registry.status().remote:
         registry.retry_connection()
         return
@@ -171,17 +170,33 @@ def choose_local(owner: User) -> None:
     load_chosen_model(parking=True, prove=check_engine)
 
 
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What the first server that answers can do, how many there are, and why some cannot be used, by host."""
+
+    found: Capabilities
+    servers: int
+    problems: Sequence[tuple[str, Reason]]
+
+
 def probe_server(
     owner: User, url: str, model: str, key: str, window: str, *, drop_key: bool = False
-) -> Capabilities:
-    """Return what a server can do, without using it. Raises Refused with the reason why it cannot be used.
+) -> Probed:
+    """Return what the servers can do, without using them.
 
-    Blocks while the server answers: seconds, or minutes when it must load its model first.
+    Raises Refused with the reason why none can be used.
+    Blocks while the servers answer: seconds, or minutes when one must load its model first.
     """
     _require_choice_allowed(owner)
-    provider = _provider(*_parse_choice(url, model, key, window, drop_key), timeouts=_TEST_PATIENCE)
+    provider = make_provider(*_parse_choice(url, model, key, window, drop_key), timeouts=_TEST_PATIENCE)
     try:
-        return provider.connect()
+        found = provider.connect()
+        problems = [
+            (server.address.host, without_message(server.problem))
+            for server in provider.servers
+            if server.problem is not None
+        ]
+        return Probed(found, len(provider.servers), problems)
     except ProviderError as problem:
         raise Refused(without_message(problem)) from problem
     finally:
@@ -220,9 +235,9 @@ def check_engine(model: Path) -> None:
 
 def _parse_choice(
     url: str, model: str, key: str, window: str, drop_key: bool
-) -> tuple[ServerChoice, Address]:
+) -> tuple[ServerChoice, tuple[Address, ...]]:
     try:
-        address = parse_address(url)
+        addresses = parse_addresses(url)
     except BadAddress as problem:
         raise Refused(problem.reason) from problem
     least, most = stored_choice.WINDOW_RANGE
@@ -234,32 +249,20 @@ def _parse_choice(
     key = key.strip()
     if not stored_choice.is_key(key):
         raise Refused("key-malformed")
-    return ServerChoice(
-        address.api, model.strip(), key or _find_reusable_key(address, drop_key), tokens
-    ), address
+    written = " ".join(address.api for address in addresses)
+    key = key or _find_reusable_key(addresses, drop_key)
+    return ServerChoice(written, model.strip(), key, tokens), addresses
 
 
-def _find_reusable_key(address: Address, drop: bool) -> str:
-    """Return the stored key if it belongs to this server, else "": no other server may get it."""
+def _find_reusable_key(addresses: tuple[Address, ...], drop: bool) -> str:
+    """Return the stored key if it belongs to these servers, else "": no other server may get it."""
     before = read_choice()
     if before is None or drop:
         return ""
     try:
-        return before.key if parse_address(before.url) == address else ""
+        return before.key if set(addresses) <= set(parse_addresses(before.url)) else ""
     except BadAddress:
         return ""
-
-
-def _provider(choice: ServerChoice, address: Address, *, timeouts: Timeouts | None = None) -> RemoteProvider:
-    window = choice.window or settings.WINDOW
-    return RemoteProvider(
-        address,
-        model=choice.model,
-        key=choice.key,
-        window=window,
-        timeouts=timeouts or Timeouts(),
-        several_owners=not is_local(),
-    )
 
 
 def _require_choice_allowed(owner: User) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .embedder import Embedder
     from .llama import LlamaProvider
     from .remote.provider import RemoteProvider
+    from .remote.server import ModelServer
 
 logger = logging.getLogger(__name__)
 _MIB = 1024**2
@@ -81,6 +82,11 @@ class Registry:
         if (monitor := self._monitor) is not None and self._status.state is ModelState.AWAY:
             monitor.retry_now()
 
+    def list_servers(self) -> Sequence[ModelServer]:
+        """Return the servers of the model, none for a model in this process."""
+        provider = self._provider
+        return getattr(provider, "servers", ()) if self._status.remote else ()
+
     def wait_ready(self, timeout: float) -> bool:
         """Wait up to `timeout` seconds while the model loads; return whether it is ready."""
         with self._changed:
@@ -92,7 +98,7 @@ class Registry:
         return self._embedder
 
     def connect(self, provider: RemoteProvider, *, label: str = "") -> None:
-        """Use a model on a server from now on, monitor the server, and return at once.
+        """Use a model on servers from now on, monitor the servers, and return at once.
 
         The previous model is closed when its current replies have ended.
         """
@@ -100,12 +106,12 @@ class Registry:
 
         self._retire()
         self._load_embedder()
-        host = provider.address.host
 
         def set_state(state: ModelState, reason: Reason | None = None) -> None:
             # Without a configured model, its name is known after the first probe only.
             shown = label or shorten_model_name(provider.name) or "Model"
-            self.set_status(ModelStatus(state, provider.name, shown, reason, remote=True, host=host), monitor)
+            status = ModelStatus(state, provider.name, shown, reason, remote=True, host=provider.host)
+            self.set_status(status, monitor)
 
         def handle_ready() -> None:
             set_state(ModelState.READY)

@@ -127,7 +127,8 @@ def break_control_tokens(text: str, control_tokens: Iterable[str]) -> str:
     A chat template would turn "<|im_end|>" in a user's text into the real control token. Repeats until
     nothing changes, so that no token can arise from pieces of another. A token of one character is removed.
     """
-    tokens = sorted({token for token in control_tokens if token}, key=len, reverse=True)
+    # Tokens of one length in a fixed order: that of a set differs from process to process.
+    tokens = sorted({token for token in control_tokens if token}, key=lambda token: (-len(token), token))
     while True:
         broken = text
         for token in tokens:

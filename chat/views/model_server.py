@@ -65,7 +65,8 @@ def _test_server(request: HtmxHttpRequest, typed: dict[str, str], drop: bool) ->
         _remember_typed(request, typed)
         return respond_with_error(request, problem, "settings")
     _remember_typed(request, typed)
-    return _respond_test_result(request, describe_capabilities(found), works=True)
+    lines = [*describe_capabilities(found.found), *_describe_pool(found)]
+    return _respond_test_result(request, lines, works=True)
 
 
 def load_provider_context(request: HtmxHttpRequest) -> dict[str, Any]:
@@ -118,6 +119,15 @@ def describe_capabilities(found: Capabilities) -> list[str]:
     if found.writes_reasoning:
         lines.append(_("The model writes its reasoning before it answers. Replies leave it out."))
     return lines
+
+
+def _describe_pool(probed: provider.Probed) -> list[str]:
+    """Return how many of several servers answer, and what is wrong with the others."""
+    if probed.servers < 2:
+        return []
+    counts = {"working": probed.servers - len(probed.problems), "all": probed.servers}
+    problems = [f"{host}: {describe(reason)}" for host, reason in probed.problems]
+    return [_("%(working)s of %(all)s servers can be used.") % counts, *problems]
 
 
 def _respond_test_result(request: HtmxHttpRequest, lines: list[str], *, works: bool) -> HttpResponse:

@@ -12,7 +12,9 @@ from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from chat.actions.export_encryption import can_encrypt_exports
+from chat.actions.model_servers import describe_servers
 from chat.actions.owners import list_time_zones
+from chat.error_messages import describe
 from chat.errors import ModelNotReady
 from chat.llm import weights
 from chat.llm.llama import default_window
@@ -39,6 +41,7 @@ def load_system_info(owner: User) -> dict[str, Any]:
         "local_model": _describe_local_model()
         if sees_machine and not registry.status().remote
         else _describe_remote_model(),
+        "model_servers": _list_model_servers() if sees_machine else [],
         "storage": _list_storage() if sees_machine else [],
         # The disk of a database server is not this machine's.
         "sees_encryption": sees_machine and connection.vendor == "sqlite",
@@ -46,6 +49,14 @@ def load_system_info(owner: User) -> dict[str, Any]:
         "can_encrypt_exports": can_encrypt_exports(),
         "counts": _count_rows(owner),
     }
+
+
+def _list_model_servers() -> list[dict[str, Any]]:
+    """Return the servers of a pool, and for each one that is not used the sentence that says why."""
+    return [
+        {"state": state, "problem": "" if state.problem is None else describe(state.problem)}
+        for state in describe_servers()
+    ]
 
 
 def list_strategies() -> list[tuple[str, Any, Any]]:

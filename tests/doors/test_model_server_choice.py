@@ -107,6 +107,33 @@ def test_testing_a_server_reports_its_abilities_and_changes_nothing(ours_htmx, o
     assert not registry.status().remote
 
 
+def test_several_servers_are_chosen_and_listed_with_what_is_wrong(ours, owner, server):
+    away = "http://127.0.0.1:9"
+    assert post(ours, url=f"{server.url}, {away}").status_code == 302
+    assert kept.read_choice().url == f"{server.url}/v1 {away}/v1"
+    assert registry.wait_ready(10)
+    wait_until(lambda: registry.list_servers()[1].problem is not None)
+    page = html.unescape(ours.get(reverse("settings")).content.decode())
+    assert "0 of 2 places in use" in page
+    assert "Couldn't reach the model." in page
+    assert f'value="{server.url}/v1 {away}/v1"' in page
+
+
+def test_testing_several_servers_tells_how_many_can_be_used(ours_htmx, owner, server):
+    text = html.unescape(post(ours_htmx, do="test", url=f"{server.url} http://127.0.0.1:9").content.decode())
+    assert "1 of 2 servers can be used." in text
+    assert "127.0.0.1:9: Couldn't reach the model." in text
+
+
+def test_a_stored_key_is_kept_for_fewer_servers_and_not_for_more(ours, owner, server):
+    with run_fake_server(v1__models=MODELS, v1__chat__completions=chat_endpoint("Hello.")) as other:
+        post(ours, url=f"{server.url} {other.url}", key=KEY)
+        post(ours, url=server.url)
+        assert kept.read_choice().key == KEY
+        post(ours, url=f"{server.url} {other.url}")
+        assert kept.read_choice().key == ""
+
+
 def test_without_javascript_the_test_result_is_on_the_page(ours, owner, server):
     assert "“fox” answers." in ours.get(post(ours, do="test", url=server.url).url).content.decode()
 

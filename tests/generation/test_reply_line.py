@@ -141,7 +141,7 @@ def one_place(transactional_db):
     with run_fake_server(v1__models=MODELS, v1__chat__completions=only_when_streamed(reply)) as server:
         provider = RemoteProvider(parse_address(server.url))
         provider.connect()
-        provider._queue.capacity = 1
+        provider.servers[0].places.capacity = 1
         registry.use(provider)
         yield gate
         gate.release(1000)

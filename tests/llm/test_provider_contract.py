@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 
 from chat.errors import PromptTooLong, ProviderError, Unfinished
+from chat.llm.remote.address import parse_address
+from chat.llm.remote.provider import RemoteProvider
 from chat.llm.scripted import ScriptedProvider
 from chat.llm.types import GenerationOptions, Lane, StopFlag, Turn
+from tests.llm.remote.fake_server import chat_endpoint, run_fake_server
 
 ASK = [Turn("system", "You answer briefly."), Turn("user", "Count from one to twenty in words.")]
 
 ENDLESS = "word " * 40_000
+LONG = "One two three four five six seven eight nine ten eleven twelve"
+
+
+def reply_within_limit(body):
+    """Answer as a server whose model writes one word a token."""
+    text = " ".join(LONG.split()[: body["max_tokens"]])
+    return chat_endpoint(text)(body)
+
+
+COUNTING_SERVER = {
+    "v1__models": {"data": [{"id": "m", "owned_by": "llamacpp"}]},
+    "props": {"total_slots": 2, "default_generation_settings": {"n_ctx": 512}},
+    "apply-template": lambda body: {"prompt": " ".join(str(m["content"]) for m in body["messages"])},
+    "tokenize": lambda body: {"tokens": body["content"].split()},
+    "v1__chat__completions": reply_within_limit,
+}
 
 
 @pytest.fixture(
     params=[
         "scripted",
+        "pool",
         pytest.param("llama", marks=pytest.mark.model),
         pytest.param("remote", marks=pytest.mark.model),
     ]
@@ -24,8 +46,18 @@ def provider(request):
     """Each kind of provider."""
     if request.param != "scripted":
         return request.getfixturevalue(request.param)
-    long = "One two three four five six seven eight nine ten eleven twelve"
-    return ScriptedProvider(default=long, default_completion=long)
+    return ScriptedProvider(default=LONG, default_completion=LONG)
+
+
+@pytest.fixture
+def pool():
+    """Two servers of one model that count their tokens as words."""
+    with ExitStack() as stack:
+        servers = [stack.enter_context(run_fake_server(**COUNTING_SERVER)) for _ in range(2)]
+        provider = RemoteProvider(*(parse_address(server.url) for server in servers))
+        provider.connect()
+        yield provider
+        provider.close()
 
 
 def test_the_chunks_of_a_stream_join_to_its_text_and_its_end_is_known(provider):

@@ -249,7 +249,7 @@ def test_an_unreachable_server_is_reported_and_used_when_it_is_back(registry, re
         wait_until(lambda: registry.status().state is ModelState.READY)
         # A failed call also makes the registry check the server.
         here.clear()
-        registry.provider().needs_reconnect.set()
+        registry.provider().servers[0].needs_reconnect.set()
         wait_until(lambda: registry.status().state is ModelState.AWAY)
         registry.close()
     assert reported_states == [ModelState.LOADING, ModelState.AWAY, ModelState.READY, ModelState.AWAY]

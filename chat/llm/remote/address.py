@@ -16,6 +16,8 @@ _PRIVATE_ENDINGS = (".local", ".localhost", ".home.arpa", ".internal", ".lan")
 # The version in a path; some hosted servers use another one than v1, or put /openai after it.
 _VERSION = re.compile(r"/v\d\w*(/openai)?\Z", re.ASCII)
 _HOST = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?", re.ASCII)
+# Servers of one model; each is monitored by a thread of its own.
+MAX_ADDRESSES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,16 @@ def parse_address(text: str) -> Address:
     server = f"{parts.scheme}://{place}"
     root = server + (path[: version.start()] if version else path)
     return Address(root, server + path if version else root + "/v1", place, private)
+
+
+def parse_addresses(text: str) -> tuple[Address, ...]:
+    """Return the addresses in a text, separated by commas or blanks, each once; raises BadAddress."""
+    found = dict.fromkeys(parse_address(part) for part in re.split(r"[,\s]+", text) if part)
+    if not found:
+        raise BadAddress("address-scheme")
+    if len(found) > MAX_ADDRESSES:
+        raise BadAddress("addresses-too-many", most=MAX_ADDRESSES)
+    return tuple(found)
 
 
 async def require_own_network(address: Address) -> None:

@@ -1,4 +1,4 @@
-"""Monitors a model server: connects, notices that it went away or changed its model, and connects again."""
+"""Monitors model servers: connects, notices that one went away or changed its model, and connects again."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import logging
 import threading
 from collections.abc import Callable
 
-from chat.errors import ModelNotReady, ProviderError
+from chat.errors import ModelNotReady, ProviderError, ServerAway
 
 from .errors import without_message
 from .provider import RemoteProvider
+from .server import ModelServer
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +21,10 @@ _CHECK_SECONDS = 20.0
 
 
 class HealthMonitor:
-    """Owns a thread, which calls `ready` and `away` whenever the server becomes reachable or unreachable."""
+    """Monitors the servers of a provider, each in a thread.
+
+    Calls `ready` whenever one became reachable, and `away` when none is.
+    """
 
     def __init__(
         self, provider: RemoteProvider, ready: Callable[[], None], away: Callable[[ProviderError], None]
@@ -28,44 +32,76 @@ class HealthMonitor:
         self._provider = provider
         self._ready, self._away = ready, away
         self._stopped = threading.Event()
-        self._wake = threading.Event()
-        self._thread = threading.Thread(target=self._main, name="remote-health", daemon=True)
+        self._threads = [_ServerThread(server, self._stopped, self._report) for server in provider.servers]
 
     def start(self) -> None:
         """Start to connect, and return at once."""
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def retry_now(self) -> None:
         """Attempt to connect now; callable from any thread."""
-        self._wake.set()
+        for thread in self._threads:
+            thread.wake.set()
 
     def stop(self) -> None:
-        """End the thread without waiting for it; it calls nothing any more."""
+        """End the threads without waiting for them; they call nothing any more."""
         self._stopped.set()
-        self._provider.needs_reconnect.set()
-        self._wake.set()
+        for thread in self._threads:
+            thread.server.needs_reconnect.set()
+            thread.wake.set()
 
-    def _main(self) -> None:
+    def _report(self, problem: ProviderError | None) -> None:
+        """Tell what a server's state means for the model."""
+        if self._stopped.is_set():
+            return
+        self._provider.note_change()
+        if problem is None:
+            self._ready()
+            return
+        problems = [server.problem for server in self._provider.servers]
+        known = [one for one in problems if one is not None]
+        if len(known) == len(problems):
+            # A server that may come back says more than one that refuses.
+            self._away(next((one for one in known if isinstance(one, ServerAway)), known[0]))
+
+
+class _ServerThread(threading.Thread):
+    """Connects to one server, and again whenever it fails; `report` gets each result."""
+
+    def __init__(
+        self,
+        server: ModelServer,
+        stopped: threading.Event,
+        report: Callable[[ProviderError | None], None],
+    ) -> None:
+        super().__init__(name="remote-health", daemon=True)
+        self.server = server
+        self.wake = threading.Event()
+        self._stopped = stopped
+        self._report = report
+
+    def run(self) -> None:
+        """Connect until the monitor is stopped."""
         pause = _FIRST_PAUSE
         while not self._stopped.is_set():
-            self._wake.clear()
+            self.wake.clear()
             try:
-                self._provider.connect()
+                self.server.connect()
             except ProviderError as problem:
                 if self._stopped.is_set():
                     return
                 logger.warning("the model's server: %s", without_message(problem))
-                self._away(problem)
-                self._wake.wait(pause if isinstance(problem, ModelNotReady) else _AFTER_REFUSAL)
+                self._report(problem)
+                self.wake.wait(pause if isinstance(problem, ModelNotReady) else _AFTER_REFUSAL)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:
                 pause = _FIRST_PAUSE
-                if not self._stopped.is_set():
-                    self._ready()
-                    self._wait_for_trouble()
+                self._report(None)
+                self._wait_for_trouble()
 
     def _wait_for_trouble(self) -> None:
-        every = _CHECK_SECONDS if self._provider.address.private else None
-        while not self._provider.needs_reconnect.wait(every):
-            if not self._provider.is_reachable():
+        every = _CHECK_SECONDS if self.server.address.private else None
+        while not self._stopped.is_set() and not self.server.needs_reconnect.wait(every):
+            if not self.server.is_reachable():
                 return

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,15 +19,13 @@ from chat.llm.template import break_control_tokens
 from chat.llm.types import Finish, GenerationOptions, StopFlag, Turn, Usage
 
 from .events import Json
+from .slots import SlotUse
 
 if TYPE_CHECKING:
     from .constrained import OutputConstraint
 
 # Parameters that a request can omit when a server rejects them.
 _OPTIONAL = ("temperature", "stream_options", "cache_prompt", "cache_salt", "id_slot", "chat_template_kwargs")
-# The key from which the salt of each owner is computed. vLLM shares cached prefixes between prompts with the
-# same salt only. The key is new at each start of the program, so that nobody can guess a salt.
-_SALT_KEY = secrets.token_bytes(32)
 
 
 @dataclass(eq=False)
@@ -43,6 +40,8 @@ class RemoteCall:
     background: bool = False
     constraint: OutputConstraint | None = None
     stop: StopFlag = field(init=False)
+    # What the server of the last attempt could do then.
+    found: Capabilities = field(default_factory=lambda: Capabilities())
     usage: Usage = field(default_factory=Usage)
     finish: Finish = "stop"
     began_monotonic: float = field(default_factory=time.monotonic)
@@ -118,8 +117,12 @@ class Dialect:
         return None
 
 
-def build_body(call: RemoteCall, found: Capabilities, slot: int | None) -> Json:
-    """Return the body of a chat request; `slot` is the llama-server slot whose cache it continues, if any."""
+def build_body(call: RemoteCall, found: Capabilities, slot: SlotUse, salt_key: bytes) -> Json:
+    """Return the body of a chat request.
+
+    vLLM shares cached prefixes between prompts with the same salt only; `salt_key` makes that of each owner,
+    so that nobody can guess one. A llama-server continues the prefix in `slot`, unless it is another owner's.
+    """
     max_tokens = call.options.max_tokens + (call.constraint.extra_tokens if call.constraint else 0)
     body: Json = {
         "model": found.model,
@@ -130,19 +133,24 @@ def build_body(call: RemoteCall, found: Capabilities, slot: int | None) -> Json:
         "stream_options": {"include_usage": True},
     }
     if found.kind == "llama-server":
-        body["cache_prompt"] = True
-        if slot is not None:
-            body["id_slot"] = slot
+        body["cache_prompt"] = slot.may_reuse
+        if slot.number is not None:
+            body["id_slot"] = slot.number
     if found.kind == "vllm":
-        body["cache_salt"] = hashlib.blake2b(call.options.owner.encode(), key=_SALT_KEY).hexdigest()
+        body["cache_salt"] = hashlib.blake2b(call.options.owner.encode(), key=salt_key).hexdigest()
     if call.constraint is not None:
         body |= call.constraint.extra
     return found.dialect.translate(body)
 
 
-def separates_owners(found: Capabilities) -> bool:
-    """Return whether the server's cache never uses one owner's prefix for another owner's prompt."""
-    return found.kind == "vllm" and "cache_salt" not in found.dialect.omitted
+def separates_owners(found: Capabilities, *, several_processes: bool) -> bool:
+    """Return whether the server's cache never uses one owner's prefix for another owner's prompt.
+
+    Which owner's prefix a slot of a llama-server holds is known only where no other process uses the server.
+    """
+    if found.kind == "llama-server":
+        return not several_processes and not {"id_slot", "cache_prompt"} & found.dialect.omitted
+    return found.knows_salt and "cache_salt" not in found.dialect.omitted
 
 
 def build_messages(found: Capabilities, turns: Sequence[Turn]) -> list[Json]:
@@ -154,6 +162,8 @@ def build_messages(found: Capabilities, turns: Sequence[Turn]) -> list[Json]:
 
 # The window in tokens of servers that do not report one: a common size.
 UNKNOWN_WINDOW = 8192
+# Calls at the same time of servers that do not report their number, and of vLLM, which batches many.
+UNKNOWN_SLOTS, VLLM_SLOTS = 2, 64
 # Control tokens of common chat templates, which must be broken in users' text; the probe finds others.
 COMMON_CONTROL_TOKENS = frozenset(
     [
@@ -185,7 +195,9 @@ class Capabilities:
     """What the probe found.
 
     `window` is the window in tokens that is used, `offered` the one that the server reports (0 without),
-    `embeddings` the size of its vectors (0 without), and `reported_model` the model's name in its answers.
+    `slots` how many calls it works on at the same time, `embeddings` the size of its vectors (0 without),
+    `knows_salt` whether it shares cached prefixes only between requests with one `cache_salt`, and
+    `reported_model` the model's name in its answers.
     """
 
     kind: Literal["llama-server", "ollama", "vllm", "other"] = "other"
@@ -195,7 +207,8 @@ class Capabilities:
     constraint: ConstraintSupport = ConstraintSupport.NONE
     counts_tokens: bool = False
     embeddings: int = 0
-    slots: int = 2
+    slots: int = UNKNOWN_SLOTS
+    knows_salt: bool = False
     control_tokens: frozenset[str] = COMMON_CONTROL_TOKENS
     writes_reasoning: bool = False
     template_opens_reasoning: bool = False

@@ -1,16 +1,16 @@
-"""The provider for a model on a server that speaks OpenAI's protocol: llama-server, vLLM, Ollama or a hosted
-one.
+"""The provider for a model on servers that speak OpenAI's protocol: llama-server, vLLM, Ollama and others.
+
+Several servers of one model are a pool: each call goes to one of them, and to another one where that fails
+before its first token.
 """
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 from chat.errors import (
     ConnectionLost,
@@ -24,119 +24,127 @@ from chat.errors import (
     Unfinished,
 )
 from chat.llm import meter
-from chat.llm.roles import uses_optional_roles
-from chat.llm.types import Completion, GenerationOptions, Lane, Turn
+from chat.llm.types import Completion, GenerationOptions, Lane, Turn, shorten_model_name
 
 from .address import Address
-from .constrained import add_format_reminder, build_constraint
-from .counting import RemoteTokenCounter
-from .events import (
-    Json,
-    ReasoningFilter,
-    SurrogateDecoder,
-    get_choice,
-    get_message,
-    get_text,
-    has_reasoning,
-    record_usage,
-)
-from .protocol import Capabilities, RemoteCall, RemoteStream, build_body, build_messages, separates_owners
-from .scheduling import CallQueue, QueueTicket, SlotPool
-from .server_probe import probe
-from .transport import Timeouts, Transport
+from .constrained import add_format_reminder
+from .protocol import Capabilities, RemoteCall, RemoteStream
+from .scheduling import CallQueue, QueueTicket
+from .server import ModelServer, ServerUse
+from .transport import Timeouts
 
-logger = logging.getLogger(__name__)
-
+T = TypeVar("T")
 # Seconds before a failed call is attempted again; the health monitor handles longer outages.
 _PAUSES = (0.5, 2.0)
-# Ends the reply of a server that ignores `max_tokens`: no tokenizer has longer tokens on average.
-_CHARACTERS_A_TOKEN = 40
+# Errors that concern a server and not the request, so that another server may answer.
+_FAULTS_OF_SERVER = {
+    *("server-key-refused", "server-model-unknown", "server-moved", "server-no-credit"),
+    "server-not-a-model-server",
+}
 
 
 class RemoteProvider:
-    """One model on one server. Methods raise ModelNotReady until `connect` has succeeded.
-
-    `needs_reconnect` is set when the server cannot be reached or answers as another model; the health monitor
-    then calls `connect` again. With `several_owners`, cached tokens are counted only on a server that
-    separates their prefixes: elsewhere the count could tell what another owner wrote.
-    """
+    """One model on one or more servers. Methods raise ModelNotReady until a `connect` has succeeded."""
 
     remote = True
 
     def __init__(
         self,
-        address: Address,
-        *,
-        model: str = "",
+        *addresses: Address,
         key: str = "",
-        window: int = 0,
         timeouts: Timeouts | None = None,
-        several_owners: bool = False,
+        use: ServerUse | None = None,
     ) -> None:
-        self.address = address
-        self.name = model
-        self.context_window = window
-        self.needs_reconnect = threading.Event()
-        self._wanted = (model, window)
-        self._several_owners = several_owners
-        self._found: Capabilities | None = None
-        self._transport = Transport(address, key, timeouts or Timeouts())
-        self._queue = CallQueue()
-        self._slots = SlotPool()
-        self._counter = RemoteTokenCounter(self._transport, self._build_messages)
+        use = use or ServerUse()
+        self.name = use.model
+        self.context_window = use.window
+        self._lock = threading.Lock()
+        self.servers = [
+            ModelServer(address, key, use, timeouts or Timeouts(), self._accept) for address in addresses
+        ]
+        self._queue = CallQueue([server.places for server in self.servers])
 
     def connect(self) -> Capabilities:
-        """Probe the server and use what it can do from now on; raises ProviderError."""
-        try:
-            found = probe(self._transport, *self._wanted)
-        except ProviderError:
-            raise
-        except Exception as error:  # a server may answer with anything, in any shape
-            logger.warning("the answer of the model server could not be parsed", exc_info=True)
-            raise ProviderError("server-not-a-model-server") from error
-        self._counter.forget()
-        self._slots.count = found.slots if found.kind == "llama-server" else 0
-        self._queue.capacity = found.slots
-        self.name, self.context_window = found.model, found.window
-        self._found = found
-        self.needs_reconnect.clear()
-        return found
+        """Probe all servers and return what the first of those that answer can do.
+
+        Raises the ProviderError of the first one where none can be used.
+        """
+        for server in self.servers:
+            try:
+                server.connect()
+            except ProviderError:
+                continue
+        self.note_change()
+        return self.found
+
+    def note_change(self) -> None:
+        """Note that a server was connected or has failed."""
+        usable = [server.found for server in self._usable() if server.found is not None]
+        if usable:
+            self.name, self.context_window = usable[0].model, min(one.window for one in usable)
+        self._queue.wake_waiting()
+
+    def _accept(self, server: ModelServer, found: Capabilities) -> None:
+        """Raise ProviderError where a server has another model than one before it in the list."""
+        with self._lock:
+            place = self.servers.index(server)
+            for before in self.servers[:place]:
+                if before.found is not None and not _is_same_model(before.found, found):
+                    server.found = None
+                    raise ProviderError(
+                        "server-other-model",
+                        host=server.address.host,
+                        model=shorten_model_name(found.model),
+                        wanted=shorten_model_name(before.found.model),
+                    )
+            server.found = found
+            for after in self.servers[place + 1 :]:
+                if after.found is not None and not _is_same_model(after.found, found):
+                    after.needs_reconnect.set()
+
+    @property
+    def host(self) -> str:
+        """Return the hosts of the servers, separated by commas."""
+        return ", ".join(dict.fromkeys(server.address.host for server in self.servers))
 
     @property
     def places(self) -> int:
-        """Return how many replies it writes at the same time."""
-        return self._queue.capacity
+        """Return how many replies the servers write at the same time."""
+        return sum(server.places.capacity for server in self._usable()) or 1
 
-    def is_reachable(self) -> bool:
-        """Return whether the server still answers; requests only its list of models."""
-        try:
-            self._transport.get(f"{self.address.api}/models")
-        except ModelNotReady:
-            return False
-        except ProviderError:
-            return True
-        return True
+    def _usable(self) -> list[ModelServer]:
+        """Return the servers that work, or where none does those that once did."""
+        working = [server for server in self.servers if server.is_usable()]
+        return working or [server for server in self.servers if server.found is not None]
 
     @property
     def found(self) -> Capabilities:
-        """Return the capabilities that the probe found; raises ModelNotReady before the first probe."""
-        if self._found is None:
-            raise ModelNotReady("server-unreachable")
-        return self._found
+        """Return what the first server that works can do; raises why there is none."""
+        for server in self._usable():
+            if server.found is not None and server.problem is None:
+                return server.found
+        raise self.servers[0].problem or ModelNotReady("server-unreachable")
 
     def count_tokens(self, turns: Sequence[Turn]) -> int:
         """Return the length of a prompt in tokens: the server's count, or an estimate."""
-        with self._noting_outage():
-            try:
-                return self._counter.count_turns(self.found, turns)
-            except ServerRefused as refusal:
-                self._use_plain_roles(turns, self.found, refusal)
-                return self._counter.count_turns(self.found, turns)
+        return self._count(lambda server: server.count_tokens(turns))
 
     def count_text(self, text: str) -> int:
         """Return the length of a text in tokens: the server's count, or an estimate."""
-        with self._noting_outage():
-            return self._counter.count_text(self.found, text)
+        return self._count(lambda server: server.count_text(text))
+
+    def _count(self, count: Callable[[ModelServer], T]) -> T:
+        """Return the count of the first server that works, so that it is the same each time."""
+        while True:
+            usable = self._usable()
+            if not usable:
+                raise ModelNotReady("server-unreachable")
+            try:
+                return count(usable[0])
+            except (ServerAway, ServerBusy):
+                usable[0].needs_reconnect.set()
+                if not any(server.is_usable() for server in self.servers):
+                    raise
 
     def stream(self, turns: Sequence[Turn], options: GenerationOptions) -> RemoteStream:
         """Begin a reply; the request is sent when the iteration begins."""
@@ -148,8 +156,6 @@ class RemoteProvider:
         Raises Unfinished, and FormatNotKept when the second attempt breaks the format too.
         """
         call = RemoteCall(turns, options, background=True)
-        if options.grammar is not None:
-            call.constraint = build_constraint(self.found, options.grammar)
         for _ in range(2):
             text = self._collect(call)
             if call.finish == "cancelled":
@@ -168,57 +174,53 @@ class RemoteProvider:
             raise
 
     def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
-        """Free the server's slots of these conversations.
+        """Free the servers' slots of these conversations.
 
-        The server's own cache cannot be deleted from here.
+        The servers' own caches cannot be deleted from here.
         """
-        self._slots.forget(slots)
+        for server in self.servers:
+            server.forget(slots)
 
     def close(self) -> None:
         """Cancel all calls: a reply keeps its text, a whole answer raises Unfinished."""
         self._queue.close()
-        self._transport.close()
+        for server in self.servers:
+            server.transport.close()
 
     # -- one call -------------------------------------------------------------------------------------------
 
     def _pieces(self, call: RemoteCall) -> Iterator[str]:
-        found = self.found
         tokens = self.count_tokens(call.turns)
-        if tokens + call.options.max_tokens > max(found.window, found.offered):
+        known = [server.found for server in self._usable() if server.found is not None]
+        if tokens + call.options.max_tokens > min(max(one.window, one.offered) for one in known):
             raise PromptTooLong("conversation-too-long")
         call.usage.prompt_tokens = tokens
-        ticket = QueueTicket(call.options.lane, call.stop, call.options.owner)
+        options = call.options
+        ticket = QueueTicket(options.lane, call.stop, options.owner, options.slot)
         call.stop.on_set(partial(self._handle_stop, ticket))
         tries = 0
-        while self._queue.enter(ticket):
+        while (server := self._enter(ticket)) is not None:
             call.announce_begin()
             began = time.monotonic()
             pause = 0.0
             worked = True
             try:
-                pieces: Iterable[str] = self._attempt(call, ticket, found)
+                pieces: Iterable[str] = server.attempt(call, ticket, lambda: self._queue.closed)
                 if call.background:
                     # Collect the text first: a pre-empted attempt is repeated, and its text must not be kept.
-                    written = list(pieces)
-                    if ticket.preempted:
-                        continue
-                    yield from written
-                    return
-                yield from pieces
+                    pieces = list(pieces)
+                if not (call.background and ticket.preempted):
+                    yield from pieces
                 if not ticket.preempted:
+                    self._note_answer(ticket, server)
                     return
-            except (ServerAway, ServerBusy) as problem:
+            except ProviderError as problem:
                 # An unreachable or busy server does not work on the call; a silent one may.
-                worked = problem.code == "server-silent"
-                if tries == len(_PAUSES) or problem.code == "server-silent":
-                    self.needs_reconnect.set()
-                    raise
-                pause, tries = max(_PAUSES[tries], getattr(problem, "after", 0.0)), tries + 1
-            except ServerRefused as refusal:
-                found = self._adapt(call, found, refusal)
-            except ConnectionLost:
-                self.needs_reconnect.set()
-                raise
+                worked = not isinstance(problem, ServerAway | ServerBusy) or problem.code == "server-silent"
+                adapted = isinstance(problem, ServerRefused) and server.adapts(call, problem)
+                if not adapted and not self._moves(ticket, server, problem):
+                    pause = self._find_pause(server, problem, tries)
+                    tries += 1
             finally:
                 self._queue.leave(ticket)
                 self._record_work(call, time.monotonic() - began if worked else 0.0)
@@ -226,33 +228,45 @@ class RemoteProvider:
                 break
         call.finish = "cancelled"
 
-    def _adapt(self, call: RemoteCall, found: Capabilities, refusal: ServerRefused) -> Capabilities:
-        """Adapt the dialect or the roles to a refusal for all later requests.
+    def _enter(self, ticket: QueueTicket) -> ModelServer | None:
+        places = self._queue.enter(ticket)
+        return next((server for server in self.servers if server.places is places), None)
 
-        Raises the refusal where that is impossible.
+    def _moves(self, ticket: QueueTicket, server: ModelServer, problem: ProviderError) -> bool:
+        """Return whether another server is asked after this failure; the failing one is left out then."""
+        is_away = isinstance(problem, ServerAway | ConnectionLost) or problem.code in _FAULTS_OF_SERVER
+        is_refusal = isinstance(problem, ServerRefused) and problem.status >= 500
+        if ticket.has_output or not (is_away or is_refusal or isinstance(problem, ServerBusy)):
+            return False
+        ticket.avoided.append(server.places)
+        if not self._queue.can_move(ticket):
+            return False
+        if not is_refusal:
+            # After a refusal it is left out only if another server answers: the request may be to blame.
+            server.note_failure(seconds=getattr(problem, "after", 0.0))
+        if is_away:
+            server.needs_reconnect.set()
+        return True
+
+    def _find_pause(self, server: ModelServer, problem: ProviderError, tries: int) -> float:
+        """Return after how many seconds a call is attempted again that no other server takes.
+
+        Raises the problem where it is not.
         """
-        dialect = found.dialect.adapt_to(refusal, self._build_body(call, found))
-        if dialect is None:
-            return self._use_plain_roles(call.turns, found, refusal)
-        return self._replace_found(found, replace(found, dialect=dialect))
+        if not isinstance(problem, ServerAway | ServerBusy):
+            if isinstance(problem, ConnectionLost):
+                server.needs_reconnect.set()
+            raise problem
+        if tries == len(_PAUSES) or problem.code == "server-silent":
+            server.needs_reconnect.set()
+            raise problem
+        return max(_PAUSES[tries], getattr(problem, "after", 0.0))
 
-    def _use_plain_roles(
-        self, turns: Sequence[Turn], found: Capabilities, refusal: ServerRefused
-    ) -> Capabilities:
-        """Send tool calls and late system messages as text from now on: this order of them was not probed.
-
-        Raises the refusal where they cannot be its cause.
-        """
-        plain = found.roles.without_optional_roles()
-        may_be_roles = refusal.status in (400, 422) or "template" in refusal.text.lower()
-        if found.roles == plain or not (may_be_roles and uses_optional_roles(turns)):
-            raise refusal
-        return self._replace_found(found, replace(found, roles=plain))
-
-    def _replace_found(self, found: Capabilities, adapted: Capabilities) -> Capabilities:
-        if self._found is found:  # unless another probe has replaced it meanwhile
-            self._found = adapted
-        return adapted
+    def _note_answer(self, ticket: QueueTicket, answering: ModelServer) -> None:
+        """Leave those servers out that failed on a request which another one has answered."""
+        for server in self.servers:
+            if server is not answering and server.places in ticket.avoided and server.is_usable():
+                server.note_failure()
 
     def _handle_stop(self, ticket: QueueTicket) -> None:
         ticket.cancel()
@@ -265,71 +279,7 @@ class RemoteProvider:
             # Metered like a local model: a server's time may cost money, and others may wait for it.
             meter.background.add(seconds, call.options.owner)
 
-    def _attempt(self, call: RemoteCall, ticket: QueueTicket, found: Capabilities) -> Iterator[str]:
-        stream = self._transport.stream(f"{self.address.api}/chat/completions", self._build_body(call, found))
-        ticket.set_cancel(stream.cancel)
-        call.finish, call.usage.completion_tokens = "stop", 0
-        reasoning, decoder = ReasoningFilter(opened=found.template_opens_reasoning), SurrogateDecoder()
-        written = 0
-        try:
-            for event in stream:
-                if call.stop.is_set() or ticket.preempted or self._queue.closed:
-                    break
-                piece = reasoning.take(decoder.take(self._read_event(event, call, found, reasoning)))
-                if piece:
-                    call.record_piece()
-                    ticket.has_output = not call.background
-                    written += len(piece)
-                    yield piece
-                if written > call.options.max_tokens * _CHARACTERS_A_TOKEN:
-                    call.finish = "length"
-                    break
-        finally:
-            ticket.set_cancel(None)
-            stream.cancel()
-        if call.stop.is_set() or self._queue.closed:
-            call.finish = "cancelled"
-        elif not ticket.preempted:
-            if rest := reasoning.finish():
-                written += len(rest)
-                yield rest
-            if not written and (reasoning.found or found.writes_reasoning):
-                raise ProviderError("server-no-reply")
 
-    def _read_event(
-        self, event: Json, call: RemoteCall, found: Capabilities, reasoning: ReasoningFilter
-    ) -> str:
-        """Update the call's usage and finish from an event; return its text."""
-        record_usage(event, call.usage)
-        if self._several_owners and not separates_owners(found):
-            call.usage.cached_tokens = 0
-        model = event.get("model") or found.reported_model
-        # Private servers only: a hosted router may name another model in each answer, and probing it costs
-        # money.
-        if found.reported_model and model != found.reported_model and self.address.private:
-            self.needs_reconnect.set()
-        if get_choice(event).get("finish_reason") == "length":
-            call.finish = "length"
-        message = get_message(event)
-        reasoning.found = reasoning.found or has_reasoning(message)
-        text = get_text(message)
-        call.usage.completion_tokens += bool(text)
-        return text
-
-    def _build_body(self, call: RemoteCall, found: Capabilities) -> Json:
-        slot = None
-        if found.kind == "llama-server":
-            slot = self._slots.assign(call.options.slot, background=call.background)
-        return build_body(call, found, slot)
-
-    def _build_messages(self, turns: Sequence[Turn]) -> list[Json]:
-        return build_messages(self.found, turns)
-
-    @contextmanager
-    def _noting_outage(self) -> Iterator[None]:
-        """Set `needs_reconnect` when a request finds that the server is unreachable or busy."""
-        try:
-            yield
-        except (ServerAway, ServerBusy):
-            self.needs_reconnect.set()
-            raise
+def _is_same_model(one: Capabilities, other: Capabilities) -> bool:
+    """Return whether two servers name the same model; a folder before a file's name may differ."""
+    return shorten_model_name(one.model) == shorten_model_name(other.model)

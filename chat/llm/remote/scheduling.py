@@ -1,25 +1,55 @@
-"""Which call may use a model server now, by lanes as in the local engine, and in which of its slots."""
+"""Which call may use which model server now: by lanes as in the local engine, the least busy server first."""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from chat.llm.turns import Turns
 from chat.llm.types import Lane, StopFlag
 
 _number = itertools.count()
+# Conversations and background prompts whose server is remembered.
+_REMEMBERED_PREFIXES = 10_000
+# How often a waiting call looks whether a server that failed can be used again.
+_LOOK_SECONDS = 1.0
+
+
+@dataclass(eq=False)
+class ServerPlaces:
+    """One server as the queue sees it: its name, how many calls it takes at a time, and those it has.
+
+    `is_known` is false until it was probed; `is_usable` also while it fails.
+    """
+
+    name: str
+    is_known: Callable[[], bool] = lambda: True
+    is_usable: Callable[[], bool] = lambda: True
+    capacity: int = 1
+    active: list[QueueTicket] = field(default_factory=list)
+
+    def count(self, lane: Lane) -> int:
+        """Return how many calls of a lane it has."""
+        return sum(one.lane == lane for one in self.active)
 
 
 class QueueTicket:
-    """One call's place in the queue. `preempted` is set when the call must stop and be attempted again."""
+    """One call's place in the queue. `preempted` is set when the call must stop and be attempted again.
 
-    def __init__(self, lane: Lane, stop: StopFlag, owner: str = "") -> None:
+    `prefix` names what the call has in common with earlier ones, so that it goes to the same server.
+    """
+
+    def __init__(self, lane: Lane, stop: StopFlag, owner: str = "", prefix: str = "") -> None:
         self.lane = lane
         self.stop = stop
         self.owner = owner
+        self.prefix = prefix
+        # Servers on which this call has failed.
+        self.avoided: list[ServerPlaces] = []
         self.ticket = next(_number)
         # It was admitted before, and attempts its call again.
         self.has_begun = False
@@ -46,51 +76,61 @@ class QueueTicket:
 
 
 class CallQueue:
-    """Admits up to `capacity` calls of one lane at a time, the highest lane first, and owners in turns.
+    """Admits each call to one of several servers: the highest lane first, and owners in turns.
 
-    Calls of two lanes never run at the same time: the server would divide its speed between them. Callable
+    A call goes to the server that has its prefix if there is a place, and else to the least busy one. Calls
+    of two lanes never run on one server at the same time: it would divide its speed between them. Callable
     from any thread.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, servers: Sequence[ServerPlaces]) -> None:
         self._wake = threading.Condition()
+        self._servers = servers
         self._waiting: list[QueueTicket] = []
-        self._active: list[QueueTicket] = []
         self._turns = Turns()
+        self._prefixes: OrderedDict[tuple[str, str], ServerPlaces] = OrderedDict()
         self._closed = False
-        self.capacity = 1
 
-    def enter(self, ticket: QueueTicket) -> bool:
-        """Wait for admission, and pre-empt calls of lower lanes.
+    @property
+    def active(self) -> list[QueueTicket]:
+        """Return the calls that are admitted now."""
+        return [ticket for server in self._servers for ticket in server.active]
 
-        False when the call was stopped meanwhile.
+    def enter(self, ticket: QueueTicket) -> ServerPlaces | None:
+        """Wait for admission, and pre-empt calls of lower lanes; returns the server to use.
+
+        None when the call was stopped meanwhile.
         """
         with self._wake:
             ticket.preempted = False
             self._waiting.append(ticket)
-            for other in self._active:
-                if other.lane > ticket.lane and not other.has_output:
-                    other.preempt()
-            self._wake.wait_for(lambda: self._is_over(ticket) or self._may_enter(ticket))
+            server = None
+            while not self._is_over(ticket) and (server := self._admit(ticket)) is None:
+                self._wake.wait(_LOOK_SECONDS if len(self._servers) > 1 else None)
             self._waiting.remove(ticket)
-            entered = not self._is_over(ticket)
-            if entered:
+            if server is not None:
                 self._turns.begin(ticket)
                 ticket.has_begun = True
-                self._active.append(ticket)
+                server.active.append(ticket)
+                self._remember(ticket, server)
             # The next waiting call may be admitted now too.
             self._wake.notify_all()
-            return entered
+            return server
 
     def leave(self, ticket: QueueTicket) -> None:
         """End a call's admission."""
         with self._wake:
-            if ticket in self._active:
-                self._active.remove(ticket)
+            for server in self._servers:
+                if ticket in server.active:
+                    server.active.remove(ticket)
             self._wake.notify_all()
 
+    def can_move(self, ticket: QueueTicket) -> bool:
+        """Return whether there is another server for a call that failed on those that it avoids."""
+        return any(one.is_usable() and one not in ticket.avoided for one in self._servers)
+
     def wake_waiting(self) -> None:
-        """Make the waiting calls check their stop flags."""
+        """Make the waiting calls check their stop flags and the servers."""
         with self._wake:
             self._wake.notify_all()
 
@@ -98,7 +138,7 @@ class CallQueue:
         """Cancel all calls, and admit none from now on."""
         with self._wake:
             self._closed = True
-            for ticket in self._active:
+            for ticket in self.active:
                 ticket.cancel()
             self._wake.notify_all()
 
@@ -110,52 +150,43 @@ class CallQueue:
     def _is_over(self, ticket: QueueTicket) -> bool:
         return self._closed or ticket.stop.is_set()
 
-    def _may_enter(self, ticket: QueueTicket) -> bool:
-        return (
-            self._turns.find_next(self._waiting) is ticket
-            and len(self._active) < self.capacity
-            and all(one.lane == ticket.lane for one in self._active)
-        )
+    def _admit(self, ticket: QueueTicket) -> ServerPlaces | None:
+        if self._turns.find_next(self._waiting) is not ticket:
+            return None
+        server = self._choose(ticket)
+        if server is None:
+            return None
+        lower = [other for other in server.active if other.lane > ticket.lane]
+        for other in lower:
+            if not other.has_output and not other.preempted:
+                other.preempt()
+        return None if lower else server
 
+    def _choose(self, ticket: QueueTicket) -> ServerPlaces | None:
+        """Return the server for a call, None where all are full; calls of lower lanes make room."""
+        usable = [one for one in self._servers if one.is_usable()]
+        # Where all servers fail, calls try them, and report why.
+        usable = usable or [one for one in self._servers if one.is_known()]
+        usable = [one for one in usable if one not in ticket.avoided] or usable
+        open_ = [
+            one
+            for one in usable
+            if all(other.lane >= ticket.lane for other in one.active)
+            and one.count(ticket.lane) < one.capacity
+        ]
+        if (kept := self._prefixes.get((ticket.owner, ticket.prefix))) in open_:
+            return kept
+        return min(open_, key=lambda one: self._rank(ticket, one), default=None)
 
-class SlotPool:
-    """Assigns llama-server's slots, so that no prompt overwrites another conversation's cached prefix.
+    def _rank(self, ticket: QueueTicket, server: ServerPlaces) -> tuple[bool, float, bytes]:
+        """Return what is lower for a better server. Equally busy ones are ranked alike in all processes."""
+        same = server.count(ticket.lane)
+        choice = hashlib.blake2b(f"{ticket.prefix}\0{server.name}".encode(), digest_size=8).digest()
+        return (len(server.active) > same, same / server.capacity, choice)
 
-    Background prompts share the last slot; conversations get the others, the least recently used one first.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._slots: OrderedDict[str, int] = OrderedDict()
-        self._count = 0
-
-    @property
-    def count(self) -> int:
-        """How many slots the server has; with one or none the server chooses itself."""
-        return self._count
-
-    @count.setter
-    def count(self, count: int) -> None:
-        with self._lock:
-            self._count = count
-            self._slots.clear()
-
-    def assign(self, name: str, *, background: bool) -> int | None:
-        """Return the slot for a conversation or a background prompt, None where the server chooses."""
-        with self._lock:
-            if self._count < 2:
-                return None
-            if background:
-                return self._count - 1
-            if name not in self._slots:
-                taken = set(self._slots.values())
-                free = next((slot for slot in range(self._count - 1) if slot not in taken), None)
-                self._slots[name] = self._slots.popitem(last=False)[1] if free is None else free
-            self._slots.move_to_end(name)
-            return self._slots[name]
-
-    def forget(self, names: Collection[str]) -> None:
-        """Free the slots of these conversations."""
-        with self._lock:
-            for name in names:
-                self._slots.pop(name, None)
+    def _remember(self, ticket: QueueTicket, server: ServerPlaces) -> None:
+        key = (ticket.owner, ticket.prefix)
+        self._prefixes[key] = server
+        self._prefixes.move_to_end(key)
+        if len(self._prefixes) > _REMEMBERED_PREFIXES:
+            self._prefixes.popitem(last=False)

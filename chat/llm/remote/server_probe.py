@@ -13,7 +13,14 @@ from chat.llm.roles import RoleSupport, probe_roles, probe_roles_by_size
 from .constrained import json_schema_format
 from .counting import apply_template
 from .events import Json, ReasoningFilter, get_choice, get_message, get_text, has_reasoning, positive_int
-from .protocol import COMMON_CONTROL_TOKENS, UNKNOWN_WINDOW, Capabilities, ConstraintSupport, Dialect
+from .protocol import (
+    COMMON_CONTROL_TOKENS,
+    UNKNOWN_WINDOW,
+    VLLM_SLOTS,
+    Capabilities,
+    ConstraintSupport,
+    Dialect,
+)
 from .transport import Transport
 
 logger = logging.getLogger(__name__)
@@ -22,6 +29,8 @@ logger = logging.getLogger(__name__)
 _OLLAMA_WINDOW = 4096
 # The default limit of a window: a hosted server evaluates, and bills, the whole prompt again for each reply.
 MAX_DEFAULT_WINDOW = 32_768
+# The version of vLLM that knows `cache_salt`; earlier ones ignore it.
+_SALT_SINCE = (0, 9)
 # The server may have to load the model from disk first.
 _TRY_SECONDS = 300.0
 _COLOUR = "violet"
@@ -99,14 +108,25 @@ def _identify_server(transport: Transport, model: str, entry: Json) -> Capabilit
                 slots=max(1, positive_int(props.get("total_slots"))),
                 control_tokens=COMMON_CONTROL_TOKENS | (control_tokens - {""}),
             )
-    if positive_int(entry.get("max_model_len")):
-        return Capabilities("vllm", model, offered=positive_int(entry["max_model_len"]))
+    offered = positive_int(entry.get("max_model_len"))
+    if offered or entry.get("owned_by") == "vllm":
+        version = _request_optional(transport, "GET", f"{transport.address.root}/version").get("version")
+        if version or entry.get("owned_by") == "vllm":
+            knows_salt = _parse_version(version) >= _SALT_SINCE
+            return Capabilities("vllm", model, offered=offered, slots=VLLM_SLOTS, knows_salt=knows_salt)
+        return Capabilities("other", model, offered=offered)
     if (
         _request_optional(transport, "GET", f"{transport.address.root}/api/version").get("version")
         and transport.address.private
     ):
         return Capabilities("ollama", model, offered=_ollama_window(transport, model))
     return Capabilities("other", model, offered=positive_int(entry.get("context_length")))
+
+
+def _parse_version(version: Any) -> tuple[int, int]:
+    """Return the first two numbers of a version such as "0.11.2", (0, 0) where it cannot be read."""
+    numbers = re.match(r"(\d{1,4})\.(\d{1,4})", str(version or ""), re.ASCII)
+    return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
 
 
 def _ollama_window(transport: Transport, model: str) -> int:

@@ -12,13 +12,13 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from chat.actions.model_servers import make_provider
 from chat.actions.provider import is_choice_shared, run_engine_probe
 from chat.errors import BadAddress, ProviderError, ServerAway
 from chat.llm import weights
-from chat.llm.remote.address import parse_address
+from chat.llm.remote.address import parse_addresses
 from chat.llm.remote.errors import without_message
 from chat.llm.remote.protocol import Capabilities, ConstraintSupport
-from chat.llm.remote.provider import RemoteProvider
 from memoryapp.base.env import (
     cache_dir,
     data_path,
@@ -85,19 +85,21 @@ _FORMS = {
 
 
 def check_remote(choice: ServerChoice) -> Iterator[Finding]:
-    """Connect to the chosen server, and check the file with its key."""
+    """Connect to each of the chosen servers, and check the file with their key."""
     try:
-        address = parse_address(choice.url)
+        addresses = parse_addresses(choice.url)
     except BadAddress as problem:
         where = "PROVIDER_URL" if choice.fixed else "the address in the settings"
         yield broken("model", f"{problem} Correct {where}.")
         return
-    provider = RemoteProvider(address, model=choice.model, key=choice.key, window=choice.window)
+    provider = make_provider(choice, addresses)
     try:
-        yield _describe_server(address.host, provider.connect())
-    except ProviderError as problem:
-        away = " Is the server running?" if isinstance(problem, ServerAway) else ""
-        yield broken("model", f"{address.host}: {without_message(problem)}{away}")
+        for server in provider.servers:
+            try:
+                yield _describe_server(server.address.host, server.connect())
+            except ProviderError as problem:
+                away = " Is the server running?" if isinstance(problem, ServerAway) else ""
+                yield broken("model", f"{server.address.host}: {without_message(problem)}{away}")
     finally:
         provider.close()
     if not choice.fixed and not is_choice_shared():

@@ -10,6 +10,7 @@ import pytest
 from chat.llm.remote import provider as remote_provider
 from chat.llm.remote.address import parse_address
 from chat.llm.remote.provider import RemoteProvider
+from chat.llm.remote.server import ServerUse
 from chat.llm.remote.transport import Timeouts
 
 from .fake_server import FakeServer
@@ -17,14 +18,13 @@ from .fake_server import FakeServer
 
 @pytest.fixture
 def connected(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., RemoteProvider]]:
-    """Return a function that connects a provider to a fake server; retries have no pause."""
+    """Return a function that connects a provider to fake servers; retries have no pause."""
     monkeypatch.setattr(remote_provider, "_PAUSES", (0.0, 0.0))
     made = []
 
-    def connect(server: FakeServer, *, several_owners: bool = False, **patience: Any) -> RemoteProvider:
-        provider = RemoteProvider(
-            parse_address(server.url), timeouts=Timeouts(**patience), several_owners=several_owners
-        )
+    def connect(*servers: FakeServer, use: ServerUse | None = None, **patience: Any) -> RemoteProvider:
+        addresses = [parse_address(server.url) for server in servers]
+        provider = RemoteProvider(*addresses, timeouts=Timeouts(**patience), use=use)
         provider.connect()
         made.append(provider)
         return provider

@@ -32,7 +32,7 @@ def test_waiting_calls_are_served_by_priority(connected):
 
     with run_fake_server(v1__models=MODELS, v1__chat__completions=only_when_streamed(endpoint)) as server:
         provider = connected(server)
-        provider._queue.capacity = 1
+        provider.servers[0].places.capacity = 1
 
         def ask(lane, text):
             thread = threading.Thread(
@@ -42,7 +42,7 @@ def test_waiting_calls_are_served_by_priority(connected):
             )
             thread.start()
             wait_until(
-                lambda: len(provider._queue._waiting) + len(provider._queue._active) == len(threads) + 1
+                lambda: len(provider._queue._waiting) + len(provider._queue.active) == len(threads) + 1
             )
             threads.append(thread)
 
@@ -68,7 +68,7 @@ def test_stop_ends_a_waiting_call_and_an_unanswered_one(connected):
 
     with run_fake_server(v1__models=MODELS, v1__chat__completions=only_when_streamed(endpoint)) as server:
         provider = connected(server)
-        provider._queue.capacity = 1
+        provider.servers[0].places.capacity = 1
         stops, ended = [StopFlag(), StopFlag()], []
 
         def ask(stop):
@@ -126,16 +126,16 @@ def test_the_text_of_a_preempted_attempt_is_not_returned_twice(connected):
         v1__models=MODELS, v1__chat__completions=chat_endpoint("In the forest lived a fox.")
     ) as server:
         provider = connected(server)
-        real, tries = provider._attempt, []
+        real, tries = provider.servers[0].attempt, []
 
-        def once(request, ticket, found):
+        def once(request, ticket, is_closed):
             tries.append(request)
-            for piece in real(request, ticket, found):
+            for piece in real(request, ticket, is_closed):
                 yield piece
                 if len(tries) == 1:
                     ticket.preempt()
 
-        provider._attempt = once
+        provider.servers[0].attempt = once
         assert (
             provider.complete(STORY_TURNS, GenerationOptions(slot="s", max_tokens=20)).text
             == "In the forest lived a fox."

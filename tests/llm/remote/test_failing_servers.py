@@ -35,7 +35,7 @@ def test_a_failure_before_the_first_chunk_is_retried(connected):
     with run_fake_server(v1__models=MODELS, v1__chat__completions=only_when_streamed(endpoint)) as server:
         provider = connected(server)
         assert "".join(provider.stream(STORY_TURNS, GenerationOptions.for_reply("s"))) == "Here I am."
-        assert not provider.needs_reconnect.is_set()
+        assert not provider.servers[0].needs_reconnect.is_set()
 
 
 def test_a_connection_just_closed_by_the_server_is_retried(connected):
@@ -43,7 +43,7 @@ def test_a_connection_just_closed_by_the_server_is_retried(connected):
         provider = connected(server)
         closed = iter([(200, iter([None]), {"content-length": "99"}), MODELS])
         server.paths["/v1/models"] = lambda body: next(closed)
-        assert provider._transport.get(f"{server.url}/v1/models") == MODELS
+        assert provider.servers[0].transport.get(f"{server.url}/v1/models") == MODELS
 
 
 def test_after_several_attempts_the_model_is_reported_as_unreachable(connected):
@@ -51,7 +51,7 @@ def test_after_several_attempts_the_model_is_reported_as_unreachable(connected):
         provider = connected(server)
     with pytest.raises(ModelNotReady, match="Your message is saved"):
         list(provider.stream(STORY_TURNS, GenerationOptions.for_reply("s")))
-    assert provider.needs_reconnect.is_set()
+    assert provider.servers[0].needs_reconnect.is_set()
 
 
 def test_a_lost_connection_keeps_the_text_and_is_reported(connected):
@@ -161,7 +161,7 @@ def test_a_call_in_progress_ends_with_an_error_when_the_model_is_shut_down(conne
         closing = threading.Thread(target=lambda: asked.wait(10) and provider.close())
         closing.start()
         with pytest.raises(ModelNotReady, match="shut down"):
-            provider._transport.get(f"{server.url}/slow")
+            provider.servers[0].transport.get(f"{server.url}/slow")
         held.set()
         closing.join(10)
 
@@ -201,4 +201,4 @@ def test_a_response_from_another_model_triggers_a_new_probe(connected):
     with run_fake_server(v1__models=MODELS, v1__chat__completions=only_when_streamed(endpoint)) as server:
         provider = connected(server)
         assert "".join(provider.stream(STORY_TURNS, GenerationOptions.for_reply("s"))) == "Hi"
-        assert provider.needs_reconnect.is_set()
+        assert provider.servers[0].needs_reconnect.is_set()

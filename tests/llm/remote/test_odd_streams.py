@@ -91,7 +91,7 @@ def test_after_the_last_chunk_the_connection_is_not_waited_for(connected):
     with run_fake_server(v1__models=MODELS, v1__chat__completions=only_when_streamed(slow)) as server:
         provider = connected(server, cost=0.1)
         assert "".join(provider.stream(STORY_TURNS, GenerationOptions.for_reply("s"))) == "Once"
-        assert not provider.needs_reconnect.is_set()
+        assert not provider.servers[0].needs_reconnect.is_set()
         held.set()
 
 

@@ -8,6 +8,7 @@ from chat.errors import ModelNotReady, ProviderError
 from chat.llm.remote.address import parse_address
 from chat.llm.remote.protocol import ConstraintSupport
 from chat.llm.remote.provider import RemoteProvider
+from chat.llm.remote.server import ServerUse
 from chat.llm.remote.server_probe import MAX_DEFAULT_WINDOW
 from chat.llm.remote.transport import Timeouts
 from chat.llm.types import GenerationOptions, Turn
@@ -20,7 +21,7 @@ ASK = [Turn("system", "Be brief."), Turn("user", "Where?")]
 
 
 def probe(server, **how):
-    provider = RemoteProvider(parse_address(server.url), timeouts=Timeouts(answer=2), **how)
+    provider = RemoteProvider(parse_address(server.url), timeouts=Timeouts(answer=2), use=ServerUse(**how))
     try:
         return provider.connect()
     finally:
@@ -106,9 +107,11 @@ def test_a_schema_is_used_if_the_server_enforces_it():
 
 def test_vllm_reports_its_window_and_a_very_large_one_is_limited():
     models = {"data": [{"id": "m", "max_model_len": 131072}]}
-    with run_fake_server(v1__models=models, v1__chat__completions=chat_endpoint("Hi.")) as server:
+    paths = {"version": {"version": "0.11.2"}, "v1__chat__completions": chat_endpoint("Hi.")}
+    with run_fake_server(v1__models=models, **paths) as server:
         found = probe(server)
         assert (found.kind, found.offered, found.window) == ("vllm", 131072, MAX_DEFAULT_WINDOW)
+        assert (found.slots, found.knows_salt) == (64, True)
         assert probe(server, window=100_000).window == 100_000
 
 

@@ -50,7 +50,7 @@ def test_a_chat_message_preempts_background_work_which_then_completes_unchanged(
         )
     )
     work.start()
-    wait_until(lambda: remote._queue._active and remote._queue._active[0]._cancel is not None)
+    wait_until(lambda: remote._queue.active and remote._queue.active[0]._cancel is not None)
     reply = remote.stream([Turn("user", "Hello")], GenerationOptions.for_reply("chat", max_tokens=20))
     list(reply)
     assert not results

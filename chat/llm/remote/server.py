@@ -1,0 +1,273 @@
+"""One server of a model: what the probe found, whether it works, and one attempt of a call on it."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from chat.errors import ModelNotReady, ProviderError, ServerRefused
+from chat.llm.roles import uses_optional_roles
+from chat.llm.types import Turn
+
+from .address import Address
+from .constrained import build_constraint
+from .counting import RemoteTokenCounter
+from .events import (
+    Json,
+    ReasoningFilter,
+    SurrogateDecoder,
+    get_choice,
+    get_message,
+    get_text,
+    has_reasoning,
+    record_usage,
+)
+from .protocol import Capabilities, RemoteCall, build_body, build_messages, separates_owners
+from .scheduling import QueueTicket, ServerPlaces
+from .server_probe import probe
+from .slots import SlotPool, SlotUse
+from .transport import Timeouts, Transport
+
+logger = logging.getLogger(__name__)
+
+# Ends the reply of a server that ignores `max_tokens`: no tokenizer has longer tokens on average.
+_CHARACTERS_A_TOKEN = 40
+# Seconds for which a server is left out after a failure, doubled each time.
+_FIRST_REST, _LONGEST_REST = 2.0, 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerUse:
+    """How servers are used: the wanted model ("" for the first), its window and places (0 for the server's).
+
+    With `several_owners`, cached tokens are counted only on a server that separates their prefixes: elsewhere
+    the count could tell what another owner wrote. With `several_processes`, others use the same servers.
+    """
+
+    model: str = ""
+    window: int = 0
+    places: int = 0
+    several_owners: bool = False
+    several_processes: bool = False
+    salt_key: bytes = field(default_factory=partial(secrets.token_bytes, 32), repr=False)
+
+
+class ModelServer:
+    """One server. Callable from any thread.
+
+    `needs_reconnect` is set when it cannot be reached or answers as another model; its monitor then calls
+    `connect` again. `problem` is why the last attempt to connect failed. `accept` raises ProviderError where
+    the found model is not the one of the pool.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        key: str,
+        use: ServerUse,
+        timeouts: Timeouts,
+        accept: Callable[[ModelServer, Capabilities], None],
+    ) -> None:
+        self.address = address
+        self.use = use
+        self.found: Capabilities | None = None
+        self.problem: ProviderError | None = None
+        self.needs_reconnect = threading.Event()
+        self.transport = Transport(address, key, timeouts)
+        self.places = ServerPlaces(address.api, self._is_known, self.is_usable)
+        self._accept = accept
+        self._slots = SlotPool(several_owners=use.several_owners)
+        self._counter = RemoteTokenCounter(self.transport, lambda turns: build_messages(self.known(), turns))
+        self._failures = 0
+        self._rests_until_monotonic = 0.0
+
+    def connect(self) -> Capabilities:
+        """Probe the server and use what it can do from now on; raises ProviderError."""
+        try:
+            found = self._probe()
+            # Before `accept`: from then on, the connecting of another server may ask for another probe.
+            self.needs_reconnect.clear()
+            self._accept(self, found)
+        except ProviderError as problem:
+            self.problem = problem
+            raise
+        is_llama_server = found.kind == "llama-server"
+        places = self.use.places or found.slots
+        self._counter.forget()
+        self._slots.reset(found.slots if is_llama_server else 0)
+        self.places.capacity = min(places, found.slots) if is_llama_server else places
+        self.found, self.problem = found, None
+        return found
+
+    def _probe(self) -> Capabilities:
+        try:
+            return probe(self.transport, self.use.model, self.use.window)
+        except ProviderError:
+            raise
+        except Exception as error:  # a server may answer with anything, in any shape
+            logger.warning("the answer of the model server could not be parsed", exc_info=True)
+            raise ProviderError("server-not-a-model-server") from error
+
+    def known(self) -> Capabilities:
+        """Return what the probe found; raises why there is nothing yet."""
+        if self.found is None:
+            raise self.problem or ModelNotReady("server-unreachable")
+        return self.found
+
+    def _is_known(self) -> bool:
+        return self.found is not None
+
+    def is_usable(self) -> bool:
+        """Return whether calls go to this server: it was probed, and has not failed since."""
+        is_resting = time.monotonic() < self._rests_until_monotonic
+        return bool(
+            self.found and self.problem is None and not self.needs_reconnect.is_set() and not is_resting
+        )
+
+    def note_failure(self, *, seconds: float = 0.0) -> None:
+        """Leave the server out for a while, longer after each failure, and at least for `seconds`."""
+        rest = min(_FIRST_REST * 2.0**self._failures, _LONGEST_REST)
+        self._failures = min(self._failures + 1, 10)
+        self._rests_until_monotonic = time.monotonic() + min(max(rest, seconds), _LONGEST_REST)
+        logger.warning("the model's server at %s is left out for a while", self.address.host)
+
+    def explain(self) -> ProviderError | None:
+        """Return why the server is not used, None while it is used or was not tried yet."""
+        if self.problem is not None:
+            return self.problem
+        return None if self.is_usable() or self.found is None else ProviderError("server-left-out")
+
+    def is_reachable(self) -> bool:
+        """Return whether the server still answers; requests only its list of models."""
+        try:
+            self.transport.get(f"{self.address.api}/models")
+        except ProviderError as problem:
+            return not isinstance(problem, ModelNotReady)
+        return True
+
+    def count_tokens(self, turns: Sequence[Turn]) -> int:
+        """Return the length of a prompt in tokens: the server's count, or an estimate."""
+        try:
+            return self._counter.count_turns(self.known(), turns)
+        except ServerRefused as refusal:
+            self._use_plain_roles(turns, refusal)
+            return self._counter.count_turns(self.known(), turns)
+
+    def count_text(self, text: str) -> int:
+        """Return the length of a text in tokens: the server's count, or an estimate."""
+        return self._counter.count_text(self.known(), text)
+
+    def forget(self, names: Collection[str]) -> None:
+        """Free the slots of these conversations."""
+        self._slots.forget(names)
+
+    # -- one attempt ----------------------------------------------------------------------------------------
+
+    def attempt(self, call: RemoteCall, ticket: QueueTicket, is_closed: Callable[[], bool]) -> Iterator[str]:
+        """Send the call and yield its text; raises ProviderError. The queue has admitted the ticket here."""
+        found = call.found = self.known()
+        grammar = call.options.grammar if call.background else None
+        call.constraint = None if grammar is None else build_constraint(found, grammar)
+        slot = SlotUse(None, may_reuse=True)
+        if found.kind == "llama-server":
+            options = call.options
+            slot = self._slots.take(options.slot, options.owner, background=call.background)
+        body = build_body(call, found, slot, self.use.salt_key)
+        try:
+            yield from self._read(call, ticket, body, is_closed)
+        finally:
+            self._slots.give_back(slot)
+        self._failures = 0
+
+    def _read(
+        self, call: RemoteCall, ticket: QueueTicket, body: Json, is_closed: Callable[[], bool]
+    ) -> Iterator[str]:
+        found = call.found
+        stream = self.transport.stream(f"{self.address.api}/chat/completions", body)
+        ticket.set_cancel(stream.cancel)
+        call.finish, call.usage.completion_tokens = "stop", 0
+        reasoning, decoder = ReasoningFilter(opened=found.template_opens_reasoning), SurrogateDecoder()
+        written = 0
+        try:
+            for event in stream:
+                if call.stop.is_set() or ticket.preempted or is_closed():
+                    break
+                piece = reasoning.take(decoder.take(self._read_event(event, call, found, reasoning)))
+                if piece:
+                    call.record_piece()
+                    ticket.has_output = not call.background
+                    written += len(piece)
+                    yield piece
+                if written > call.options.max_tokens * _CHARACTERS_A_TOKEN:
+                    call.finish = "length"
+                    break
+        finally:
+            ticket.set_cancel(None)
+            stream.cancel()
+        if call.stop.is_set() or is_closed():
+            call.finish = "cancelled"
+        elif not ticket.preempted:
+            if rest := reasoning.finish():
+                written += len(rest)
+                yield rest
+            if not written and (reasoning.found or found.writes_reasoning):
+                raise ProviderError("server-no-reply")
+
+    def _read_event(
+        self, event: Json, call: RemoteCall, found: Capabilities, reasoning: ReasoningFilter
+    ) -> str:
+        """Update the call's usage and finish from an event; return its text."""
+        record_usage(event, call.usage)
+        use = self.use
+        if use.several_owners and not separates_owners(found, several_processes=use.several_processes):
+            call.usage.cached_tokens = 0
+        model = event.get("model") or found.reported_model
+        # Private servers only: a hosted router may name another model in each answer, and probing it costs
+        # money.
+        if found.reported_model and model != found.reported_model and self.address.private:
+            self.needs_reconnect.set()
+        if get_choice(event).get("finish_reason") == "length":
+            call.finish = "length"
+        message = get_message(event)
+        reasoning.found = reasoning.found or has_reasoning(message)
+        text = get_text(message)
+        call.usage.completion_tokens += bool(text)
+        return text
+
+    def adapts(self, call: RemoteCall, refusal: ServerRefused) -> bool:
+        """Adapt the dialect or the roles to a refusal for later requests; return whether that is possible."""
+        found = call.found
+        if found is not self.found:
+            # Another call has adapted it meanwhile, or it was probed again.
+            return True
+        body = build_body(call, found, SlotUse(0, may_reuse=True), self.use.salt_key)
+        dialect = found.dialect.adapt_to(refusal, body)
+        if dialect is not None:
+            self._replace_found(found, replace(found, dialect=dialect))
+            return True
+        try:
+            self._use_plain_roles(call.turns, refusal)
+        except ServerRefused:
+            return False
+        return True
+
+    def _use_plain_roles(self, turns: Sequence[Turn], refusal: ServerRefused) -> None:
+        """Send tool calls and late system messages as text from now on: this order of them was not probed.
+
+        Raises the refusal where they cannot be its cause.
+        """
+        found = self.known()
+        plain = found.roles.without_optional_roles()
+        may_be_roles = refusal.status in (400, 422) or "template" in refusal.text.lower()
+        if found.roles == plain or not (may_be_roles and uses_optional_roles(turns)):
+            raise refusal
+        self._replace_found(found, replace(found, roles=plain))
+
+    def _replace_found(self, found: Capabilities, adapted: Capabilities) -> None:
+        if self.found is found:  # unless another probe has replaced it meanwhile
+            self.found = adapted

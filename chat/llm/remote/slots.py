@@ -1,0 +1,93 @@
+"""Which slot of a llama-server a call uses, so that no prompt continues another owner's cached prefix."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class _Slot:
+    """One slot: the conversation that it belongs to, whose words it holds, and how many calls use it."""
+
+    number: int
+    name: str | None = None
+    owner: str | None = None
+    calls: int = 0
+    last_used: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SlotUse:
+    """The slot of one call; None where the server chooses. Without `may_reuse` its prefix is another owner's.
+
+    Return it with `SlotPool.give_back`.
+    """
+
+    number: int | None
+    may_reuse: bool
+
+
+class SlotPool:
+    """Assigns llama-server's slots, so that no prompt overwrites another conversation's cached prefix.
+
+    Background prompts share the last slot; conversations get the others, the least recently used one first.
+    With several owners a call gets a slot that no other call uses, where there is one: then the order of the
+    calls on a slot is known, and so is whose prefix is in it.
+    """
+
+    def __init__(self, *, several_owners: bool = False) -> None:
+        self._lock = threading.Lock()
+        self._several_owners = several_owners
+        self._slots: list[_Slot] = []
+        self._uses = 0
+
+    @property
+    def count(self) -> int:
+        """Return how many slots the server has."""
+        return len(self._slots)
+
+    def reset(self, count: int) -> None:
+        """Forget what the slots hold; the server has `count` of them now."""
+        with self._lock:
+            self._slots = [_Slot(number) for number in range(count)]
+
+    def take(self, name: str, owner: str, *, background: bool) -> SlotUse:
+        """Return the slot for a conversation's or a background prompt of this owner."""
+        with self._lock:
+            if not self._slots or (len(self._slots) < 2 and not self._several_owners):
+                return SlotUse(None, may_reuse=True)
+            slot = self._slots[-1] if background else self._find_for_conversation(name)
+            if slot.calls and self._several_owners:
+                unused = [one for one in self._slots if not one.calls]
+                slot = min(unused, key=lambda one: one.last_used, default=slot)
+            may_reuse = not self._several_owners or (slot.owner == owner and not slot.calls)
+            if not background:
+                slot.name = name
+            # With two calls at once it is unknown whose prefix remains.
+            slot.owner = None if slot.calls else owner
+            slot.calls += 1
+            self._uses += 1
+            slot.last_used = self._uses
+            return SlotUse(slot.number, may_reuse)
+
+    def give_back(self, use: SlotUse) -> None:
+        """Note that the call has ended."""
+        with self._lock:
+            if use.number is not None and use.number < len(self._slots):
+                slot = self._slots[use.number]
+                slot.calls = max(0, slot.calls - 1)
+
+    def forget(self, names: Collection[str]) -> None:
+        """Free the slots of these conversations."""
+        with self._lock:
+            for slot in self._slots:
+                if slot.name in names:
+                    slot.name = None
+
+    def _find_for_conversation(self, name: str) -> _Slot:
+        usable = self._slots[:-1] or self._slots
+        own = next((slot for slot in self._slots if slot.name == name), None)
+        free = next((slot for slot in usable if slot.name is None), None)
+        return own or free or min(usable, key=lambda slot: slot.last_used)
