@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import httpx2
 import pytest
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
 from tests.search.postgresql import PostgresqlUnavailable
 
-from .cluster import Cluster, Machine, Server, run_cluster, wait_for
+from .cluster import SLOWLY, Cluster, Server, run_cluster, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -199,12 +200,36 @@ def test_the_text_leaves_redis_with_its_chat(servers, redis):
     assert cluster.read_reply(reply)[0] == "stopped"
 
 
-def test_an_event_and_a_job_reach_other_processes_at_once(servers, sharing):
-    cluster, a, b = servers
-    machine: Machine = sharing[1]
-    machine.start("run_jobs")
-    wait_for(lambda: cluster.rows("SELECT count(*) FROM chat_process WHERE kind = 'run_jobs'") == [(1,)])
+def test_an_event_of_one_server_reaches_the_pages_of_another_at_once(servers):
+    _cluster, a, b = servers
     conversation = a.ask("POST", "conversations", {})["id"]
     with open_page(b, conversation) as page:
         a.ask("PATCH", f"conversations/{conversation}", {"title": "Renamed"})
         page.read(lambda page: [t for t in page.types if t not in ("snapshot", "model")], seconds=3)
+
+
+def test_a_repeated_request_at_another_server_follows_the_reply_of_the_first(servers):
+    cluster, a, b = servers
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": SLOWLY}]}
+    headers = {"Authorization": f"Bearer {a.token}", "Idempotency-Key": "one"}
+
+    def follow(server: Server, until: str) -> str:
+        text = ""
+        with httpx2.stream(
+            "POST", f"{server.base}/v1/chat/completions", json=body, headers=headers, timeout=20
+        ) as answer:
+            assert answer.status_code == 200
+            for line in answer.iter_lines():
+                if line.startswith("data: {"):
+                    text += json.loads(line[6:])["choices"][0]["delta"].get("content", "")
+                if until in text:
+                    return text
+        return text
+
+    follow(a, "number 5,")
+    text = follow(b, "number 60,")
+    assert numbers(text) == list(range(len(numbers(text))))
+    (row,) = cluster.rows(
+        "SELECT count(*), max(state) FROM chat_message WHERE content LIKE 'number 0, %60, %'"
+    )
+    assert row == (1, "streaming")
