@@ -15,7 +15,7 @@ from chat.actions.export_encryption import can_encrypt_exports
 from chat.actions.owners import list_time_zones
 from chat.errors import ModelNotReady
 from chat.llm import weights
-from chat.llm.llama import default_window
+from chat.llm.machine_defaults import default_window
 from chat.llm.registry import registry
 from chat.models import App, Conversation, Fact, Message, Strategy, User
 from memoryapp.base.env import model_dir
