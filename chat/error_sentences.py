@@ -190,6 +190,9 @@ SENTENCES: dict[str, str] = {
     "no-message-to-answer": gettext_noop("There is no message to answer."),
     # The model on this machine.
     "no-model": gettext_noop("No model is loaded in this process."),
+    "no-engine": gettext_noop(
+        "This installation has no engine for a model of its own. Choose a model on a server in the settings."
+    ),
     "worker-without-model-server": gettext_noop(
         "This worker uses models on servers only. Choose one in the settings, under “Model”."
     ),

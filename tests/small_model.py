@@ -12,7 +12,8 @@ import pytest
 
 from chat.llm import weights
 from chat.llm.embedder import Embedder, load_embedder
-from chat.llm.llama import LlamaProvider, default_threads
+from chat.llm.llama import LlamaProvider
+from chat.llm.machine_defaults import default_threads
 
 SMALL_MODEL = "smollm2-135m"
 

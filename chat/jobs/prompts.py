@@ -20,7 +20,6 @@ from chat.context.prompt import DEFAULT_PERSONA
 from chat.context.strategies import uses_summary
 from chat.errors import ModelNotReady, ProviderError, Unfinished
 from chat.generation.hub import hub
-from chat.llm.llama import LlamaProvider
 from chat.llm.registry import registry
 from chat.llm.types import Provider, Turn
 from chat.memory import app_memories, consolidation_prompt, extraction_prompt, extractor, judge
@@ -58,14 +57,16 @@ def warm_fixed_prompts() -> None:
     except ModelNotReady:
         # Another model was chosen at this moment.
         return
-    if not isinstance(provider, LlamaProvider):
+    # Only the engine in this process has it, and a server whose model is elsewhere may have none.
+    prefill = getattr(provider, "prefill_fixed", None)
+    if prefill is None:
         return
     try:
         # They use no energy: they are read once for all owners; on a slow machine their cost alone would use
         # up the energy that the first extractions need.
-        provider.prefill_fixed([Turn("system", DEFAULT_PERSONA), Turn("user", "")], slot="persona")
+        prefill([Turn("system", DEFAULT_PERSONA), Turn("user", "")], slot="persona")
         for slot, turns in background_prompts().items():
-            provider.prefill_fixed(turns, slot=slot, background=True)
+            prefill(turns, slot=slot, background=True)
     except ProviderError:
         # The prompt is read when it is needed.
         return

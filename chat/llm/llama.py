@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import codecs
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-
-import psutil
 
 from chat.errors import ModelNotReady, PromptTooLong, ProviderError, Unfinished
 
@@ -26,18 +23,6 @@ SEQUENCES = 4
 # beginnings of all background prompts take 4,122 tokens of the default model and stay there; the rest is for
 # what follows the beginning of the running one.
 BACKGROUND_CELLS = 6144
-_GIB = 1024**3
-
-
-def default_window() -> int:
-    """Return the window in tokens: 8,192, or 4,096 on machines with less than 7.5 GiB of memory."""
-    return 8192 if psutil.virtual_memory().total >= 7.5 * _GIB else 4096
-
-
-def default_threads() -> int:
-    """Return the number of physical cores that this process may use."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(psutil.cpu_count(logical=False) or allowed, allowed))
 
 
 class LlamaStream:

@@ -154,11 +154,17 @@ class Registry:
         ProviderError where it must not be. If the same model still finishes a reply, it is reused: loading it
         again would need the memory twice.
         """
-        from .llama import LlamaProvider, default_threads, default_window
+        from .machine_defaults import default_threads, default_window
         from .state_cache import DiskCache, StateCache
 
         self._retire()
         self._load_embedder()
+        try:
+            from .llama import LlamaProvider
+        except ModuleNotFoundError:
+            # A server whose model is elsewhere needs no engine.
+            self.set_status(ModelStatus(ModelState.MISSING, reason=Reason("no-engine")))
+            return
         try:
             entry = weights.choose_model(os.environ)
             name, label = entry.name, shorten_title(entry.title)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chat.errors import ProviderError, TemplateMissing
 
-from .native import Native
 from .roles import RoleSupport, adapt_turns, build_message, probe_roles
 from .types import Turn
+
+if TYPE_CHECKING:
+    from .native import Native
 
 # While the template is rendered, an index between two of these private-use characters stands for a reply.
 _MARK = "\ue0f0"

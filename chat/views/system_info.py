@@ -17,7 +17,7 @@ from chat.actions.owners import list_time_zones
 from chat.error_messages import describe
 from chat.errors import ModelNotReady
 from chat.llm import weights
-from chat.llm.llama import default_window
+from chat.llm.machine_defaults import default_window
 from chat.llm.registry import registry
 from chat.models import App, Conversation, Fact, Message, Strategy, User
 from memoryapp.base.env import model_dir

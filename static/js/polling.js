@@ -26,12 +26,14 @@ export function startPolling(handle, onSure, onGone) {
   if (timer) return;
   const poll = async () => {
     const asked = timer;
-    const answer = document.hidden ? null : await fetchFrames();
-    if (timer !== asked) return;
-    if (answer?.status === 404) return onGone();
-    if (answer) answers = answer.ok ? answers + 1 : 0;
-    if (answers === SURE) onSure();
-    for (const frame of answer?.frames ?? []) handle(frame);
+    if (!document.hidden) {
+      const { status, ok, frames } = await fetchFrames();
+      if (timer !== asked) return;
+      if (status === 404) return onGone();
+      answers = ok ? answers + 1 : 0;
+      if (answers === SURE) onSure();
+      frames.forEach(handle);
+    }
     timer = window.setTimeout(poll, POLL_MS);
   };
   timer = window.setTimeout(poll);

@@ -6,6 +6,7 @@ import { isPolling, startPolling, stopPolling } from "./polling.js";
 const PING_MS = 20_000, SILENT_MS = 45_000, LONGEST_DELAY_MS = 15_000, FIRST_DELAY_MS = 400;
 /** A first reconnection this fast is not shown. */
 const HIDDEN_MS = 900;
+const POLLING_SHOWN_MS = 12_000;
 /** After so many failed attempts the page tries without a socket. */
 const POLL_AFTER = 3;
 /** The close codes of a deleted conversation, of an ended login, and of too many open pages. */
@@ -77,8 +78,13 @@ function handleFrame(frame) {
   for (const listener of frameListeners) listener(frame);
 }
 
+/** Say it for a while only: the notice lies over the messages. */
 function handlePolling() {
-  showConnection(false, "polling");
+  const notice = findRequired("#reconnecting");
+  clearTimeout(noticeTimer);
+  notice.textContent = getText("polling");
+  notice.hidden = false;
+  noticeTimer = window.setTimeout(() => { notice.hidden = true; }, POLLING_SHOWN_MS);
   for (const listener of openListeners) listener(true);
 }
 
@@ -87,7 +93,7 @@ function retryLater(isCrowded = false) {
   socket = null;
   attempts = isCrowded ? 9 : attempts + 1;
   if (!isCrowded && attempts >= POLL_AFTER) startPolling(handleFrame, handlePolling, () => location.assign(urls.home));
-  showConnection(false, isCrowded ? "crowded" : isPolling() ? "polling" : "reconnecting");
+  if (isCrowded || !isPolling()) showConnection(false, isCrowded ? "crowded" : "reconnecting");
   const longest = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** attempts);
   retryTimer = window.setTimeout(connectSocket, longest / 2 + (Math.random() * longest) / 2);
 }

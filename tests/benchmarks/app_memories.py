@@ -33,7 +33,8 @@ from chat.actions.owners import local_owner  # noqa: E402
 from chat.context import memory as app_memories_module  # noqa: E402
 from chat.errors import ProviderError  # noqa: E402
 from chat.llm import weights  # noqa: E402
-from chat.llm.llama import LlamaProvider, default_threads  # noqa: E402
+from chat.llm.llama import LlamaProvider  # noqa: E402
+from chat.llm.machine_defaults import default_threads  # noqa: E402
 from chat.memory import app_memories, app_memory_eviction  # noqa: E402
 from chat.models import App, AppMemory, Conversation, Message  # noqa: E402
 from tests.benchmarks.running_server import Row, print_table  # noqa: E402

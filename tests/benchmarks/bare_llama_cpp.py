@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from chat.llm.engine_request import Sampler
-from chat.llm.llama import default_threads
+from chat.llm.machine_defaults import default_threads
 from chat.llm.native import BATCH, Native
 from chat.llm.template import ChatTemplate
 

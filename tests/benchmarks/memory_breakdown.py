@@ -40,7 +40,8 @@ def main() -> None:
     from chat.llm import weights
     from chat.llm.embedder import load_embedder
     from chat.llm.engine import BACKGROUND_SEQUENCES
-    from chat.llm.llama import BACKGROUND_CELLS, SEQUENCES, default_threads, default_window
+    from chat.llm.llama import BACKGROUND_CELLS, SEQUENCES
+    from chat.llm.machine_defaults import default_threads, default_window
     from chat.llm.native import BATCH, Native
 
     parts = {"Python": read_anonymous_mib()}

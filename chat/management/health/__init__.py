@@ -1,6 +1,7 @@
 """Runs the checks of `manage.py doctor`: each finds that all is well, or says what to do."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -33,9 +34,11 @@ __all__ = ["Finding", "FindingState", "run_checks"]
 def run_checks(*, deep: bool) -> Iterator[Finding]:
     """Run all checks; yield each finding at once. `deep` reads the weights and compares their checksums."""
     yield check_python()
-    yield check_build()
-    yield check_processor(read_cpu_flags())
     server = _read_choice()
+    # A server whose model is elsewhere needs no engine.
+    if server is None or find_spec("llama_cpp") is not None:
+        yield check_build()
+    yield check_processor(read_cpu_flags())
     if server is None:
         yield check_model(deep=deep)
         yield check_memory()
