@@ -14,8 +14,6 @@ DEPLOY = ROOT / ".deploy"
 SETTINGS = (ROOT / ".github" / "docs" / "settings.md").read_text()
 # Variables of other programs.
 FOREIGN = {"POSTGRES_PASSWORD", "POSTGRES_USER", "POSTGRES_DB", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
-# Made by work on several processes that has its own guide.
-LATER = {"REDIS_URL"}
 
 
 def read(name: str) -> str:
@@ -46,7 +44,7 @@ def test_each_variable_is_in_the_list_of_settings(name):
     found = names_of(name)
     listed = set(re.findall(r"`([A-Z][A-Z_]+)`", SETTINGS))
     assert found
-    assert found - listed - FOREIGN - LATER == set()
+    assert found - listed - FOREIGN == set()
 
 
 def test_servers_and_workers_are_read_only_and_keep_no_rights(services):

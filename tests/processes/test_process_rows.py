@@ -200,3 +200,11 @@ def test_the_doctor_lists_living_processes_and_notes_that_no_worker_runs(shared,
     assert "No worker runs" in found.text
     add_process(kind="run_jobs", runs_jobs=True)
     assert list(check_processes())[1].state is FindingState.OK
+
+
+def test_the_doctor_asks_redis_where_it_is_used(db, settings, redis):
+    settings.REDIS_URL = redis.url
+    assert ("redis", FindingState.OK) in [(one.topic, one.state) for one in check_processes()]
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    found = next(one for one in check_processes() if one.topic == "redis")
+    assert (found.state, found.text) == (FindingState.BROKEN, "Redis does not answer: ConnectionError.")

@@ -7,19 +7,23 @@ from collections.abc import Iterator
 from django.db import DatabaseError
 
 from chat.actions import installation, processes
+from memoryapp.base import redis
 from memoryapp.base.env import BadValue
 
 from .findings import Finding, broken, note, ok
 
 
 def check_processes() -> Iterator[Finding]:
-    """Compare the secret key with that of the database, and list the servers and workers that live."""
+    """Ask Redis, compare the secret key with that of the database, and list the processes that live."""
+    if redis.is_configured():
+        problem = redis.check_redis()
+        yield broken("redis", problem) if problem else ok("redis", "answers")
     try:
         installation.require_same_secret()
         yield ok("secret key", "the one of the database")
         living = list(processes.find_living())
-    except BadValue as problem:
-        yield broken("secret key", str(problem))
+    except BadValue as other_key:
+        yield broken("secret key", str(other_key))
         return
     except DatabaseError:
         # The check of the database says why.
