@@ -6,14 +6,12 @@ import base64
 import json
 import logging
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
@@ -27,7 +25,6 @@ _ONLY = 1
 # A table that is in the database while a move into it is unfinished (`manage.py move`).
 UNFINISHED_MOVE = "memoryapp_move"
 _SALT = "chat.installation"
-_MIGRATIONS = Path(__file__).resolve().parents[1] / "migrations"
 _OTHER_KEY = (
     "This database was made with another secret key. Use that one: set SECRET_KEY as on the machine that "
     "made it, or copy the file secret_key from its data folder into {}. Only if that key is lost for good: "
@@ -39,16 +36,16 @@ class OtherSecretKey(BadValue):
     """The database was made with another secret key than the one of this process."""
 
 
-class UnusableDatabase(BadValue):
-    """The database is half moved, or of a newer version than this program."""
+class UnfinishedMove(BadValue):
+    """A move into this database was broken off, so it is incomplete."""
 
 
 def require_same_secret() -> None:
     """Store the fingerprint of the secret key at the first start; later raise OtherSecretKey for another key.
 
-    The first thing that a command does that uses the key. Raises UnusableDatabase too.
+    The first thing that a command does that uses the key. Raises UnfinishedMove too.
     """
-    require_usable()
+    require_no_unfinished_move(connection)
     with transaction.atomic():
         row, _made = Installation.objects.select_for_update().get_or_create(pk=_ONLY)
         if not row.key_fingerprint:
@@ -66,23 +63,11 @@ def is_same_secret() -> bool:
 
 
 def require_no_unfinished_move(database: BaseDatabaseWrapper) -> None:
-    """Raise UnusableDatabase where a move into a database was broken off or is going on."""
+    """Raise UnfinishedMove where a move into a database was broken off or is going on."""
     if UNFINISHED_MOVE in database.introspection.table_names():
-        raise UnusableDatabase(
+        raise UnfinishedMove(
             "A move into this database was broken off, so it is incomplete. Run `manage.py move` again where "
             "it was started: it goes on where it stopped."
-        )
-
-
-def require_usable() -> None:
-    """Raise UnusableDatabase for a half moved database, and for one of a newer version."""
-    require_no_unfinished_move(connection)
-    known = {path.stem for path in _MIGRATIONS.glob("[0-9]*.py")}
-    applied = {name for app, name in MigrationRecorder(connection).applied_migrations() if app == "chat"}
-    if newer := sorted(applied - known):
-        raise UnusableDatabase(
-            f"The database is of a newer version of memoryapp ({newer[-1]}). Nothing was changed. Update "
-            "this program, or restore a backup of the older version."
         )
 
 

@@ -120,7 +120,7 @@ def _check_source(target: Target) -> None:
         raise CommandError("This is the present database. Name another one.")
     if connection.vendor == "sqlite" and not Path(here["NAME"]).exists():
         raise CommandError(f"There is nothing to move: {here['NAME']} is not there.")
-    installation.require_usable()
+    installation.require_no_unfinished_move(connection)
     require_current_tables(connection)
     if not installation.is_same_secret():
         raise CommandError(

@@ -97,19 +97,12 @@ def migrate(alias: str) -> None:
 
 
 def require_current_tables(connection: BaseDatabaseWrapper) -> None:
-    """Raise CommandError where a database does not have the tables of exactly this version."""
+    """Raise CommandError where a database has the tables of an older version."""
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         raise CommandError(
             "The database has the tables of an older version. Run `manage.py backup`, then `manage.py "
             "migrate`, and this command again."
-        )
-    known = executor.loader.disk_migrations or {}
-    if newer := sorted(
-        name for app, name in executor.loader.applied_migrations if app == "chat" and (app, name) not in known
-    ):
-        raise CommandError(
-            f"The database is of a newer version of memoryapp ({newer[-1]}). Update this one first."
         )
 
 

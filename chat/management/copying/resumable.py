@@ -40,7 +40,9 @@ def copy_in_steps(source: str, identity: str, target: BaseDatabaseWrapper, repor
         for model in list_models():
             totals[model._meta.db_table] = _continue_table(model, source, target, journal, report)
         add_foreign_keys(target, journal.read(_FOREIGN_KEYS))
-        check_foreign_keys(target)
+        if target.vendor == "sqlite":
+            # PostgreSQL has checked them when they were added.
+            check_foreign_keys(target)
         set_sequences(target, list_models())
         compare(totals, target.alias)
         with transaction.atomic(using=target.alias):
