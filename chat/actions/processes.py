@@ -14,6 +14,7 @@ import logging
 import os
 import socket
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -33,6 +34,8 @@ logger = logging.getLogger(__name__)
 
 _current: UUID | None = None
 _kind, _runs_jobs = ProcessKind.SERVE, False
+# Since when the row of this process has been renewed in time, and the last time; `time.monotonic`.
+_in_time_since = _renewed_at = 0.0
 
 
 def is_database_shared() -> bool:
@@ -47,8 +50,9 @@ def get_current() -> UUID | None:
 
 def enter(kind: ProcessKind, *, runs_jobs: bool) -> UUID:
     """Give this process a row; before it takes anything, and once in its life."""
-    global _current, _kind, _runs_jobs
+    global _current, _kind, _runs_jobs, _in_time_since, _renewed_at
     _current, _kind, _runs_jobs = uuid4(), kind, runs_jobs
+    _in_time_since = _renewed_at = time.monotonic()
     _insert(_current)
     return _current
 
@@ -73,6 +77,7 @@ def renew(open_conversations: Sequence[str]) -> None:
     if not Process.objects.filter(pk=_current).update(**seen):
         logger.warning("this process was taken for dead, because the database has not heard of it for long")
         _insert(_current, open_conversations)
+    _note_renewal()
 
 
 def list_caches_to_free() -> list[str]:
@@ -132,6 +137,24 @@ def has_job_runner() -> bool:
     return bool(find_living().filter(runs_jobs=True).exists())
 
 
+def _note_renewal() -> None:
+    """Note that the database has heard of this process; a gap means that it could not be reached."""
+    global _in_time_since, _renewed_at
+    now = time.monotonic()
+    if now - _renewed_at > get_dead_after().total_seconds() / 2:
+        _in_time_since = now
+    _renewed_at = now
+
+
+def _can_judge_silence() -> bool:
+    """Return whether the database could be reached for so long that a silent process has no excuse.
+
+    After an outage of the database the rows of all processes are old, and the first one that reaches it again
+    must not take the others for dead.
+    """
+    return time.monotonic() - _in_time_since >= get_dead_after().total_seconds()
+
+
 def remove_dead() -> list[Process]:
     """Delete the rows of dead processes and return them; in the caller's transaction.
 
@@ -140,9 +163,9 @@ def remove_dead() -> list[Process]:
     """
     which = Q()
     if is_database_shared():
-        which = Q(seen_at__lt=_silent_since()) | Q(
-            pk__in=[row.pk for row in find_others() if _has_ended(row)]
-        )
+        which = Q(pk__in=[row.pk for row in find_others() if _has_ended(row)])
+        if _can_judge_silence():
+            which |= Q(seen_at__lt=_silent_since())
     dead = list(find_others().select_for_update(skip_locked=True).filter(which))
     Process.objects.filter(pk__in=[row.pk for row in dead]).delete()
     return dead

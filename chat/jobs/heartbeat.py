@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from chat.actions import processes, provider, recovery
+from chat.generation import run as generation
 from chat.generation.hub import hub
 from chat.models import ProcessKind
 
@@ -50,5 +51,7 @@ def follow_others() -> None:
         free_own_caches(found)
         processes.record_freed_caches(found)
     recovery.recover_dead()
+    # Their conversations accept messages again at every process.
+    generation.save_unsaved_ends()
     if provider.follow_choice():
         start_warming()

@@ -12,6 +12,7 @@ from chat.errors import ProviderError, Reason, to_english
 from chat.generation import reply_run
 from chat.generation import run as generation
 from chat.generation.hub import hub
+from chat.jobs import heartbeat
 from chat.llm.registry import registry
 from chat.llm.types import ModelState, ModelStatus
 from chat.models import Message, PromptReport, UsageRecord
@@ -208,6 +209,17 @@ def test_an_unsaved_end_is_saved_by_the_next_request(ours_htmx, talk, scripted, 
     else:
         answer = ours_htmx.post("/send/", {"text": "More", "conversation": str(reply.conversation_id)})
     assert answer.status_code == 200
+    assert (wait_for_reply(reply).state, reply.content) == ("complete", "Understood.")
+
+
+def test_an_unsaved_end_is_saved_without_a_request_where_another_process_may_get_it(
+    talk, scripted, monkeypatch
+):
+    lock_database(monkeypatch, 4)
+    _, reply = talk("Hello")
+    generation.start(reply)
+    assert wait_for_reply(reply).state == "streaming"
+    heartbeat.follow_others()
     assert (wait_for_reply(reply).state, reply.content) == ("complete", "Understood.")
 
 

@@ -29,6 +29,8 @@ pytestmark = pytest.mark.django_db
 def shared(monkeypatch):
     """The database counts as one that other processes use, as with PostgreSQL."""
     monkeypatch.setattr(processes, "is_database_shared", lambda: True)
+    # As in a process that has reached the database for long.
+    monkeypatch.setattr(processes, "_can_judge_silence", lambda: True)
 
 
 @pytest.fixture
@@ -74,6 +76,26 @@ def test_what_a_silent_process_held_is_recovered_and_its_row_removed(shared, me,
     assert read_held(*held) == ("stopped", True, False)
     assert (held[0].content, held[0].failure) == ("So far", "stopped-by-shutdown")
     assert list(Process.objects.values_list("pk", flat=True)) == [me]
+
+
+def test_after_an_outage_of_the_database_nobody_is_taken_for_dead_until_all_could_be_heard_of(
+    me, talk, monkeypatch
+):
+    monkeypatch.setattr(processes, "is_database_shared", lambda: True)
+    now = 1000.0
+    monkeypatch.setattr(processes.time, "monotonic", lambda: now)
+    processes.renew([])
+    for _ in range(8):
+        now += 5
+        processes.renew([])
+    now += 40
+    silent = add_process(seen_at=timezone.now() - timedelta(seconds=40))
+    processes.renew([])
+    assert processes.remove_dead() == []
+    for _ in range(6):
+        now += 5
+        processes.renew([])
+    assert processes.remove_dead() == [silent]
 
 
 def test_what_a_living_process_holds_is_left_alone_also_by_a_start(shared, me, talk):
