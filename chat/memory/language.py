@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ NAMES = {
 }
 # A single name or a greeting has less, "I'm vegan" has 0.54, "mon adresse" 0.37.
 _MIN_PROBABILITY = 0.3
+# Threads that need the model at the same time load it once.
+_loading = threading.Lock()
 
 
 def detect_language(text: str) -> str:
@@ -39,7 +42,9 @@ def detect_language(text: str) -> str:
     """
     if text.startswith(("User ", "User's ")):
         return "en"
-    language, probability = _load().classify(text)
+    with _loading:
+        identifier = _load()
+    language, probability = identifier.classify(text)
     return language if probability >= _MIN_PROBABILITY else ""
 
 
