@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from pytest_django import DjangoDbBlocker
 
+from chat.management.copying.databases import migrate, second_database
+from memoryapp.base.service_urls import parse_database_url
 from tests.search.postgresql import (
     PostgresqlUnavailable,
     make_database,
@@ -18,7 +21,7 @@ from tests.search.postgresql import (
     skip_without_server,
 )
 
-from .filled_folder import fill_folder, manage
+from .filled_folder import fill_folder, use_folder
 
 
 @pytest.fixture
@@ -50,10 +53,11 @@ def postgresql() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def migrated(postgresql: str, filled: Path) -> Iterator[str]:
+def migrated(postgresql: str, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
     """The URL of a database with tables and without data."""
     with make_database(postgresql) as made:
-        assert manage(filled, "migrate", "-v0", DATABASE_URL=made).returncode == 0
+        with django_db_blocker.unblock(), second_database("migrated", parse_database_url(made)):
+            migrate("migrated")
         yield made
 
 
@@ -65,10 +69,11 @@ def url(postgresql: str, migrated: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: DjangoDbBlocker) -> Path:
     """A data folder with a bit of everything."""
     folder = tmp_path_factory.mktemp("filled") / "data"
-    fill_folder(folder)
+    with django_db_blocker.unblock():
+        fill_folder(folder)
     return folder
 
 
@@ -78,3 +83,10 @@ def filled_copy(filled: Path, tmp_path: Path) -> Path:
     shutil.copytree(filled, tmp_path / "data")
     (tmp_path / "data").chmod(0o700)
     return tmp_path / "data"
+
+
+@pytest.fixture
+def here(filled_copy: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[Path]:
+    """A copy of it, which this process uses."""
+    with django_db_blocker.unblock(), use_folder(filled_copy):
+        yield filled_copy
