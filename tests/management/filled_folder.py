@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.test import override_settings
 
-from chat.management.copying.databases import migrate, sqlite_settings
+from chat.management.copying.databases import sqlite_settings
 from memoryapp.base.service_urls import parse_database_url
 from tests.data_folder import build_environment
 from tests.page_client import ROOT
@@ -47,12 +48,17 @@ SocialAccount.objects.update(date_joined="2020-01-02T03:04:05.678901Z")
 
 
 def fill_folder(folder: Path) -> None:
-    """Make a data folder with a login, chats, memory, and values that databases store differently."""
-    folder.mkdir(mode=0o700)
+    """Put a login, chats, memory, and values that databases store differently into a data folder."""
     (folder / "secret_key").write_text("the key of the filled folder")
     with use_folder(folder):
-        migrate(DEFAULT_DB_ALIAS)
         exec(_FILL, {})  # noqa: S102
+
+
+def copy_folder(folder: Path, target: Path) -> Path:
+    """Copy a data folder; return the copy."""
+    shutil.copytree(folder, target)
+    target.chmod(0o700)
+    return target
 
 
 @contextmanager
