@@ -20,6 +20,8 @@ from chat.actions import installation, processes
 from memoryapp.base.env import BadValue, database_path
 from memoryapp.base.files import write_private_file
 from memoryapp.base.passphrase import is_encrypted
+from memoryapp.base.secret_key import FILE as _KEY
+from memoryapp.base.secret_key import read_key
 from memoryapp.base.service_urls import parse_database_url
 
 from .copying.constraints import check_foreign_keys
@@ -31,11 +33,11 @@ from .copying.databases import (
     sqlite_settings,
     standing_still,
 )
-from .copying.resumable import copy_in_steps
+from .copying.resumable import copy_in_steps, require_usable
 from .engine_lock import lock_engine
 
 _ALIAS = "move_target"
-_KEY, _PROVIDER = "secret_key", "provider.json"
+_PROVIDER = "provider.json"
 _HIDDEN = "PASSWORD"
 
 
@@ -100,15 +102,21 @@ def move(target: Target, report: Report) -> int:
     BadValue for another secret key.
     """
     _check_source(target)
-    with _hold_locks(target), second_database(_ALIAS, target.database) as there:
-        with standing_still(connection), _hold_target(there):
-            require_nobody()
-            if connection.vendor == "sqlite":
-                check_foreign_keys(connection)
-            rows = copy_in_steps(connection.alias, _identify_source(), there, report)
+    with (
+        _hold_locks(target),
+        second_database(_ALIAS, target.database) as there,
+        standing_still(connection),
+        _hold_target(there),
+    ):
+        require_nobody()
+        if connection.vendor == "sqlite":
+            check_foreign_keys(connection)
+        identity = _identify_source()
+        require_usable(identity, there)
         if target.folder is not None:
+            # First: a database that is complete and has no key is of no use.
             _take_files_along(target.folder)
-    return rows
+        return copy_in_steps(connection.alias, identity, there, report)
 
 
 def _check_source(target: Target) -> None:
@@ -142,9 +150,8 @@ def _check_folder(folder: Path) -> None:
         )
     if is_encrypted(folder) and folder != Path(settings.DATA_DIR):
         raise CommandError(f"{folder} has keys of encrypted data. Name a new folder.")
-    key = folder / _KEY
-    if key.exists() and key.read_text().strip() not in ("", settings.SECRET_KEY):
-        raise CommandError(f"{key} is another secret key than the present one. Name a new folder.")
+    if read_key(folder) not in ("", settings.SECRET_KEY):
+        raise CommandError(f"{folder / _KEY} is another secret key than the present one. Name a new folder.")
 
 
 @contextmanager
@@ -194,7 +201,7 @@ def _identify_source() -> str:
 
 def _take_files_along(folder: Path) -> None:
     """Copy the key, and the choice of a model server, into a new data folder."""
-    if not (folder / _KEY).exists():
+    if not read_key(folder):
         write_private_file(folder / _KEY, settings.SECRET_KEY.encode())
     choice = Path(settings.DATA_DIR) / _PROVIDER
     if choice.exists() and not (folder / _PROVIDER).exists():

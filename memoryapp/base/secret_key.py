@@ -28,11 +28,11 @@ def load_secret_key(folder: Path, database: Path | None, arguments: Sequence[str
     is missing or empty and there is a database, unless the command in `arguments` replaces the key.
     """
     path = folder / FILE
-    if key := _read(path):
+    if key := read_key(folder):
         return key
     # Two first starts at once must not make two keys.
     with hold_lock(folder / f"{FILE}.lock"):
-        if key := _read(path):
+        if key := read_key(folder):
             return key
         if database is None or not database.exists() or not database.stat().st_size:
             return _make(path)
@@ -49,9 +49,10 @@ def load_secret_key(folder: Path, database: Path | None, arguments: Sequence[str
         )
 
 
-def _read(path: Path) -> str:
+def read_key(folder: Path) -> str:
+    """Return the key in a data folder as it is used, "" where its file is missing or empty."""
     try:
-        key = path.read_text()
+        key = (folder / FILE).read_text()
     except FileNotFoundError:
         return ""
     return key if key.strip() else ""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.core.management import call_command
+from django.db import DEFAULT_DB_ALIAS, connection
+from pytest_django import DjangoDbBlocker
 
+from chat.management.copying.databases import migrate, second_database
+from memoryapp.base.service_urls import parse_database_url
 from tests.search.postgresql import (
     PostgresqlUnavailable,
     make_database,
@@ -18,7 +21,7 @@ from tests.search.postgresql import (
     skip_without_server,
 )
 
-from .filled_folder import fill_folder, manage
+from .filled_folder import copy_folder, fill_folder, use_folder
 
 
 @pytest.fixture
@@ -50,10 +53,11 @@ def postgresql() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def migrated(postgresql: str, filled: Path) -> Iterator[str]:
+def migrated(postgresql: str, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
     """The URL of a database with tables and without data."""
     with make_database(postgresql) as made:
-        assert manage(filled, "migrate", "-v0", DATABASE_URL=made).returncode == 0
+        with django_db_blocker.unblock(), second_database("migrated", parse_database_url(made)):
+            migrate("migrated")
         yield made
 
 
@@ -65,16 +69,63 @@ def url(postgresql: str, migrated: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with a bit of everything."""
-    folder = tmp_path_factory.mktemp("filled") / "data"
-    fill_folder(folder)
+def empty_folder(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: DjangoDbBlocker) -> Path:
+    """A data folder with tables and without data, and without a key."""
+    folder = tmp_path_factory.mktemp("empty") / "data"
+    folder.mkdir(mode=0o700)
+    with django_db_blocker.unblock(), use_folder(folder):
+        migrate(DEFAULT_DB_ALIAS)
     return folder
+
+
+@pytest.fixture
+def new_folder(empty_folder: Path, tmp_path: Path) -> Path:
+    """A copy of it, which saves each move and each restore the seconds for making the tables."""
+    return copy_folder(empty_folder, tmp_path / "new")
+
+
+@pytest.fixture(scope="session")
+def filled(
+    empty_folder: Path, tmp_path_factory: pytest.TempPathFactory, django_db_blocker: DjangoDbBlocker
+) -> Path:
+    """A data folder with a bit of everything."""
+    folder = copy_folder(empty_folder, tmp_path_factory.mktemp("filled") / "data")
+    with django_db_blocker.unblock():
+        fill_folder(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def moved(postgresql: str, migrated: str, filled: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
+    """The URL of a database with what is in that folder."""
+    with make_database(postgresql, migrated) as made:
+        with django_db_blocker.unblock(), use_folder(filled):
+            call_command("move", to=made)
+        yield made
+
+
+@pytest.fixture
+def filled_url(postgresql: str, moved: str) -> Iterator[str]:
+    """A copy of it."""
+    with make_database(postgresql, moved) as made:
+        yield made
+
+
+@pytest.fixture
+def on_postgresql(filled_copy: Path, filled_url: str, django_db_blocker: DjangoDbBlocker) -> Iterator[Path]:
+    """A data folder whose database is in PostgreSQL, both of which this process uses."""
+    with django_db_blocker.unblock(), use_folder(filled_copy, filled_url):
+        yield filled_copy
 
 
 @pytest.fixture
 def filled_copy(filled: Path, tmp_path: Path) -> Path:
     """A copy of it."""
-    shutil.copytree(filled, tmp_path / "data")
-    (tmp_path / "data").chmod(0o700)
-    return tmp_path / "data"
+    return copy_folder(filled, tmp_path / "data")
+
+
+@pytest.fixture
+def here(filled_copy: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[Path]:
+    """A copy of it, which this process uses."""
+    with django_db_blocker.unblock(), use_folder(filled_copy):
+        yield filled_copy

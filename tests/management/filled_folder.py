@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.data_folder import build_environment, make_data_folder
+from django.contrib.contenttypes.models import ContentType
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.test import override_settings
+
+from chat.management.copying.databases import sqlite_settings
+from memoryapp.base.service_urls import parse_database_url
+from tests.data_folder import build_environment
 from tests.page_client import ROOT
 
 _FILL = """
@@ -40,11 +48,42 @@ SocialAccount.objects.update(date_joined="2020-01-02T03:04:05.678901Z")
 
 
 def fill_folder(folder: Path) -> None:
-    """Make a data folder with a login, chats, memory, and values that databases store differently."""
-    make_data_folder(folder)
-    folder.chmod(0o700)
-    done = manage(folder, "shell", "-v0", "-c", _FILL)
-    assert done.returncode == 0, done.stderr
+    """Put a login, chats, memory, and values that databases store differently into a data folder."""
+    (folder / "secret_key").write_text("the key of the filled folder")
+    with use_folder(folder):
+        exec(_FILL, {})  # noqa: S102
+
+
+def copy_folder(folder: Path, target: Path) -> Path:
+    """Copy a data folder; return the copy."""
+    shutil.copytree(folder, target)
+    target.chmod(0o700)
+    return target
+
+
+@contextmanager
+def use_folder(folder: Path, url: str = "") -> Iterator[None]:
+    """Let this process run commands with a data folder, and with its database or another one.
+
+    pytest-django must have allowed databases.
+    """
+    file = folder / "memoryapp.sqlite3"
+    database = parse_database_url(url) if url else sqlite_settings(file, encrypted=False)
+    key = folder / "secret_key"
+    more = {"SECRET_KEY": key.read_text()} if key.exists() else {}
+    former = connections[DEFAULT_DB_ALIAS], connections.settings[DEFAULT_DB_ALIAS]
+    configured = connections.configure_settings({DEFAULT_DB_ALIAS: database})
+    with override_settings(DATA_DIR=folder, **more):
+        connections.settings[DEFAULT_DB_ALIAS] = configured[DEFAULT_DB_ALIAS]
+        connections[DEFAULT_DB_ALIAS] = connections.create_connection(DEFAULT_DB_ALIAS)
+        # The types have other keys in another database.
+        ContentType.objects.clear_cache()
+        try:
+            yield
+        finally:
+            ContentType.objects.clear_cache()
+            connections[DEFAULT_DB_ALIAS].close()
+            connections[DEFAULT_DB_ALIAS], connections.settings[DEFAULT_DB_ALIAS] = former
 
 
 def manage(folder: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:

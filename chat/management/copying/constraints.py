@@ -13,6 +13,11 @@ _FOREIGN_KEYS = """
     SELECT conrelid::regclass::text, quote_ident(conname), pg_get_constraintdef(oid) FROM pg_constraint
     WHERE contype = 'f' AND connamespace = current_schema()::regnamespace ORDER BY 1, 2
 """
+# Keys below 1 exist: the search index counts backwards for what is older than the index.
+_RAISE = """
+    SELECT setval('{sequence}', top) FROM (SELECT max({column}) AS top FROM {table}) AS highest
+    WHERE top >= (SELECT last_value FROM {sequence})
+"""
 ForeignKey = tuple[str, str, str]
 
 
@@ -53,7 +58,11 @@ def check_foreign_keys(connection: BaseDatabaseWrapper) -> None:
 
 
 def set_sequences(connection: BaseDatabaseWrapper, every: Sequence[type[models.Model]]) -> None:
-    """Let the next rows get keys behind the highest; SQLite does so by itself."""
+    """Let the next rows get keys behind the highest; SQLite does so by itself.
+
+    No sequence is set back: PostgreSQL does not undo that where the caller's transaction fails, and the rows
+    that stay then may have higher keys.
+    """
     if connection.vendor == "sqlite":
         return
     quote = connection.ops.quote_name
@@ -62,7 +71,6 @@ def set_sequences(connection: BaseDatabaseWrapper, every: Sequence[type[models.M
             if not isinstance(model._meta.pk, models.AutoField | models.BigAutoField | models.SmallAutoField):
                 continue
             table, column = model._meta.db_table, str(model._meta.pk.column)
-            # Keys below 1 exist: the search index counts backwards for what is older than the index.
-            top = f"max({quote(column)})"
-            place = f"setval(pg_get_serial_sequence(%s, %s), GREATEST({top}, 1), coalesce({top}, 0) >= 1)"
-            cursor.execute(f"SELECT {place} FROM {quote(table)}", [quote(table), column])  # noqa: S608
+            cursor.execute("SELECT pg_get_serial_sequence(%s, %s)", [quote(table), column])
+            sequence = cursor.fetchone()[0]
+            cursor.execute(_RAISE.format(sequence=sequence, table=quote(table), column=quote(column)))

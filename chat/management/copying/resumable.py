@@ -28,8 +28,8 @@ _SOURCE, _FOREIGN_KEYS = "source", "foreign keys"
 def copy_in_steps(source: str, identity: str, target: BaseDatabaseWrapper, report: Report) -> int:
     """Copy all rows of a source that nobody changes meanwhile into an empty database; return how many.
 
-    `identity` tells this source from others. A repetition goes on with what an earlier call has begun, and
-    copies anew what has changed in the source since. Raises CommandError where the database is not empty or
+    Call `require_usable` with the same `identity` before. A repetition goes on with what an earlier call has
+    begun, and copies anew what has changed in the source since. Raises CommandError where the database
     differs from the source in the end; it is unfinished then, and no process uses it.
     """
     journal = Journal(target)
@@ -55,7 +55,6 @@ def copy_in_steps(source: str, identity: str, target: BaseDatabaseWrapper, repor
 def _begin(journal: Journal, identity: str, target: BaseDatabaseWrapper) -> None:
     """Make the tables of a new move, or find those of an unfinished one."""
     if not journal.exists():
-        require_empty(target)
         migrate(target.alias)
         keys = list_foreign_keys(target)
         with transaction.atomic(using=target.alias):
@@ -65,12 +64,22 @@ def _begin(journal: Journal, identity: str, target: BaseDatabaseWrapper) -> None
             # What the migrations have put in, such as the names of permissions, comes from the source.
             empty(target)
             drop_foreign_keys(target, keys)
+    else:
+        require_current_tables(target)
+
+
+def require_usable(identity: str, target: BaseDatabaseWrapper) -> None:
+    """Raise CommandError where a database is neither empty nor has an unfinished move from the same source.
+
+    `identity` tells this source from others. Writes nothing.
+    """
+    journal = Journal(target)
+    if not journal.exists():
+        require_empty(target)
     elif journal.read(_SOURCE) != identity:
         raise CommandError(
             "Another move into this database was broken off. Finish that one, or name an empty database."
         )
-    else:
-        require_current_tables(target)
 
 
 def require_empty(target: BaseDatabaseWrapper) -> None:
