@@ -202,14 +202,12 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         if self.conversation is not None and self.watcher is not None:
             # Through the queue of frames: sent directly, the snapshot could arrive before older frames.
             live = hub.resend(self.conversation, self.watcher)
-        if isinstance(reply, str) and live != reply and not await self._is_written_elsewhere(reply):
-            await self.send_json({"type": "done", "reply": reply})
-
-    async def _is_written_elsewhere(self, reply: str) -> bool:
-        """Return whether another process writes a reply of this conversation that the hub will show soon."""
-        if not hub.is_shared or self.conversation is None:
-            return False
-        return await database_sync_to_async(elsewhere.is_running)(reply, self.conversation)
+        if not isinstance(reply, str) or live == reply:
+            return
+        # Without Redis no thread is taken for it.
+        if hub.is_shared and await database_sync_to_async(elsewhere.is_expected)(reply, self.conversation):
+            return
+        await self.send_json({"type": "done", "reply": reply})
 
     def _stop(self, reply: object) -> None:
         """Stop a reply of this conversation, whoever writes it."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from fnmatch import fnmatch
 from typing import Any
 
 import pytest
@@ -13,7 +15,10 @@ from tests.page_client import ROOT
 DEPLOY = ROOT / ".deploy"
 SETTINGS = (ROOT / ".github" / "docs" / "settings.md").read_text()
 # Variables of other programs.
-FOREIGN = {"POSTGRES_PASSWORD", "POSTGRES_USER", "POSTGRES_DB", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
+FOREIGN = {
+    *("POSTGRES_PASSWORD", "POSTGRES_USER", "POSTGRES_DB", "REDIS_PASSWORD"),
+    *("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"),
+}
 
 
 def read(name: str) -> str:
@@ -72,8 +77,44 @@ def test_the_proxy_names_the_servers_of_the_compose_file(services):
 
 
 def test_the_example_has_no_secret():
-    text = read("memoryapp.env.example")
-    assert re.findall(r"^(?:SECRET_KEY|POSTGRES_PASSWORD|PROVIDER_KEY)=(.+)", text, re.MULTILINE) == []
+    text = read("memoryapp.env.example") + read("passwords.env.example")
+    assert re.findall(r"^\w+_(?:KEY|PASSWORD)=(.*)", text, re.MULTILINE) == [""] * 4
+
+
+def test_the_containers_of_others_get_no_secret_but_their_own(services):
+    others = {name: one for name, one in services.items() if one["image"] != "memoryapp"}
+    assert not [name for name, one in others.items() if "env_file" in one]
+    secrets = {
+        name: re.findall(r"\$\{(\w+)", str(one.get("environment", ""))) for name, one in others.items()
+    }
+    assert {name: found for name, found in secrets.items() if found} == {
+        "db": ["POSTGRES_PASSWORD"],
+        "redis": ["REDIS_PASSWORD"],
+    }
+
+
+def test_a_failed_collection_of_static_files_fails_the_image():
+    step = re.search(r"^RUN DATA_DIR(?:.*\\\n)*.*", read("Dockerfile"), re.MULTILINE)
+    assert step
+    steps = step[0].removeprefix("RUN ").replace(".venv/bin/python", "false").replace("-m compileall", "-V")
+    assert subprocess.run(["sh", "-c", steps], check=False, capture_output=True).returncode != 0
+
+
+@pytest.mark.parametrize("asked", ["/ready", "/live", "/chat/ready", "/chat/live"])
+def test_the_proxies_hide_the_health_checks_also_below_a_base_path(asked):
+    hidden = re.search(r"location ~ (\S+) \{\n\s*return 404;", read("nginx.conf"))
+    assert hidden
+    assert re.search(hidden[1], asked)
+    inside = re.search(r"@inside path (.+)", read("Caddyfile"))
+    assert inside
+    assert any(fnmatch(asked, pattern) for pattern in inside[1].split())
+
+
+def test_clients_cannot_choose_the_host_or_its_port_behind_the_proxies():
+    guide = (ROOT / ".github" / "docs" / "server-mode.md").read_text()
+    for text in (read("nginx.conf"), guide):
+        named = dict(re.findall(r"proxy_set_header (\S+) (\S+);", text))
+        assert named["X-Forwarded-Host"] == named["Host"] == "$host"
 
 
 def test_the_image_needs_only_what_the_lock_has_for_running():

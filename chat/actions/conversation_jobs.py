@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from chat.models import Conversation, MemoryMode, Message
+from chat.models import Conversation, Job, MemoryMode, Message
 
 from . import jobs
 from .owners import settings_of
@@ -85,3 +85,28 @@ def schedule_discard(conversation_id: Any, when: datetime) -> None:
     """Schedule the deletion of a temporary conversation; replaces an earlier schedule."""
     key = str(conversation_id)
     jobs.enqueue("discard", {"conversations": [key]}, key=f"discard:{key}", run_after=when)
+
+
+# How long a temporary conversation stays after its page has last asked by polling. Browsers let a hidden page
+# ask once a minute only (static/js/polling.js).
+POLLED_KEPT = timedelta(seconds=90)
+# A schedule is moved once it is so much earlier than it would be now, so that few requests write.
+_POLLED_STEP, _IDLE_STEP = timedelta(seconds=10), timedelta(minutes=1)
+
+
+def postpone_ends_while_polled(conversation: Conversation) -> None:
+    """Postpone the end of a conversation, and the deletion of a temporary one, since its page asked just now.
+
+    No socket says that such a page is open. It takes one query, and writes every ten seconds at most.
+    """
+    now = timezone.now()
+    key = str(conversation.pk)
+    due = dict(
+        Job.objects.filter(dedupe_key__in=(f"end_idle:{key}", f"discard:{key}")).values_list(
+            "kind", "run_after"
+        )
+    )
+    if conversation.temporary and due.get("discard", now) < now + POLLED_KEPT - _POLLED_STEP:
+        schedule_discard(conversation.pk, now + POLLED_KEPT)
+    if "end_idle" in due and due["end_idle"] < now + IDLE_END - _IDLE_STEP:
+        schedule_idle_end(conversation.pk)

@@ -67,6 +67,14 @@ def is_running(reply: str, conversation: str = "") -> bool:
     return (found.filter(conversation=UUID(conversation)) if conversation else found).exists()
 
 
+def is_expected(reply: str, conversation: str | None) -> bool:
+    """Return whether another process writes a reply of this conversation that the hub will show soon.
+
+    Called for a reply that the hub does not show; without Redis always False.
+    """
+    return hub.is_shared and conversation is not None and is_running(reply, conversation)
+
+
 def request_stop(reply: str, conversation: str = "") -> bool:
     """Ask the process that writes a reply to stop it, without waiting; False where that cannot be asked.
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
+from django.db import DatabaseError
 from django.db.models import Count, Max
 from django.http import JsonResponse
 from django.views.decorators.http import require_GET
 
 from chat.access import HtmxHttpRequest, own_conversation, uuid_or_404
+from chat.actions.conversation_jobs import postpone_ends_while_polled
+from chat.generation import elsewhere
 from chat.generation.hub import Frame, hub
 from chat.llm.registry import registry
 from chat.models import Conversation, Fact, FactEvent, Message, Role
+
+logger = logging.getLogger(__name__)
 
 
 @require_GET
@@ -23,6 +29,8 @@ def poll(request: HtmxHttpRequest) -> JsonResponse:
     """
     given = request.GET.get("conversation", "")
     found = own_conversation(request, uuid_or_404(given)) if given else None
+    if found is not None:
+        _keep_open(found)
     stamp = _compute_stamp(request.user, found)
     frames = _describe_reply(found, request.GET.get("reply", ""))
     if old := request.GET.get("stamp"):
@@ -32,11 +40,23 @@ def poll(request: HtmxHttpRequest) -> JsonResponse:
     return JsonResponse({"stamp": "|".join(stamp), "frames": frames})
 
 
+def _keep_open(found: Conversation) -> None:
+    """Let the conversation of a page that asks end no sooner than that of a page with a socket."""
+    try:
+        postpone_ends_while_polled(found)
+    except DatabaseError:
+        # The next request postpones it.
+        logger.warning("the end of a conversation could not be postponed", exc_info=True)
+
+
 def _describe_reply(found: Conversation | None, shown: str) -> list[Frame]:
     """Return the text so far of the reply that is being written; `done` where the shown one has ended."""
-    live = hub.snapshot(str(found.pk)) if found is not None else None
+    conversation = str(found.pk) if found is not None else None
+    live = hub.snapshot(conversation) if conversation else None
     frames = [live] if live is not None else []
-    if shown and (live is None or live["reply"] != shown):
+    if not shown or (live is not None and live["reply"] == shown):
+        return frames
+    if not elsewhere.is_expected(shown, conversation):
         frames.append({"type": "done", "reply": shown})
     return frames
 

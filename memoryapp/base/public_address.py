@@ -11,6 +11,13 @@ from urllib.parse import urlsplit
 from .env import BadValue, envlist
 
 _BASE_PATH = re.compile(r"(?:/[A-Za-z0-9_-]+)+")
+# With what our own addresses begin, see `memoryapp.urls` and `memoryapp.asgi`. Where a proxy leaves BASE_PATH
+# out, /memory/add/ would be taken for /add/ below a BASE_PATH of /memory.
+OWN_PLACES = {
+    *("account", "admin", "api", "apps", "c", "first", "invite", "live", "login", "logout", "m", "memory"),
+    *("metrics", "model", "old-chats", "people", "poll", "quotations", "ready", "search", "send", "settings"),
+    *("signup", "static", "statistics", "topics", "v1", "ws"),
+}
 
 
 def envorigins(name: str) -> list[str]:
@@ -55,4 +62,9 @@ def envpath(name: str) -> str:
     text = os.environ.get(name, "").strip().rstrip("/")
     if text and not _BASE_PATH.fullmatch(text):
         raise BadValue(f"{name} must be a path such as /chat, not {text!r}.")
+    if (place := text.split("/")[1] if text else "") in OWN_PLACES:
+        raise BadValue(
+            f"{name} must be another path than {text!r}, such as /chat: memoryapp has addresses of its own "
+            f"that begin with /{place}."
+        )
     return text

@@ -4,9 +4,11 @@ import { conversationId, find, urls } from "./dom.js";
 import { fetchHtml } from "./requests.js";
 
 const POLL_MS = 1000;
+/** A hidden page asks so often, for the server must know that a temporary chat is still open. */
+const HIDDEN_POLL_MS = 30_000;
 /** So many answers in a row show that only sockets are missing: a server that restarts takes sockets again soon. */
 const SURE = 3;
-let timer = 0, answers = 0, stamp = "";
+let timer = 0, answers = 0, askedAt = 0, stamp = "";
 
 /** Whether the page lives on polling. */
 export const isPolling = () => answers >= SURE;
@@ -26,7 +28,8 @@ export function startPolling(handle, onSure, onGone) {
   if (timer) return;
   const poll = async () => {
     const asked = timer;
-    if (!document.hidden) {
+    if (!document.hidden || Date.now() - askedAt >= HIDDEN_POLL_MS) {
+      askedAt = Date.now();
       const { status, ok, frames } = await fetchFrames();
       if (timer !== asked) return;
       if (status === 404) return onGone();

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from chat.actions.facts import add_fact
+from chat.actions.messages import finish_reply
 from chat.generation.hub import hub
+from chat.jobs.runner import run_due
 from chat.llm.registry import registry
+from chat.models import Conversation, Message, MessageState
 
 pytestmark = pytest.mark.django_db
 
@@ -41,6 +44,16 @@ def test_the_text_so_far_of_a_reply_is_a_snapshot_and_its_end_is_done(ask, talk)
     assert (frame["type"], frame["reply"], frame["blocks"]) == ("snapshot", shown, ["<p>One two"])
     hub.end_reply(conversation, shown)
     assert ask(conversation=conversation, reply=shown) == [{"type": "done", "reply": shown}]
+
+
+def test_a_reply_that_another_process_still_writes_has_no_end_without_frames_of_it(ask, talk, monkeypatch):
+    asked, reply = talk("Hello")
+    monkeypatch.setattr(type(hub), "is_shared", True)
+    Message.objects.filter(pk=reply.pk).update(state=MessageState.STREAMING)
+    shown = {"conversation": str(asked.conversation_id), "reply": str(reply.pk)}
+    assert ask(**shown) == []
+    finish_reply(Message.objects.get(pk=reply.pk), "Hi.", "complete")
+    assert {"type": "done", "reply": shown["reply"]} in ask(**shown)
 
 
 def test_a_message_of_another_page_a_new_chat_and_a_new_fact_are_told(ask, talk, owner, add_exchange):
@@ -77,3 +90,15 @@ def test_it_costs_few_queries(ours, talk, django_assert_max_num_queries):
     conversation = talk("Hello")[0].conversation_id
     with django_assert_max_num_queries(9):
         ours.get(f"/poll/?conversation={conversation}")
+
+
+def test_a_page_that_lives_on_polling_keeps_its_conversation_from_ending(ours, talk, clock):
+    found = talk("Hello")[0].conversation
+    for _ in range(4):
+        clock(300)
+        ours.get(f"/poll/?conversation={found.pk}")
+        run_due({"end_idle"})
+    assert Conversation.objects.get().ended_at is None
+    clock(601)
+    run_due({"end_idle"})
+    assert Conversation.objects.get().ended_at is not None

@@ -6,10 +6,12 @@ import asyncio
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.urls import get_resolver
 
 from memoryapp.base import refusals
 from memoryapp.base.env import BadValue
-from memoryapp.base.public_address import envnetworks, envorigins, envpath
+from memoryapp.base.public_address import OWN_PLACES, envnetworks, envorigins, envpath
 from memoryapp.proxies import BasePath, PortOfOrigin, TrustedProxies
 
 PROXY, OUTER, CLIENT, STRANGER = "10.0.0.5", "10.0.0.9", "203.0.113.7", "198.51.100.1"
@@ -141,9 +143,20 @@ def test_the_variables_are_read(monkeypatch, read, text, expected):
         (envpath, "chat"),
         (envpath, "/a//b"),
         (envpath, "/../x"),
+        (envpath, "/memory"),
+        (envpath, "/c/"),
+        (envpath, "/static/chat"),
     ],
 )
 def test_a_value_that_cannot_be_read_is_refused_with_its_name(monkeypatch, read, text):
     monkeypatch.setenv("NAME", text)
     with pytest.raises(BadValue, match=r"^NAME must be"):
         read("NAME")
+
+
+def test_a_base_path_cannot_begin_as_an_own_address_does():
+    from memoryapp.asgi import sockets
+
+    patterns = [*get_resolver().url_patterns, *sockets.routes]
+    first = {str(one.pattern).split("/")[0] for one in patterns} | {settings.STATIC_URL.split("/")[1]}
+    assert first - {""} == OWN_PLACES

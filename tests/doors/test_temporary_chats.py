@@ -117,6 +117,28 @@ class TestDeletion:
         run_due({"discard"})
         assert conversation_exists()
 
+    def test_a_page_that_lives_on_polling_keeps_it_until_it_is_closed(self, ours, chat, clock):
+        conversations.postpone_ends_at_start(clock(0))
+        for _ in range(80):
+            ours.get(f"/poll/?conversation={chat.pk}")
+            clock(15)
+            run_due({"discard", "end_idle"})
+            assert conversation_exists()
+        clock(76)
+        run_due({"discard", "end_idle"})
+        assert not conversation_exists()
+
+    def test_polling_writes_every_ten_seconds_at_most(self, ours, chat, clock):
+        def poll() -> tuple[int, ...]:
+            ours.get(f"/poll/?conversation={chat.pk}")
+            return tuple(Job.objects.order_by("kind").values_list("requests", flat=True))
+
+        first = poll()
+        clock(9)
+        assert poll() == first
+        clock(2)
+        assert poll() != first
+
     def test_a_kept_chat_is_not_discarded(self, chat, watched):
         conversation_jobs.schedule_discard(chat.pk, timezone.now())
         conversations.keep_temporary(chat)

@@ -28,7 +28,10 @@ def test_all_is_well_where_pages_forms_and_sockets_pass(address, server_mode):
 def test_another_origin_is_told(address, server_mode, monkeypatch):
     # The doctor asks with an origin that the server does not know.
     monkeypatch.setattr(server, "Origin", lambda _: "http://elsewhere.example")
-    assert check(server_mode, address)["websocket"][0] == "broken"
+    state, text = check(server_mode, address)["websocket"]
+    assert state == "broken"
+    assert "sockets from http://elsewhere.example are refused" in text
+    assert "ALLOWED_ORIGINS" in text
 
 
 def test_a_proxy_without_sockets_is_told(server_mode):

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx2
 from django.conf import settings
 from django.db import DatabaseError, connection
-from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
@@ -29,6 +29,8 @@ _PATIENCE, _DAYS_LEFT, _CLOCK_NOTE, _CLOCK_BROKEN = 8.0, 14, 5.0, 60.0
 _OLDEST_POSTGRESQL = 140_000
 # Close codes of our sockets: no login, and another origin or host.
 _NO_LOGIN, _OTHER_ORIGIN = 4401, 4403
+# With what our server answers where it closes a socket before it was open, with whatever code.
+_REFUSED = 403
 
 
 def check_shared_database() -> Iterator[Finding]:
@@ -163,6 +165,8 @@ def check_socket(url: str) -> Finding:
     except ConnectionClosed as closed:
         return judge_close_code(closed.rcvd.code if closed.rcvd else 0, str(origin))
     except (InvalidHandshake, OSError) as error:
+        if isinstance(error, InvalidStatus) and error.response.status_code == _REFUSED:
+            return judge_close_code(_OTHER_ORIGIN, str(origin))
         return broken(
             "websocket",
             f"the proxy passes no WebSocket ({_shorten(error)}). Pages work, but ask every second. Let it "
@@ -174,7 +178,11 @@ def check_socket(url: str) -> Finding:
 def judge_close_code(code: int, origin: str) -> Finding:
     """Judge with which code the server closed a socket without a login."""
     if code == _OTHER_ORIGIN:
-        return broken("websocket", f"sockets from {origin} are refused. Put it into ALLOWED_ORIGINS.")
+        return broken(
+            "websocket",
+            f"sockets from {origin} are refused. Put it into ALLOWED_ORIGINS, and its name into "
+            "ALLOWED_HOSTS. The log says what came.",
+        )
     if code == _NO_LOGIN:
         return ok("websocket", "passes")
     return note("websocket", f"was closed with the unexpected code {code}.")
