@@ -48,6 +48,8 @@ class MirroringHub(Hub):
         )
         self._mirrors: dict[str, Mirror] = {}
         self._unread: set[str] = set()
+        # Where another process began a reply before this one had ended its own.
+        self._begun_meanwhile: set[str] = set()
         self._news = threading.Event()
         self._reader: threading.Thread | None = None
         self._is_closed = False
@@ -66,6 +68,7 @@ class MirroringHub(Hub):
             if conversation not in self._watchers:
                 self._mirrors.pop(conversation, None)
                 self._unread.discard(conversation)
+                self._begun_meanwhile.discard(conversation)
 
     def snapshot(self, conversation: str) -> Frame | None:
         """Return a snapshot of the reply that is being written in a conversation, None without one.
@@ -83,6 +86,7 @@ class MirroringHub(Hub):
         with self._lock:
             self._mirrors.clear()
             self._unread.clear()
+            self._begun_meanwhile.clear()
 
     def close(self) -> None:
         """End the reading thread; for tests."""
@@ -107,7 +111,11 @@ class MirroringHub(Hub):
     def _note_begin(self, message: dict[str, Any]) -> None:
         conversation = message["conversation"]
         with self._lock:
-            if conversation in self._watchers and conversation not in self._live:
+            if conversation not in self._watchers:
+                return
+            if conversation in self._live:
+                self._begun_meanwhile.add(conversation)
+            else:
                 self._read_soon(conversation)
 
     def _note_end(self, message: dict[str, Any]) -> None:
