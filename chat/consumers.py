@@ -206,10 +206,13 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
             await self.send_json({"type": "done", "reply": reply})
 
     async def _is_written_elsewhere(self, reply: str) -> bool:
-        """Return whether another process writes a reply of this conversation that the hub will show soon."""
+        """Return whether another process writes a reply of this conversation; the hub then shows its end."""
         if not hub.is_shared or self.conversation is None:
             return False
-        return await database_sync_to_async(elsewhere.is_running)(reply, self.conversation)
+        if not await database_sync_to_async(elsewhere.is_running)(reply, self.conversation):
+            return False
+        hub.expect(self.conversation, str(UUID(reply)))
+        return True
 
     def _stop(self, reply: object) -> None:
         """Stop a reply of this conversation, whoever writes it."""

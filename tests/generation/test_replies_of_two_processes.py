@@ -109,3 +109,31 @@ async def test_a_conversation_that_was_erased_shows_no_reply_without_its_first_b
     second.publish_blocks("c", 2, ["three"])
     await asyncio.sleep(_SENDING_SECONDS)
     assert await asyncio.to_thread(make_shared(redis, to_close).snapshot, "c") is None
+
+
+async def test_a_page_sees_the_end_of_a_reply_that_began_while_redis_was_away(redis, first):
+    watcher = watch(first)
+    await asyncio.sleep(_SENDING_SECONDS)
+    redis.kill()
+    try:
+        first.running = (("c", "unnoticed"),)
+        assert first.resend("c", watcher) is None
+        first.expect("c", "unnoticed")
+        await asyncio.sleep(_SENDING_SECONDS)
+        first.running = ()
+        await read_until(watcher, ends("unnoticed"))
+    finally:
+        redis.start()
+
+
+async def test_a_page_sees_a_reply_whose_begin_was_lost(first, second):
+    watcher = watch(first)
+    await asyncio.sleep(_SENDING_SECONDS)
+    first._bus.close()
+    second.begin_reply("c", "new")
+    second.publish_blocks("c", 0, ["one"])
+    await asyncio.sleep(_SENDING_SECONDS)
+    assert watcher.frames.empty()
+    first.expect("c", "new")
+    frames = await read_until(watcher, lambda frame: frame["type"] == "snapshot")
+    assert frames[-1]["blocks"] == ["one"]
