@@ -202,12 +202,19 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         if self.conversation is not None and self.watcher is not None:
             # Through the queue of frames: sent directly, the snapshot could arrive before older frames.
             live = hub.resend(self.conversation, self.watcher)
-        if not isinstance(reply, str) or live == reply:
-            return
-        # Without Redis no thread is taken for it.
-        if hub.is_shared and await database_sync_to_async(elsewhere.is_expected)(reply, self.conversation):
+        if not isinstance(reply, str) or live == reply or await self._is_written_elsewhere(reply):
             return
         await self.send_json({"type": "done", "reply": reply})
+
+    async def _is_written_elsewhere(self, reply: str) -> bool:
+        """Return whether another process writes a reply of this conversation; the hub then shows its end."""
+        # Without Redis no thread is taken for it.
+        if not hub.is_shared or self.conversation is None:
+            return False
+        if not await database_sync_to_async(elsewhere.is_expected)(reply, self.conversation):
+            return False
+        hub.expect(self.conversation, str(UUID(reply)))
+        return True
 
     def _stop(self, reply: object) -> None:
         """Stop a reply of this conversation, whoever writes it."""

@@ -100,6 +100,9 @@ class Hub:
             watcher.put(live.snapshot())
             return live.reply
 
+    def expect(self, conversation: str, reply: str) -> None:
+        """Tell watchers when a reply has ended that another process writes: here there is none."""
+
     def unwatch(self, conversation: str, watcher: Watcher) -> None:
         """End a subscription."""
         with self._lock:

@@ -48,6 +48,8 @@ class MirroringHub(Hub):
         )
         self._mirrors: dict[str, Mirror] = {}
         self._unread: set[str] = set()
+        # Where another process began a reply before this one had ended its own.
+        self._begun_meanwhile: set[str] = set()
         self._news = threading.Event()
         self._reader: threading.Thread | None = None
         self._is_closed = False
@@ -59,6 +61,18 @@ class MirroringHub(Hub):
             if conversation not in self._live and conversation not in self._mirrors:
                 self._read_soon(conversation)
 
+    def expect(self, conversation: str, reply: str) -> None:
+        """Show a reply of another process, of which the database says that it is being written, and its end.
+
+        The word that it begins is lost where Redis is away.
+        """
+        with self._lock:
+            if conversation not in self._watchers or conversation in self._live:
+                return
+            if conversation not in self._mirrors:
+                self._mirrors[conversation] = _make_empty(reply, conversation)
+            self._read_soon(conversation)
+
     def unwatch(self, conversation: str, watcher: Watcher) -> None:
         """End a subscription."""
         super().unwatch(conversation, watcher)
@@ -66,6 +80,7 @@ class MirroringHub(Hub):
             if conversation not in self._watchers:
                 self._mirrors.pop(conversation, None)
                 self._unread.discard(conversation)
+                self._begun_meanwhile.discard(conversation)
 
     def snapshot(self, conversation: str) -> Frame | None:
         """Return a snapshot of the reply that is being written in a conversation, None without one.
@@ -83,6 +98,7 @@ class MirroringHub(Hub):
         with self._lock:
             self._mirrors.clear()
             self._unread.clear()
+            self._begun_meanwhile.clear()
 
     def close(self) -> None:
         """End the reading thread; for tests."""
@@ -107,7 +123,11 @@ class MirroringHub(Hub):
     def _note_begin(self, message: dict[str, Any]) -> None:
         conversation = message["conversation"]
         with self._lock:
-            if conversation in self._watchers and conversation not in self._live:
+            if conversation not in self._watchers:
+                return
+            if conversation in self._live:
+                self._begun_meanwhile.add(conversation)
+            else:
                 self._read_soon(conversation)
 
     def _note_end(self, message: dict[str, Any]) -> None:
@@ -231,8 +251,7 @@ class MirroringHub(Hub):
                 if conversation not in self._watchers or conversation in self._live:
                     continue
                 if (reply := running.get(conversation)) is not None and conversation not in self._mirrors:
-                    mirror = Mirror(reply, conversation, is_empty=True, heard_monotonic=time.monotonic())
-                    self._mirrors[conversation] = mirror
+                    self._mirrors[conversation] = _make_empty(reply, conversation)
 
     def _end_quiet(self) -> None:
         """Tell sockets which replies have ended without a word, as those of a killed process do."""
@@ -258,6 +277,8 @@ class MirroringHub(Hub):
                     continue
                 del self._mirrors[mirror.conversation]
                 Hub._send(self, mirror.conversation, {"type": "done", "reply": mirror.reply})
+                # The next one may have begun unnoticed.
+                self._unread.add(mirror.conversation)
 
     def _query(self, name: str, values: Sequence[str]) -> list[tuple[str, str]]:
         """Return conversation and reply of the replies that are being written, chosen by a column."""
@@ -267,3 +288,7 @@ class MirroringHub(Hub):
             return [(str(a), str(b)) for a, b in rows.values_list("conversation_id", "pk")]
         finally:
             release_connection()
+
+
+def _make_empty(reply: str, conversation: str) -> Mirror:
+    return Mirror(reply, conversation, is_empty=True, heard_monotonic=time.monotonic())

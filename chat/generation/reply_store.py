@@ -1,7 +1,10 @@
 """A running reply in Redis: a stream of its frames, and a snapshot from which a new reader begins.
 
-Both are changed in one transaction, so that the snapshot has exactly what the frames before it said. They
-exist while the reply is written: its end removes its text, and what a killed process leaves expires.
+Both are changed in one step, so that the snapshot has exactly what the frames before it said. They exist
+while the reply is written: its end removes its text, and what a killed process leaves expires.
+
+Each conversation has one of both. While one process ends a reply, another may have begun the next one, so
+scripts in Redis compare the reply of the snapshot first: only its own process changes or removes it.
 """
 
 from __future__ import annotations
@@ -27,6 +30,32 @@ MAX_FRAMES = 200
 END_SECONDS = 30
 _BEGINNING = "0-0"
 
+# KEYS: snapshot, stream. ARGV: reply, extent, most frames, seconds, number of texts for the snapshot, these
+# texts, frames. A part is not stored where no snapshot is: its other blocks would be missing.
+_ADD_FRAMES = """
+local holder = redis.call('HGET', KEYS[1], 'reply')
+if ARGV[2] == 'anew' then redis.call('DEL', KEYS[1])
+elseif holder and holder ~= ARGV[1] then return end
+local last = 5 + tonumber(ARGV[5])
+if holder or ARGV[2] ~= 'part' then
+  for i = 6, last, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+end
+for i = last + 1, #ARGV do redis.call('XADD', KEYS[2], 'MAXLEN', ARGV[3], '*', 'frame', ARGV[i]) end
+redis.call('EXPIRE', KEYS[1], ARGV[4])
+redis.call('EXPIRE', KEYS[2], ARGV[4])
+"""
+# KEYS as above. ARGV: reply, frame, most frames, seconds.
+_ADD_END = """
+local holder = redis.call('HGET', KEYS[1], 'reply')
+if holder and holder ~= ARGV[1] then
+  redis.call('XADD', KEYS[2], 'MAXLEN', ARGV[3], '*', 'frame', ARGV[2])
+  return
+end
+redis.call('DEL', KEYS[1])
+redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'frame', ARGV[2])
+redis.call('EXPIRE', KEYS[2], ARGV[4])
+"""
+
 
 def name_snapshot(conversation: str) -> str:
     """Return the key of the snapshot of the reply in a conversation."""
@@ -44,30 +73,28 @@ def count_lifetime() -> int:
 
 
 def add_frames(pipe: Pipeline, live: LiveReply, frames: Sequence[Frame], first: int, *, anew: bool) -> None:
-    """Add frames to the stream, and to the snapshot the blocks from `first` on; `anew` begins both."""
-    snapshot, stream = name_snapshot(live.conversation), name_stream(live.conversation)
-    if anew:
-        pipe.delete(snapshot)
-    fields: Any = {"reply": live.reply, "seq": live.seq, "before": live.before}
+    """Add frames to the stream, and to the snapshot the blocks from `first` on; `anew` begins the snapshot.
+
+    Without `anew` nothing is added where the snapshot is of another reply.
+    """
+    fields: dict[str, Any] = {"reply": live.reply, "seq": live.seq, "before": live.before}
     fields["blocks"] = len(live.blocks)
     fields |= {str(index): live.blocks[index] for index in range(first, len(live.blocks))}
-    pipe.hset(snapshot, mapping=fields)
-    for frame in frames:
-        entry: Any = {"frame": json.dumps(frame)}
-        pipe.xadd(stream, entry, maxlen=MAX_FRAMES, approximate=False)
-    keep(pipe, live.conversation)
+    pairs = [part for pair in fields.items() for part in pair]
+    texts = [json.dumps(frame) for frame in frames]
+    limits = (MAX_FRAMES, count_lifetime())
+    extent = "anew" if anew else "part" if first else "whole"
+    _run(pipe, _ADD_FRAMES, live.conversation, live.reply, extent, *limits, len(pairs), *pairs, *texts)
 
 
-def add_end(pipe: Pipeline, conversation: str, reply: str, *, with_snapshot: bool) -> None:
-    """Say that a reply has ended, and remove its text; not the snapshot where another one has begun."""
-    stream = name_stream(conversation)
-    done: Any = {"frame": json.dumps({"type": "done", "reply": reply})}
-    if with_snapshot:
-        pipe.delete(name_snapshot(conversation))
-        pipe.xadd(stream, done, maxlen=1, approximate=False)
-        pipe.expire(stream, END_SECONDS)
-    else:
-        pipe.xadd(stream, done, maxlen=MAX_FRAMES, approximate=False)
+def add_end(pipe: Pipeline, conversation: str, reply: str) -> None:
+    """Say that a reply has ended, and remove its text; not that of another reply that has begun meanwhile."""
+    done = json.dumps({"type": "done", "reply": reply})
+    _run(pipe, _ADD_END, conversation, reply, done, MAX_FRAMES, END_SECONDS)
+
+
+def _run(pipe: Pipeline, script: str, conversation: str, *arguments: Any) -> None:
+    pipe.eval(script, 2, name_snapshot(conversation), name_stream(conversation), *arguments)
 
 
 def keep(pipe: Pipeline, conversation: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from memoryapp.base.message_bus import MessageBus, bus
 
 from . import reply_store
-from .hub import Frame, LiveReply
+from .hub import Frame
 from .mirrored_replies import BEGAN, ENDED, MirroringHub
 
 # Frames of one reply that wait for being sent; beyond that readers get a snapshot instead.
@@ -29,6 +29,7 @@ class Outgoing:
     frames: list[Frame] = field(default_factory=list)
     # The first block that has changed.
     first: int = _NO_BLOCK
+    # The frames are a snapshot, with which the reply begins here.
     begins: bool = False
     ended: list[str] = field(default_factory=list)
 
@@ -61,7 +62,12 @@ class SharedHub(MirroringHub):
 
     def _send(self, conversation: str, frame: Frame) -> None:
         super()._send(conversation, frame)
-        self._mirrors.pop(conversation, None)
+        if frame["type"] == "snapshot":
+            self._mirrors.pop(conversation, None)
+            self._begun_meanwhile.discard(conversation)
+        elif frame["type"] == "done" and conversation in self._begun_meanwhile:
+            self._begun_meanwhile.discard(conversation)
+            self._read_soon(conversation)
         self._queue(conversation, frame)
 
     def _queue(self, conversation: str, frame: Frame) -> None:
@@ -72,16 +78,15 @@ class SharedHub(MirroringHub):
         waiting = self._outgoing.setdefault(conversation, Outgoing())
         if frame["type"] == "done":
             waiting.ended.append(frame["reply"])
-        elif frame["type"] == "snapshot" or len(waiting.frames) >= _MAX_FRAMES_WAITING:
-            self._send_whole(waiting, self._live[conversation])
+        elif frame["type"] == "snapshot":
+            waiting.frames, waiting.first, waiting.begins = [frame], 0, True
+        elif len(waiting.frames) >= _MAX_FRAMES_WAITING:
+            waiting.frames, waiting.first = [self._live[conversation].snapshot()], 0
         else:
             waiting.frames.append(frame)
             waiting.first = min(waiting.first, frame.get("from", waiting.first))
         if is_first and not self._bus.write(partial(self._write, conversation)):
             del self._outgoing[conversation]
-
-    def _send_whole(self, waiting: Outgoing, live: LiveReply) -> None:
-        waiting.frames, waiting.first, waiting.begins = [live.snapshot()], 0, True
 
     def _write(self, conversation: str, pipe: Any) -> None:
         """Add what waits to a pipeline; in the thread that sends."""
@@ -92,7 +97,7 @@ class SharedHub(MirroringHub):
                 return
             for reply in waiting.ended:
                 pipe.publish(*self._bus.make_message(ENDED, conversation=conversation, reply=reply))
-                reply_store.add_end(pipe, conversation, reply, with_snapshot=live is None)
+                reply_store.add_end(pipe, conversation, reply)
             if live is not None:
                 reply_store.add_frames(pipe, live, waiting.frames, waiting.first, anew=waiting.begins)
                 if waiting.begins:

@@ -6,26 +6,16 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
 from chat.generation.hub import Frame, Hub, Watcher
-from chat.generation.shared_hub import SharedHub
 from memoryapp.base.message_bus import MessageBus
 from tests.redis_server import RedisServer
 
+from .shared_hubs import HubWithoutDatabase, close_at_end, make_shared, read_until
+
 pytestmark = pytest.mark.asyncio
-
-
-class HubWithoutDatabase(SharedHub):
-    """Knows of running replies what the test says."""
-
-    running: tuple[tuple[str, str], ...] = ()
-
-    def _query(self, name: str, values: Any) -> list[tuple[str, str]]:
-        place = 0 if name == "conversation_id" else 1
-        return [row for row in self.running if row[place] in values]
 
 
 @dataclass
@@ -42,22 +32,11 @@ class Hubs:
         return watcher
 
 
-def make_shared(redis: RedisServer, close: list[Callable[[], None]]) -> HubWithoutDatabase:
-    messages = MessageBus(redis.url)
-    hub = HubWithoutDatabase(messages, redis.url)
-    close += [hub.close, messages.close]
-    return hub
-
-
 @pytest.fixture
 def to_close(redis: RedisServer) -> Iterator[list[Callable[[], None]]]:
     """What is called at the end of the test, before Redis is emptied."""
-    close: list[Callable[[], None]] = []
-    yield close
-    for end in close:
-        end()
-    with redis.connect() as client:
-        client.flushall()
+    with close_at_end(redis) as close:
+        yield close
 
 
 @pytest.fixture(params=["one process", "two processes"])
@@ -68,14 +47,6 @@ def hubs(request: pytest.FixtureRequest) -> Iterator[Hubs]:
         return
     redis, to_close = request.getfixturevalue("redis"), request.getfixturevalue("to_close")
     yield Hubs(make_shared(redis, to_close), make_shared(redis, to_close))
-
-
-async def read_until(watcher: Watcher, condition: Callable[[Frame], object]) -> list[Frame]:
-    found: list[Frame] = []
-    async with asyncio.timeout(8):
-        while not found or not condition(found[-1]):
-            found.append(await watcher.frames.get())
-    return found
 
 
 def show(frames: list[Frame]) -> list[str]:
