@@ -249,7 +249,7 @@ def test_a_llama_server_gets_no_more_calls_than_it_has_slots(connected):
 def test_a_failing_server_rests_longer_each_time_and_at_most_a_minute(connected, servers, monkeypatch):
     server = connected(*servers).servers[0]
     now = [100.0]
-    monkeypatch.setattr("chat.llm.remote.server.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("chat.llm.remote.failure_rest.time.monotonic", lambda: now[0])
     rests = []
     for _ in range(8):
         server.note_failure()
@@ -258,3 +258,48 @@ def test_a_failing_server_rests_longer_each_time_and_at_most_a_minute(connected,
             now[0] += 1
         rests.append(now[0] - began)
     assert rests == [2, 4, 8, 16, 32, 60, 60, 60]
+
+
+def test_calls_that_fail_at_the_same_moment_count_as_one_failure(connected, servers, monkeypatch):
+    server = connected(*servers).servers[0]
+    now = [100.0]
+    monkeypatch.setattr("chat.llm.remote.failure_rest.time.monotonic", lambda: now[0])
+    for _ in range(6):
+        server.note_failure()
+    now[0] += 2
+    assert server.is_usable()
+    server.note_failure()
+    now[0] += 2
+    assert not server.is_usable()
+    now[0] += 2
+    assert server.is_usable()
+
+
+def test_a_pause_that_the_server_asks_for_is_kept_when_other_calls_fail_after_it(
+    connected, servers, monkeypatch
+):
+    server = connected(*servers).servers[0]
+    now = [100.0]
+    monkeypatch.setattr("chat.llm.remote.failure_rest.time.monotonic", lambda: now[0])
+    server.note_failure(seconds=20)
+    server.note_failure()
+    now[0] += 19
+    assert not server.is_usable()
+
+
+def test_a_server_that_is_connected_again_is_used_at_once_and_its_failures_are_forgotten(
+    connected, servers, monkeypatch
+):
+    server = connected(*servers).servers[0]
+    now = [100.0]
+    monkeypatch.setattr("chat.llm.remote.failure_rest.time.monotonic", lambda: now[0])
+    for _ in range(5):
+        server.note_failure()
+        now[0] += 60
+    server.note_failure()
+    assert not server.is_usable()
+    server.connect()
+    assert server.is_usable()
+    server.note_failure()
+    now[0] += 2
+    assert server.is_usable()
