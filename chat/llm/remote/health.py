@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 from chat.errors import ModelNotReady, ProviderError, ServerAway
@@ -16,6 +17,8 @@ logger = logging.getLogger(__name__)
 
 # Seconds between two attempts, doubled each time. After a refusal, such as a wrong key, the pause is longest.
 _FIRST_PAUSE, _LONGEST_PAUSE, _AFTER_REFUSAL = 1.0, 30.0, 300.0
+# A server that restarts is back within the first minute: until then the pause is short.
+_RESTART_SECONDS, _LONGEST_PAUSE_IN_RESTART = 60.0, 2.0
 # How often a server in a private network is checked. A hosted server is never polled.
 _CHECK_SECONDS = 20.0
 
@@ -83,7 +86,7 @@ class _ServerThread(threading.Thread):
 
     def run(self) -> None:
         """Connect until the monitor is stopped."""
-        pause = _FIRST_PAUSE
+        pause, failed_since = _FIRST_PAUSE, time.monotonic()
         while not self._stopped.is_set():
             self.wake.clear()
             try:
@@ -94,14 +97,20 @@ class _ServerThread(threading.Thread):
                 logger.warning("the model's server: %s", without_message(problem))
                 self._report(problem)
                 self.wake.wait(pause if isinstance(problem, ModelNotReady) else _AFTER_REFUSAL)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                pause = find_next_pause(pause, time.monotonic() - failed_since)
             else:
-                pause = _FIRST_PAUSE
                 self._report(None)
                 self._wait_for_trouble()
+                pause, failed_since = _FIRST_PAUSE, time.monotonic()
 
     def _wait_for_trouble(self) -> None:
         every = _CHECK_SECONDS if self.server.address.private else None
         while not self._stopped.is_set() and not self.server.needs_reconnect.wait(every):
             if not self.server.is_reachable():
                 return
+
+
+def find_next_pause(pause: float, failing_for: float) -> float:
+    """Return the pause after `pause` for a server that has failed for so long; all in seconds."""
+    longest = _LONGEST_PAUSE_IN_RESTART if failing_for < _RESTART_SECONDS else _LONGEST_PAUSE
+    return min(2 * pause, longest)

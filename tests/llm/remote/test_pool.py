@@ -11,6 +11,7 @@ import pytest
 from chat.errors import BadAddress, ModelNotReady, ProviderError
 from chat.llm.registry import Registry
 from chat.llm.remote.address import MAX_ADDRESSES, parse_address, parse_addresses
+from chat.llm.remote.health import find_next_pause
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.remote.server import ServerUse
 from chat.llm.types import GenerationOptions, Lane, ModelState, Turn
@@ -303,3 +304,13 @@ def test_a_server_that_is_connected_again_is_used_at_once_and_its_failures_are_f
     server.note_failure()
     now[0] += 2
     assert server.is_usable()
+
+
+def test_a_restarting_server_is_asked_every_two_seconds_in_the_first_minute_and_less_often_later():
+    pauses, now = [1.0], 0.0
+    while len(pauses) < 40:
+        now += pauses[-1]
+        pauses.append(find_next_pause(pauses[-1], now))
+    first_minute = [pause for number, pause in enumerate(pauses) if sum(pauses[:number]) < 60]
+    assert max(first_minute) == 2
+    assert pauses[len(first_minute) :][:5] == [4, 8, 16, 30, 30]
