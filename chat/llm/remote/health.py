@@ -60,6 +60,7 @@ class HealthMonitor:
             return
         self._provider.note_change()
         if problem is None:
+            self._wake_refused()
             self._ready()
             return
         problems = [server.problem for server in self._provider.servers]
@@ -67,6 +68,12 @@ class HealthMonitor:
         if len(known) == len(problems):
             # A server that may come back says more than one that refuses.
             self._away(next((one for one in known if isinstance(one, ServerAway)), known[0]))
+
+    def _wake_refused(self) -> None:
+        """Let servers that had another model connect now: the model that counts may have become theirs."""
+        for thread in self._threads:
+            if is_other_model(thread.server.problem):
+                thread.wake.set()
 
 
 class _ServerThread(threading.Thread):
@@ -96,18 +103,30 @@ class _ServerThread(threading.Thread):
                     return
                 logger.warning("the model's server: %s", without_message(problem))
                 self._report(problem)
-                self.wake.wait(pause if isinstance(problem, ModelNotReady) else _AFTER_REFUSAL)
+                self.wake.wait(self._find_pause(problem, pause))
                 pause = find_next_pause(pause, time.monotonic() - failed_since)
             else:
                 self._report(None)
                 self._wait_for_trouble()
                 pause, failed_since = _FIRST_PAUSE, time.monotonic()
 
+    @staticmethod
+    def _find_pause(problem: ProviderError, pause: float) -> float:
+        if isinstance(problem, ModelNotReady):
+            return pause
+        # Models are replaced one server after another: soon all have the same one again.
+        return _LONGEST_PAUSE if is_other_model(problem) else _AFTER_REFUSAL
+
     def _wait_for_trouble(self) -> None:
         every = _CHECK_SECONDS if self.server.address.private else None
         while not self._stopped.is_set() and not self.server.needs_reconnect.wait(every):
             if not self.server.is_reachable():
                 return
+
+
+def is_other_model(problem: ProviderError | None) -> bool:
+    """Return whether a server is left out since another one before it has another model."""
+    return problem is not None and problem.code == "server-other-model"
 
 
 def find_next_pause(pause: float, failing_for: float) -> float:

@@ -11,7 +11,7 @@ import pytest
 from chat.errors import BadAddress, ModelNotReady, ProviderError
 from chat.llm.registry import Registry
 from chat.llm.remote.address import MAX_ADDRESSES, parse_address, parse_addresses
-from chat.llm.remote.health import find_next_pause
+from chat.llm.remote.health import find_next_pause, is_other_model
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.remote.server import ServerUse
 from chat.llm.types import GenerationOptions, Lane, ModelState, Turn
@@ -314,3 +314,34 @@ def test_a_restarting_server_is_asked_every_two_seconds_in_the_first_minute_and_
     first_minute = [pause for number, pause in enumerate(pauses) if sum(pauses[:number]) < 60]
     assert max(first_minute) == 2
     assert pauses[len(first_minute) :][:5] == [4, 8, 16, 30, 30]
+
+
+def test_after_a_rolling_update_that_began_with_the_last_server_all_are_used_at_once(servers):
+    registry = Registry()
+    registry.connect(RemoteProvider(*(parse_address(server.url) for server in servers)))
+    try:
+        wait_until(lambda: registry.status().state is ModelState.READY and registry.provider().places == 4)
+        first, last = registry.provider().servers
+        servers[1].paths["/v1/models"] = {"data": [{"id": "new"}]}
+        last.needs_reconnect.set()
+        wait_until(lambda: is_other_model(last.problem))
+        servers[0].paths["/v1/models"] = {"data": [{"id": "new"}]}
+        first.needs_reconnect.set()
+        wait_until(lambda: registry.provider().places == 4)
+        assert registry.status().name == "new"
+    finally:
+        registry.close()
+
+
+def test_a_server_with_another_model_is_asked_again_within_half_a_minute(servers, monkeypatch):
+    monkeypatch.setattr("chat.llm.remote.health._LONGEST_PAUSE", 0.1)
+    servers[1].paths["/v1/models"] = {"data": [{"id": "new"}]}
+    registry = Registry()
+    registry.connect(RemoteProvider(*(parse_address(server.url) for server in servers)))
+    try:
+        wait_until(lambda: registry.status().state is ModelState.READY)
+        wait_until(lambda: is_other_model(registry.provider().servers[1].problem))
+        servers[1].paths["/v1/models"] = MODELS
+        wait_until(lambda: registry.provider().places == 4)
+    finally:
+        registry.close()
