@@ -90,15 +90,13 @@ class RemoteProvider:
             place = self.servers.index(server)
             for before in self.servers[:place]:
                 if before.found is not None and not _is_same_model(before.found, found):
-                    # The problem is set under the lock: whoever connects next must see it.
-                    server.found, server.problem = (
-                        None,
-                        ProviderError(
-                            "server-other-model",
-                            host=server.address.host,
-                            model=shorten_model_name(found.model),
-                            wanted=shorten_model_name(before.found.model),
-                        ),
+                    # Under the lock: the monitor of a server that connects next must see it.
+                    server.found = None
+                    server.problem = ProviderError(
+                        "server-other-model",
+                        host=server.address.host,
+                        model=shorten_model_name(found.model),
+                        wanted=shorten_model_name(before.found.model),
                     )
                     raise server.problem
             server.found = found
