@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 from chat.errors import ModelNotReady, ProviderError, ServerAway
@@ -16,6 +17,8 @@ logger = logging.getLogger(__name__)
 
 # Seconds between two attempts, doubled each time. After a refusal, such as a wrong key, the pause is longest.
 _FIRST_PAUSE, _LONGEST_PAUSE, _AFTER_REFUSAL = 1.0, 30.0, 300.0
+# A server that restarts is back within the first minute: until then the pause is short.
+_RESTART_SECONDS, _LONGEST_PAUSE_IN_RESTART = 60.0, 2.0
 # How often a server in a private network is checked. A hosted server is never polled.
 _CHECK_SECONDS = 20.0
 
@@ -57,6 +60,7 @@ class HealthMonitor:
             return
         self._provider.note_change()
         if problem is None:
+            self._wake_refused()
             self._ready()
             return
         problems = [server.problem for server in self._provider.servers]
@@ -64,6 +68,12 @@ class HealthMonitor:
         if len(known) == len(problems):
             # A server that may come back says more than one that refuses.
             self._away(next((one for one in known if isinstance(one, ServerAway)), known[0]))
+
+    def _wake_refused(self) -> None:
+        """Let servers that had another model connect now: the model that counts may have become theirs."""
+        for thread in self._threads:
+            if is_other_model(thread.server.problem):
+                thread.wake.set()
 
 
 class _ServerThread(threading.Thread):
@@ -83,7 +93,7 @@ class _ServerThread(threading.Thread):
 
     def run(self) -> None:
         """Connect until the monitor is stopped."""
-        pause = _FIRST_PAUSE
+        pause, failed_since = _FIRST_PAUSE, time.monotonic()
         while not self._stopped.is_set():
             self.wake.clear()
             try:
@@ -93,15 +103,33 @@ class _ServerThread(threading.Thread):
                     return
                 logger.warning("the model's server: %s", without_message(problem))
                 self._report(problem)
-                self.wake.wait(pause if isinstance(problem, ModelNotReady) else _AFTER_REFUSAL)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                self.wake.wait(self._find_pause(problem, pause))
+                pause = find_next_pause(pause, time.monotonic() - failed_since)
             else:
-                pause = _FIRST_PAUSE
                 self._report(None)
                 self._wait_for_trouble()
+                pause, failed_since = _FIRST_PAUSE, time.monotonic()
+
+    @staticmethod
+    def _find_pause(problem: ProviderError, pause: float) -> float:
+        if isinstance(problem, ModelNotReady):
+            return pause
+        # Models are replaced one server after another: soon all have the same one again.
+        return _LONGEST_PAUSE if is_other_model(problem) else _AFTER_REFUSAL
 
     def _wait_for_trouble(self) -> None:
         every = _CHECK_SECONDS if self.server.address.private else None
         while not self._stopped.is_set() and not self.server.needs_reconnect.wait(every):
             if not self.server.is_reachable():
                 return
+
+
+def is_other_model(problem: ProviderError | None) -> bool:
+    """Return whether a server is left out since another one before it has another model."""
+    return problem is not None and problem.code == "server-other-model"
+
+
+def find_next_pause(pause: float, failing_for: float) -> float:
+    """Return the pause after `pause` for a server that has failed for so long; all in seconds."""
+    longest = _LONGEST_PAUSE_IN_RESTART if failing_for < _RESTART_SECONDS else _LONGEST_PAUSE
+    return min(2 * pause, longest)

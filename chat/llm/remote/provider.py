@@ -90,13 +90,15 @@ class RemoteProvider:
             place = self.servers.index(server)
             for before in self.servers[:place]:
                 if before.found is not None and not _is_same_model(before.found, found):
+                    # Under the lock: the monitor of a server that connects next must see it.
                     server.found = None
-                    raise ProviderError(
+                    server.problem = ProviderError(
                         "server-other-model",
                         host=server.address.host,
                         model=shorten_model_name(found.model),
                         wanted=shorten_model_name(before.found.model),
                     )
+                    raise server.problem
             server.found = found
             for after in self.servers[place + 1 :]:
                 if after.found is not None and not _is_same_model(after.found, found):

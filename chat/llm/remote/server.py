@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,6 +26,7 @@ from .events import (
     has_reasoning,
     record_usage,
 )
+from .failure_rest import FailureRest
 from .protocol import Capabilities, RemoteCall, build_body, build_messages, separates_owners
 from .scheduling import QueueTicket, ServerPlaces
 from .server_probe import probe
@@ -37,8 +37,6 @@ logger = logging.getLogger(__name__)
 
 # Ends the reply of a server that ignores `max_tokens`: no tokenizer has longer tokens on average.
 _CHARACTERS_A_TOKEN = 40
-# Seconds for which a server is left out after a failure, doubled each time.
-_FIRST_REST, _LONGEST_REST = 2.0, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +81,7 @@ class ModelServer:
         self._accept = accept
         self._slots = SlotPool(several_owners=use.several_owners)
         self._counter = RemoteTokenCounter(self.transport, lambda turns: build_messages(self.known(), turns))
-        self._failures = 0
-        self._rests_until_monotonic = 0.0
+        self._rest = FailureRest()
 
     def connect(self) -> Capabilities:
         """Probe the server and use what it can do from now on; raises ProviderError."""
@@ -101,6 +98,7 @@ class ModelServer:
         self._counter.forget()
         self._slots.reset(found.slots if is_llama_server else 0)
         self.places.capacity = min(places, found.slots) if is_llama_server else places
+        self._rest.end()
         self.found, self.problem = found, None
         return found
 
@@ -124,16 +122,12 @@ class ModelServer:
 
     def is_usable(self) -> bool:
         """Return whether calls go to this server: it was probed, and has not failed since."""
-        is_resting = time.monotonic() < self._rests_until_monotonic
-        return bool(
-            self.found and self.problem is None and not self.needs_reconnect.is_set() and not is_resting
-        )
+        is_connected = self.found is not None and self.problem is None and not self.needs_reconnect.is_set()
+        return is_connected and self._rest.is_over
 
     def note_failure(self, *, seconds: float = 0.0) -> None:
-        """Leave the server out for a while, longer after each failure, and at least for `seconds`."""
-        rest = min(_FIRST_REST * 2.0**self._failures, _LONGEST_REST)
-        self._failures = min(self._failures + 1, 10)
-        self._rests_until_monotonic = time.monotonic() + min(max(rest, seconds), _LONGEST_REST)
+        """Leave the server out for a while, longer after each outage, and at least for `seconds`."""
+        self._rest.note_failure(seconds=seconds)
         logger.warning("the model's server at %s is left out for a while", self.address.host)
 
     def explain(self) -> ProviderError | None:
@@ -182,7 +176,7 @@ class ModelServer:
             yield from self._read(call, ticket, body, is_closed)
         finally:
             self._slots.give_back(slot)
-        self._failures = 0
+        self._rest.note_answer()
 
     def _read(
         self, call: RemoteCall, ticket: QueueTicket, body: Json, is_closed: Callable[[], bool]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class _Slot:
-    """One slot: the conversation that it belongs to, whose words it holds, and how many calls use it."""
+    """One slot: the conversation that it belongs to, and whose words it holds."""
 
     number: int
     name: str | None = None
     owner: str | None = None
-    calls: int = 0
     last_used: int = 0
 
 
@@ -41,6 +41,8 @@ class SlotPool:
         self._lock = threading.Lock()
         self._several_owners = several_owners
         self._slots: list[_Slot] = []
+        # How many calls use the slot of a number. It outlives `reset`, as the calls do.
+        self._calls: Counter[int] = Counter()
         self._uses = 0
 
     @property
@@ -49,7 +51,7 @@ class SlotPool:
         return len(self._slots)
 
     def reset(self, count: int) -> None:
-        """Forget what the slots hold; the server has `count` of them now."""
+        """Forget what the slots hold; the server has `count` of them now. Calls may still run on them."""
         with self._lock:
             self._slots = [_Slot(number) for number in range(count)]
 
@@ -59,15 +61,16 @@ class SlotPool:
             if not self._slots or (len(self._slots) < 2 and not self._several_owners):
                 return SlotUse(None, may_reuse=True)
             slot = self._slots[-1] if background else self._find_for_conversation(name)
-            if slot.calls and self._several_owners:
-                unused = [one for one in self._slots if not one.calls]
+            if self._calls[slot.number] and self._several_owners:
+                unused = [one for one in self._slots if not self._calls[one.number]]
                 slot = min(unused, key=lambda one: one.last_used, default=slot)
-            may_reuse = not self._several_owners or (slot.owner == owner and not slot.calls)
+            is_used = self._calls[slot.number] > 0
+            may_reuse = not self._several_owners or (slot.owner == owner and not is_used)
             if not background:
                 slot.name = name
             # With two calls at once it is unknown whose prefix remains.
-            slot.owner = None if slot.calls else owner
-            slot.calls += 1
+            slot.owner = None if is_used else owner
+            self._calls[slot.number] += 1
             self._uses += 1
             slot.last_used = self._uses
             return SlotUse(slot.number, may_reuse)
@@ -75,9 +78,8 @@ class SlotPool:
     def give_back(self, use: SlotUse) -> None:
         """Note that the call has ended."""
         with self._lock:
-            if use.number is not None and use.number < len(self._slots):
-                slot = self._slots[use.number]
-                slot.calls = max(0, slot.calls - 1)
+            if use.number is not None:
+                self._calls[use.number] -= 1
 
     def forget(self, names: Collection[str]) -> None:
         """Free the slots of these conversations."""

@@ -123,6 +123,45 @@ def test_two_calls_of_several_owners_never_share_a_slot_where_another_is_free():
     assert not pool.take("third", "ann", background=False).may_reuse
 
 
+def test_a_call_that_outlives_a_new_probe_leaves_a_slot_to_nobody():
+    pool = SlotPool(several_owners=True)
+    pool.reset(1)
+    old = pool.take("chat", "bob", background=False)
+    pool.reset(1)
+    new = pool.take("another", "ann", background=False)
+    assert (new.number, new.may_reuse) == (old.number, False)
+    pool.give_back(old)
+    # The first call of ann still runs, so it is unknown whose words remain.
+    assert not pool.take("another", "ann", background=False).may_reuse
+
+
+def test_the_end_of_an_old_call_does_not_free_the_slot_of_a_new_one():
+    pool = SlotPool(several_owners=True)
+    pool.reset(2)
+    old = pool.take("chat", "bob", background=False)
+    pool.reset(2)
+    # An old call may still write into its slot, so new ones get the other.
+    new = pool.take("another", "ann", background=False)
+    assert new.number != old.number
+    pool.give_back(old)
+    third = pool.take("third", "eve", background=False)
+    assert third.number == old.number
+    assert {new.number, third.number} == {0, 1}
+    pool.give_back(new)
+    pool.give_back(third)
+    assert pool.take("another", "ann", background=False).may_reuse
+
+
+def test_a_call_that_outlives_a_new_probe_and_writes_last_is_not_continued_by_another_owner():
+    pool = SlotPool(several_owners=True)
+    pool.reset(1)
+    old = pool.take("chat", "bob", background=False)
+    pool.reset(1)
+    pool.give_back(pool.take("another", "ann", background=False))
+    pool.give_back(old)
+    assert not pool.take("another", "ann", background=False).may_reuse
+
+
 def test_the_same_conversation_has_the_same_bytes_on_every_server_and_in_every_process(connected):
     with ExitStack() as stack:
         paths = {"v1__models": MODELS, "v1__chat__completions": LLAMA["v1__chat__completions"]}

@@ -11,6 +11,7 @@ import pytest
 from chat.errors import BadAddress, ModelNotReady, ProviderError
 from chat.llm.registry import Registry
 from chat.llm.remote.address import MAX_ADDRESSES, parse_address, parse_addresses
+from chat.llm.remote.health import find_next_pause, is_other_model
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.remote.server import ServerUse
 from chat.llm.types import GenerationOptions, Lane, ModelState, Turn
@@ -249,7 +250,7 @@ def test_a_llama_server_gets_no_more_calls_than_it_has_slots(connected):
 def test_a_failing_server_rests_longer_each_time_and_at_most_a_minute(connected, servers, monkeypatch):
     server = connected(*servers).servers[0]
     now = [100.0]
-    monkeypatch.setattr("chat.llm.remote.server.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("chat.llm.remote.failure_rest.time.monotonic", lambda: now[0])
     rests = []
     for _ in range(8):
         server.note_failure()
@@ -258,3 +259,89 @@ def test_a_failing_server_rests_longer_each_time_and_at_most_a_minute(connected,
             now[0] += 1
         rests.append(now[0] - began)
     assert rests == [2, 4, 8, 16, 32, 60, 60, 60]
+
+
+def test_calls_that_fail_at_the_same_moment_count_as_one_failure(connected, servers, monkeypatch):
+    server = connected(*servers).servers[0]
+    now = [100.0]
+    monkeypatch.setattr("chat.llm.remote.failure_rest.time.monotonic", lambda: now[0])
+    for _ in range(6):
+        server.note_failure()
+    now[0] += 2
+    assert server.is_usable()
+    server.note_failure()
+    now[0] += 2
+    assert not server.is_usable()
+    now[0] += 2
+    assert server.is_usable()
+
+
+def test_a_pause_that_the_server_asks_for_is_kept_when_other_calls_fail_after_it(
+    connected, servers, monkeypatch
+):
+    server = connected(*servers).servers[0]
+    now = [100.0]
+    monkeypatch.setattr("chat.llm.remote.failure_rest.time.monotonic", lambda: now[0])
+    server.note_failure(seconds=20)
+    server.note_failure()
+    now[0] += 19
+    assert not server.is_usable()
+
+
+def test_a_server_that_is_connected_again_is_used_at_once_and_its_failures_are_forgotten(
+    connected, servers, monkeypatch
+):
+    server = connected(*servers).servers[0]
+    now = [100.0]
+    monkeypatch.setattr("chat.llm.remote.failure_rest.time.monotonic", lambda: now[0])
+    for _ in range(5):
+        server.note_failure()
+        now[0] += 60
+    server.note_failure()
+    assert not server.is_usable()
+    server.connect()
+    assert server.is_usable()
+    server.note_failure()
+    now[0] += 2
+    assert server.is_usable()
+
+
+def test_a_restarting_server_is_asked_every_two_seconds_in_the_first_minute_and_less_often_later():
+    pauses, now = [1.0], 0.0
+    while len(pauses) < 40:
+        now += pauses[-1]
+        pauses.append(find_next_pause(pauses[-1], now))
+    first_minute = [pause for number, pause in enumerate(pauses) if sum(pauses[:number]) < 60]
+    assert max(first_minute) == 2
+    assert pauses[len(first_minute) :][:5] == [4, 8, 16, 30, 30]
+
+
+def test_after_a_rolling_update_that_began_with_the_last_server_all_are_used_at_once(servers):
+    registry = Registry()
+    registry.connect(RemoteProvider(*(parse_address(server.url) for server in servers)))
+    try:
+        wait_until(lambda: registry.status().state is ModelState.READY and registry.provider().places == 4)
+        first, last = registry.provider().servers
+        servers[1].paths["/v1/models"] = {"data": [{"id": "new"}]}
+        last.needs_reconnect.set()
+        wait_until(lambda: is_other_model(last.problem))
+        servers[0].paths["/v1/models"] = {"data": [{"id": "new"}]}
+        first.needs_reconnect.set()
+        wait_until(lambda: registry.provider().places == 4)
+        assert registry.status().name == "new"
+    finally:
+        registry.close()
+
+
+def test_a_server_with_another_model_is_asked_again_within_half_a_minute(servers, monkeypatch):
+    monkeypatch.setattr("chat.llm.remote.health._LONGEST_PAUSE", 0.1)
+    servers[1].paths["/v1/models"] = {"data": [{"id": "new"}]}
+    registry = Registry()
+    registry.connect(RemoteProvider(*(parse_address(server.url) for server in servers)))
+    try:
+        wait_until(lambda: registry.status().state is ModelState.READY)
+        wait_until(lambda: is_other_model(registry.provider().servers[1].problem))
+        servers[1].paths["/v1/models"] = MODELS
+        wait_until(lambda: registry.provider().places == 4)
+    finally:
+        registry.close()
