@@ -34,8 +34,8 @@ def parse_database_url(url: str, pool_size: int = 0) -> dict[str, Any]:
         raise BadValue(f"DATABASE_POOL_SIZE must be at least 0, not {pool_size}.")
     if pool_size and find_spec("psycopg_pool") is not None:
         # In seconds: how long a thread waits for a connection, and after how long the pool gives up a failing
-        # attempt to connect. Its pauses double, so a long one would outlast an outage of the database; once it
-        # has given up, the next thread lets it try at once.
+        # attempt to connect. Its pauses double, so a long one would outlast an outage of the database. After
+        # that the next thread lets it try at once.
         options["pool"] = {"min_size": 1, "max_size": pool_size, "timeout": 10.0, "reconnect_timeout": 2.0}
         options.setdefault("connect_timeout", "5")
     return {
