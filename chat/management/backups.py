@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import os
 import shutil
 import sqlite3
 import zipfile
@@ -27,7 +26,7 @@ from django.db import connection
 from chat.actions.leftovers import hold_working_folder
 from memoryapp.base.encryption import process_keys
 from memoryapp.base.env import unfinished_restore
-from memoryapp.base.files import sync
+from memoryapp.base.files import give_second_name, sync
 from memoryapp.base.passphrase import KEY_FILE, UNFINISHED, is_encrypted, is_plain, is_unfinished
 from memoryapp.base.sqlcipher import DATABASE_ERRORS, connect, open_database
 
@@ -180,7 +179,7 @@ def _put_former_aside(database: Path, key: Path | None, now: datetime) -> list[P
     aside = database.with_name(f"{database.stem}-before-{stamp}{database.suffix}")
     beside = [(database.with_name(database.name + end), aside.with_name(aside.name + end)) for end in _BESIDE]
     for path, second in pairs:
-        _link(path, second)
+        give_second_name(path, second)
     fresh = mark.with_name(f"{mark.name}.new")
     fresh.write_text(json.dumps([second.name for _, second in pairs]))
     sync(fresh)
@@ -205,16 +204,6 @@ def _checkpoint(database: Path) -> None:
     with contextlib.suppress(*DATABASE_ERRORS), closing(open_database(database)) as opened:
         opened.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         opened.execute("PRAGMA journal_mode=DELETE")
-
-
-def _link(path: Path, second: Path) -> None:
-    try:
-        os.link(path, second)
-    except OSError:
-        # A file system without hard links.
-        second.touch(mode=0o600)
-        shutil.copyfile(path, second)
-        sync(second)
 
 
 def _copy(source: Path, target: Path) -> None:
