@@ -75,14 +75,11 @@ def back_up(target: Path) -> None:
             about = {"format": FORMAT, "version": version, "made_at": made}
             archive.writestr(MANIFEST, json.dumps(about))
             archive.write(copy, DATABASE)
-            names = [] if version == VERSION else [KEY_FILE]
-            if connection.vendor == "sqlite":
-                names.append(KEY)
-            else:
-                archive.writestr(KEY, settings.SECRET_KEY)
-            for path in (Path(settings.DATA_DIR) / name for name in names):
-                if path.exists():
-                    archive.write(path, path.name)
+            # The key in effect, which is not that of the file where SECRET_KEY is set.
+            archive.writestr(KEY, settings.SECRET_KEY)
+            key_file = Path(settings.DATA_DIR) / KEY_FILE
+            if version == ENCRYPTED_VERSION and key_file.exists():
+                archive.write(key_file, key_file.name)
 
 
 def restore(source: Path, now: datetime) -> list[Path]:
