@@ -32,6 +32,8 @@ from chat.models import Process, ProcessKind
 
 logger = logging.getLogger(__name__)
 
+# Stands for every conversation in `Process.caches_to_free`.
+ALL_CACHES = "*"
 _current: UUID | None = None
 _kind, _runs_jobs = ProcessKind.SERVE, False
 # Since when the row of this process has been renewed in time, and the last time; `time.monotonic`.
@@ -69,19 +71,22 @@ def renew(open_conversations: Sequence[str]) -> None:
     """Say that this process lives, and which conversations are open in a page of it. One query.
 
     Where the others took it for dead, because it was stopped for a while, it gets a row again. What it held
-    has been recovered, and its replies notice that at their next checkpoint.
+    has been recovered, and its replies notice that at their next checkpoint. Nobody told it which texts were
+    deleted meanwhile, so it must free all its caches.
     """
     if _current is None:
         return
     seen = {"seen_at": Now(), "open_conversations": list(open_conversations)}
     if not Process.objects.filter(pk=_current).update(**seen):
         logger.warning("this process was taken for dead, because the database has not heard of it for long")
-        _insert(_current, open_conversations)
+        _insert(_current, open_conversations, [ALL_CACHES])
     _note_renewal()
 
 
 def list_caches_to_free() -> list[str]:
-    """Return the conversations whose texts this process must remove from its caches."""
+    """Return the conversations whose texts this process must remove from its caches; among them ALL_CACHES
+    where it must free them all.
+    """
     row = _find_own().only("caches_to_free").first()
     return [] if row is None else list(row.caches_to_free)
 
@@ -190,7 +195,7 @@ def without_holder(*, at_start: bool = False) -> Q:
     return gone | Q(process__isnull=True) if at_start and is_alone() else gone
 
 
-def _insert(key: UUID, open_conversations: Sequence[str] = ()) -> None:
+def _insert(key: UUID, open_conversations: Sequence[str] = (), caches_to_free: Sequence[str] = ()) -> None:
     Process.objects.create(
         pk=key,
         kind=_kind,
@@ -200,6 +205,7 @@ def _insert(key: UUID, open_conversations: Sequence[str] = ()) -> None:
         pid_started=_read_start(os.getpid()),
         runs_jobs=_runs_jobs,
         open_conversations=list(open_conversations),
+        caches_to_free=list(caches_to_free),
         started_at=Now(),
         seen_at=Now(),
     )

@@ -90,8 +90,8 @@ class AccountedProvider:
             more = self._provider.prefill(turns, slot=slot, owner=self._owner)
         self._record_call_cost(WARM, Lane.BACKGROUND, more, "stop")
 
-    def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
-        """Drop what is cached for these slots."""
+    def forget(self, slots: Collection[str] | None, *, keep: Mapping[str, Sequence[Turn]]) -> None:
+        """Drop what is cached for these slots, None for all conversations."""
         self._provider.forget(slots, keep=keep)
 
     def mark_failed(self, purpose: str = "") -> None:

@@ -156,11 +156,15 @@ def warm_conversation(payload: dict[str, Any]) -> None:
 
 
 def free_own_caches(conversations: Sequence[str]) -> None:
-    """Remove the texts of these conversations from the caches of this process and of its model."""
+    """Remove the texts of these conversations from the caches of this process and of its model.
+
+    With `processes.ALL_CACHES` among them, those of all conversations.
+    """
     clear_text_caches()
     ahead = [compaction.next_prompt_slot(key) for key in conversations]
+    slots = None if processes.ALL_CACHES in conversations else [*conversations, *ahead]
     with contextlib.suppress(ModelNotReady):
-        registry.provider().forget([*conversations, *ahead], keep=background_prompts())
+        registry.provider().forget(slots, keep=background_prompts())
 
 
 @handles("free_caches", quick=True)

@@ -61,6 +61,7 @@ class Engine:
         self._waiting: list[EngineRequest] = []
         self._turns = Turns()
         self._to_forget: set[str] = set()
+        self._forgets_all = False
         self._keep: Mapping[str, Sequence[int]] | None = None
         self._running: EngineRequest | None = None
         self._closed = False
@@ -98,13 +99,15 @@ class Engine:
             request.finish = "cancelled"
             self._end(request, None)
 
-    def forget(self, slots: Collection[str], keep: Mapping[str, Sequence[int]]) -> None:
-        """Delete these slots' prefixes, and truncate all background slots to the tokens in `keep`.
+    def forget(self, slots: Collection[str] | None, keep: Mapping[str, Sequence[int]]) -> None:
+        """Delete these slots' prefixes, None for those of all conversations, and truncate all background
+        slots to the tokens in `keep`.
 
         Done between two requests; a slot with a waiting request is deleted after that request.
         """
         with self._wake:
-            self._to_forget.update(slots)
+            self._to_forget.update(slots or ())
+            self._forgets_all |= slots is None
             self._keep = keep
             self._wake.notify()
 
@@ -183,6 +186,9 @@ class Engine:
     def _delete_forgotten(self) -> None:
         """Delete the prefixes that `forget` named, except those of waiting requests. Needs the lock."""
         busy = {request.options.slot for request in self._waiting}
+        if self._forgets_all:
+            self._to_forget.update(self._caches[False].list_names())
+            self._forgets_all = False
         for name in self._to_forget - busy:
             self._caches[False].forget(name)
         self._to_forget &= busy

@@ -151,9 +151,9 @@ class LlamaProvider:
         _read_all(request)
         return request.usage
 
-    def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
-        """Delete the cached prefixes of these slots, and of all background slots except the prompts in
-        `keep`.
+    def forget(self, slots: Collection[str] | None, *, keep: Mapping[str, Sequence[Turn]]) -> None:
+        """Delete the cached prefixes of these slots, None for those of all conversations, and of all
+        background slots except the prompts in `keep`.
         """
         template = self._loaded()[1]
         template.forget_prompts()

@@ -136,6 +136,11 @@ class PrefixCache:
             slot.tokens = wanted[: self.native.length(slot.sequence)]
             self.native.set_abort(False)
 
+    def list_names(self) -> set[str]:
+        """Return the names of all slots with a prefix, in the context or saved."""
+        saved = self.state_cache.list_names() if self.state_cache is not None else set()
+        return saved | {slot.name for slot in self.table if slot.name is not None}
+
     def forget(self, name: str, keep: Sequence[int] = ()) -> None:
         """Drop a slot's prefix from the context and its saved state, except what it shares with `keep`."""
         if self.state_cache is not None:

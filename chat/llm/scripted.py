@@ -115,9 +115,9 @@ class ScriptedProvider:
         usage.completion_tokens = self.count_text(text)
         return Completion(text, usage=usage)
 
-    def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
-        """Record the slots; nothing is cached."""
-        self.forgotten.extend(slots)
+    def forget(self, slots: Collection[str] | None, *, keep: Mapping[str, Sequence[Turn]]) -> None:
+        """Record the slots, "*" for all; nothing is cached."""
+        self.forgotten.extend(["*"] if slots is None else slots)
 
     def _record_call(self, turns: Sequence[Turn], options: GenerationOptions) -> None:
         if self.count_tokens(turns) + options.max_tokens > self.context_window:

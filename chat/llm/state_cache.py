@@ -71,6 +71,10 @@ class StateCache:
     def __contains__(self, name: str) -> bool:
         return name in self._in_memory or name in self._disk
 
+    def list_names(self) -> set[str]:
+        """Return the names of all states, in memory and on disk."""
+        return {*self._in_memory, *(name for name, _tokens, _owner in self._disk)}
+
     def used_bytes(self) -> int:
         """Return the bytes of memory in use."""
         return sum(saved.state.nbytes for saved in self._in_memory.values())

@@ -228,9 +228,9 @@ class Provider(Protocol):
         """
         ...
 
-    def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
-        """Delete the cached prefixes of these slots, and of all background slots except the prompts in
-        `keep`.
+    def forget(self, slots: Collection[str] | None, *, keep: Mapping[str, Sequence[Turn]]) -> None:
+        """Delete the cached prefixes of these slots, None for those of all conversations, and of all
+        background slots except the prompts in `keep`.
 
         Returns at once. A provider without a cache does nothing.
         """

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import os
 import shutil
 import sqlite3
 import zipfile
@@ -27,7 +26,7 @@ from django.db import connection
 from chat.actions.leftovers import hold_working_folder
 from memoryapp.base.encryption import process_keys
 from memoryapp.base.env import unfinished_restore
-from memoryapp.base.files import sync
+from memoryapp.base.files import give_second_name, sync
 from memoryapp.base.passphrase import KEY_FILE, UNFINISHED, is_encrypted, is_plain, is_unfinished
 from memoryapp.base.sqlcipher import DATABASE_ERRORS, connect, open_database
 
@@ -76,14 +75,11 @@ def back_up(target: Path) -> None:
             about = {"format": FORMAT, "version": version, "made_at": made}
             archive.writestr(MANIFEST, json.dumps(about))
             archive.write(copy, DATABASE)
-            names = [] if version == VERSION else [KEY_FILE]
-            if connection.vendor == "sqlite":
-                names.append(KEY)
-            else:
-                archive.writestr(KEY, settings.SECRET_KEY)
-            for path in (Path(settings.DATA_DIR) / name for name in names):
-                if path.exists():
-                    archive.write(path, path.name)
+            # The key in effect, which is not that of the file where SECRET_KEY is set.
+            archive.writestr(KEY, settings.SECRET_KEY)
+            key_file = Path(settings.DATA_DIR) / KEY_FILE
+            if version == ENCRYPTED_VERSION and key_file.exists():
+                archive.write(key_file, key_file.name)
 
 
 def restore(source: Path, now: datetime) -> list[Path]:
@@ -180,7 +176,7 @@ def _put_former_aside(database: Path, key: Path | None, now: datetime) -> list[P
     aside = database.with_name(f"{database.stem}-before-{stamp}{database.suffix}")
     beside = [(database.with_name(database.name + end), aside.with_name(aside.name + end)) for end in _BESIDE]
     for path, second in pairs:
-        _link(path, second)
+        give_second_name(path, second)
     fresh = mark.with_name(f"{mark.name}.new")
     fresh.write_text(json.dumps([second.name for _, second in pairs]))
     sync(fresh)
@@ -205,16 +201,6 @@ def _checkpoint(database: Path) -> None:
     with contextlib.suppress(*DATABASE_ERRORS), closing(open_database(database)) as opened:
         opened.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         opened.execute("PRAGMA journal_mode=DELETE")
-
-
-def _link(path: Path, second: Path) -> None:
-    try:
-        os.link(path, second)
-    except OSError:
-        # A file system without hard links.
-        second.touch(mode=0o600)
-        shutil.copyfile(path, second)
-        sync(second)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -7,6 +7,7 @@ they have revoked.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from chat.actions import purge
 from chat.actions.owners import lock_memory
 from chat.actions.tombstones import add_tombstones, hash_facts
 from chat.models import FULL, ApiToken, Fact, User
+from memoryapp.base.secret_key import read_key
 from memoryapp.base.sqlcipher import DATABASE_ERRORS, open_database
 
 
@@ -65,7 +67,7 @@ def carry_over(former: Sequence[Path]) -> CarriedOver:
         carried.revoked += _limit_token(*token)
     for owner_id, username in inactive:
         User.objects.filter(pk=owner_id, username=username).update(is_active=False)
-    if key is not None and key.read_text() != _present_key():
+    if key is not None and not _is_key_in_effect(key):
         return carried
     by_owner: dict[tuple[int, str], dict[str, datetime]] = {}
     for owner_id, username, digest, when in forgotten:
@@ -91,8 +93,9 @@ def _limit_token(digest: str, revoked_at: str | None, scopes: str, expires_at: s
     return int(revoked_at is not None)
 
 
-def _present_key() -> str:
-    return (Path(settings.DATA_DIR) / "secret_key").read_text()
+def _is_key_in_effect(former: Path) -> bool:
+    """Return whether the former database was used with the present key; SECRET_KEY replaces both files."""
+    return bool(os.environ.get("SECRET_KEY")) or former.read_text() == read_key(Path(settings.DATA_DIR))
 
 
 def _forget_again(owner: User, digests: dict[str, datetime]) -> int:

@@ -15,9 +15,10 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection, transaction
 
+from chat.actions.installation import is_same_secret, require_same_secret
 from chat.actions.leftovers import hold_working_folder
 from chat.models import User
-from memoryapp.base.files import write_private_file
+from memoryapp.base.files import give_second_name, write_private_file
 from memoryapp.base.passphrase import is_encrypted
 
 from .backup_file import DATABASE, KEY, check_database, check_version, open_backup, unpack, use_present_key
@@ -42,14 +43,16 @@ def copy_into_file(file: Path) -> None:
             copy_everything(connection.alias, copy)
 
 
-def restore_into_server(source: Path, now: datetime) -> tuple[Path | None, CarriedOver]:
+def restore_into_server(source: Path, now: datetime) -> tuple[list[Path], CarriedOver]:
     """Put a backup in the place of the PostgreSQL database.
 
-    Returns the file of a backup of what was there, None where that was nothing, and what was carried over.
+    Returns the files that hold what was there, a backup and the key where these were replaced, and what was
+    carried over.
 
-    One transaction: broken off, the database is as it was. The caller holds the engine's lock. Raises
-    CommandError while a process uses the database, and where the backup is damaged, of a newer version, or
-    made with another secret key.
+    One transaction: broken off, the database is as it was. The backup's key is written after it: a process
+    that is killed in between leaves a database that no process uses without that key, and the restore can be
+    repeated. The caller holds the engine's lock. Raises CommandError while a process uses the database, and
+    where the backup is damaged, of a newer version, or made with another secret key.
     """
     from .backups import back_up
 
@@ -63,7 +66,8 @@ def restore_into_server(source: Path, now: datetime) -> tuple[Path | None, Carri
         check_database(unpacked)
         check_version(unpacked)
         is_empty = not User.objects.exists()
-        _settle_key(archive, is_empty)
+        key_before = settings.SECRET_KEY
+        _use_key_of_backup(archive, is_empty)
         former = None
         if not is_empty:
             former = data / f"before-restore-{now:%Y%m%d-%H%M%S}.backup"
@@ -72,7 +76,10 @@ def restore_into_server(source: Path, now: datetime) -> tuple[Path | None, Carri
             # An older backup has an older schema.
             migrate(_ALIAS)
             carried = _replace(former, folder)
-    return former, carried
+    files = [] if former is None else [former]
+    if key_before != settings.SECRET_KEY:
+        files += _store_key(data, now)
+    return files, carried
 
 
 def _replace(former: Path | None, folder: Path) -> CarriedOver:
@@ -88,20 +95,40 @@ def _replace(former: Path | None, folder: Path) -> CarriedOver:
             cursor.execute("LOCK TABLE chat_process IN SHARE ROW EXCLUSIVE MODE")
         require_nobody()
         copy_everything(_ALIAS, connection)
+        if is_same_secret():
+            # An older backup has no fingerprint of its key, and a process with another key could start.
+            require_same_secret()
         return carry_over(files)
 
 
-def _settle_key(archive: zipfile.ZipFile, is_empty: bool) -> None:
-    """Take the backup's secret key where nothing here was made with another one. Raises CommandError."""
-    key = archive.read(KEY).decode().strip() if KEY in archive.namelist() else ""
-    if key in ("", settings.SECRET_KEY):
+def _use_key_of_backup(archive: zipfile.ZipFile, is_empty: bool) -> None:
+    """Let this process use the backup's secret key where nothing in the database was made with another one.
+
+    Also where the database was made with it: an earlier restore was killed before it wrote the key. Raises
+    CommandError.
+    """
+    key = archive.read(KEY).decode() if KEY in archive.namelist() else ""
+    former = settings.SECRET_KEY
+    if not key.strip() or key == former:
         return
-    if is_empty and not os.environ.get("SECRET_KEY"):
-        write_private_file(Path(settings.DATA_DIR) / KEY, key.encode())
+    if not os.environ.get("SECRET_KEY"):
+        is_former = is_same_secret()
         settings.SECRET_KEY = key
-        return
+        if is_empty or (is_same_secret() and not is_former):
+            return
+        settings.SECRET_KEY = former
     raise CommandError(
         "This backup was made with another secret key, with which all processes must run after it. Set "
         f"SECRET_KEY to the content of {KEY} in the backup, which is a zip file, and restore again. Nothing "
         "was changed."
     )
+
+
+def _store_key(data: Path, now: datetime) -> list[Path]:
+    """Write the key of this process into the data folder; return the file that has the former one."""
+    file, aside = data / KEY, data / f"{KEY}-before-{now:%Y%m%d-%H%M%S}"
+    kept = [aside] if file.exists() else []
+    for second in kept:
+        give_second_name(file, second)
+    write_private_file(file, settings.SECRET_KEY.encode())
+    return kept

@@ -34,7 +34,7 @@ class Process(UUIDModel):
     runs_jobs = models.BooleanField(default=False)
     # Keys of the conversations that are open in a page of this process.
     open_conversations = models.JSONField(default=list, blank=True)
-    # Keys of conversations whose texts this process must remove from its caches.
+    # Keys of conversations whose texts this process must remove from its caches; "*" for all of them.
     caches_to_free = models.JSONField(default=list, blank=True)
     # By the clock of the database.
     started_at = models.DateTimeField()

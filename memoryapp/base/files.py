@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -34,6 +35,17 @@ def write_private_file(path: Path, content: bytes) -> None:
     sync(fresh)
     fresh.replace(path)
     sync(path.parent)
+
+
+def give_second_name(path: Path, second: Path) -> None:
+    """Give a file a second name, which it keeps when it is replaced under the first one."""
+    try:
+        os.link(path, second)
+    except OSError:
+        # A file system without hard links.
+        second.touch(mode=0o600)
+        shutil.copyfile(path, second)
+        sync(second)
 
 
 def overwrite_nameless(descriptor: int) -> None:

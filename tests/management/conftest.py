@@ -33,6 +33,7 @@ def data_folder(settings, tmp_path, transactional_db, monkeypatch):
     folder.mkdir()
     settings.DATA_DIR = folder
     (folder / "secret_key").write_text("the key")
+    settings.SECRET_KEY = "the key"
     here = folder / "memoryapp.sqlite3"
     connection.ensure_connection()
     with closing(sqlite3.connect(here)) as copy:

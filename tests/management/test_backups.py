@@ -50,6 +50,13 @@ def test_a_backup_is_one_private_file_with_database_and_key(exported, data_folde
     assert names(data_folder) == {"memoryapp.sqlite3", "secret_key"}
 
 
+def test_a_backup_has_the_key_in_effect_where_the_environment_sets_it(data_folder, settings, tmp_path):
+    settings.SECRET_KEY = "the key of the environment"
+    back_up(tmp_path / "mine.backup")
+    with zipfile.ZipFile(tmp_path / "mine.backup") as archive:
+        assert archive.read("secret_key").decode() == settings.SECRET_KEY
+
+
 def test_the_log_of_another_database_is_not_applied_to_the_restored_one(exported, data_folder, tmp_path):
     target = tmp_path / "mine.backup"
     back_up(target)

@@ -191,6 +191,18 @@ def test_a_backup_with_another_key_carries_nothing_over(data_folder, tmp_path):
     assert len(texts()) == 1
 
 
+def test_with_a_key_of_the_environment_what_was_forgotten_stays_so(data_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("SECRET_KEY", "the key")
+    owner = local_owner()
+    tea = add_fact(owner, "I like tea")
+    backups.back_up(tmp_path / "mine.backup")
+    (data_folder / "secret_key").write_text("another key, which is not used")
+    gone = deletions.forget_facts(owner, [tea.pk])
+    assert deletions.finish_deletion(gone.pk, gone.expires_at + deletions.UNDO_GRACE)
+    call_command("restore", str(tmp_path / "mine.backup"))
+    assert not texts()
+
+
 # -- leftovers
 
 

@@ -188,6 +188,18 @@ def test_deleted_texts_leave_the_caches_of_every_process(shared, me, monkeypatch
     assert freed == [["one"]]
 
 
+def test_a_process_that_was_taken_for_dead_frees_all_its_caches(shared, me, scripted):
+    heartbeat.announce_pages()
+    heartbeat.follow_others()
+    assert scripted.forgotten == []
+    Process.objects.all().delete()
+    processes.let_others_free_caches(["deleted meanwhile"])
+    heartbeat.announce_pages()
+    heartbeat.follow_others()
+    heartbeat.follow_others()
+    assert scripted.forgotten == ["*"]
+
+
 def test_a_chat_is_open_elsewhere_only_while_its_process_says_so(shared, me):
     other = add_process(open_conversations=["mine"])
     assert processes.is_open_elsewhere("mine")

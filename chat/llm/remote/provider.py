@@ -175,8 +175,8 @@ class RemoteProvider:
             problem.usage = call.usage
             raise
 
-    def forget(self, slots: Collection[str], *, keep: Mapping[str, Sequence[Turn]]) -> None:
-        """Free the servers' slots of these conversations.
+    def forget(self, slots: Collection[str] | None, *, keep: Mapping[str, Sequence[Turn]]) -> None:
+        """Free the servers' slots of these conversations, None for all.
 
         The servers' own caches cannot be deleted from here.
         """

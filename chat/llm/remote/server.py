@@ -156,8 +156,8 @@ class ModelServer:
         """Return the length of a text in tokens: the server's count, or an estimate."""
         return self._counter.count_text(self.known(), text)
 
-    def forget(self, names: Collection[str]) -> None:
-        """Free the slots of these conversations."""
+    def forget(self, names: Collection[str] | None) -> None:
+        """Free the slots of these conversations, None for all."""
         self._slots.forget(names)
 
     # -- one attempt ----------------------------------------------------------------------------------------

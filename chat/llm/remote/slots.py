@@ -81,11 +81,11 @@ class SlotPool:
             if use.number is not None:
                 self._calls[use.number] -= 1
 
-    def forget(self, names: Collection[str]) -> None:
-        """Free the slots of these conversations."""
+    def forget(self, names: Collection[str] | None) -> None:
+        """Free the slots of these conversations, None for all."""
         with self._lock:
             for slot in self._slots:
-                if slot.name in names:
+                if names is None or slot.name in names:
                     slot.name = None
 
     def _find_for_conversation(self, name: str) -> _Slot:

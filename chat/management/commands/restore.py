@@ -55,8 +55,7 @@ class Command(BaseCommand):
             if connection.vendor == "sqlite":
                 former, carried = _restore_file(options["file"])
             else:
-                kept, carried = restore_into_server(options["file"], timezone.localtime())
-                former = [] if kept is None else [kept]
+                former, carried = restore_into_server(options["file"], timezone.localtime())
         for path in former:
             self.stdout.write(f"What was here is now {path}")
         if carried.forgotten:
