@@ -31,7 +31,8 @@ _RECEIVE_SECONDS = 1.0
 # Seconds without a message after which the connection of the receiver is checked.
 _CHECK_SECONDS = 5
 
-Write = Callable[["Pipeline"], None]
+# Returns what is to be called when Redis has taken it, or None.
+Write = Callable[["Pipeline"], Callable[[], None] | None]
 Listener = Callable[[], None]
 
 
@@ -156,9 +157,10 @@ class MessageBus:
             pipeline.execute()
         if writes:
             pipeline = client.pipeline(transaction=True)
-            for write in writes:
-                write(pipeline)
+            taken = [call for write in writes if (call := write(pipeline)) is not None]
             pipeline.execute()
+            for call in taken:
+                call()
             self._pause_seconds = _RETRY_SECONDS
 
     def _await_answer(self, client: Redis) -> None:
