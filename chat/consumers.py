@@ -66,8 +66,10 @@ async def _announce_pages() -> None:
 
 
 async def _stop_elsewhere(reply: str, conversation: str) -> None:
+    """Stop a reply of another process; a thread is taken only where that process does not end it in time."""
     try:
-        await _write(elsewhere.stop, reply, _STOPPING_SECONDS, conversation)
+        if not await elsewhere.ask_to_stop(reply, _STOPPING_SECONDS, conversation):
+            await _write(elsewhere.end_with_saved_text, reply)
     except DatabaseError:
         logger.warning("a reply of another process could not be stopped", exc_info=True)
 
@@ -202,25 +204,21 @@ class ChatConsumer(AsyncJsonWebsocketConsumer):
         if self.conversation is not None and self.watcher is not None:
             # Through the queue of frames: sent directly, the snapshot could arrive before older frames.
             live = hub.resend(self.conversation, self.watcher)
-        if not isinstance(reply, str) or live == reply or await self._is_written_elsewhere(reply):
+        if not isinstance(reply, str) or live == reply:
+            return
+        # Without Redis no thread is taken for it.
+        if hub.is_shared and await database_sync_to_async(elsewhere.is_expected)(reply, self.conversation):
             return
         await self.send_json({"type": "done", "reply": reply})
-
-    async def _is_written_elsewhere(self, reply: str) -> bool:
-        """Return whether another process writes a reply of this conversation; the hub then shows its end."""
-        # Without Redis no thread is taken for it.
-        if not hub.is_shared or self.conversation is None:
-            return False
-        if not await database_sync_to_async(elsewhere.is_expected)(reply, self.conversation):
-            return False
-        hub.expect(self.conversation, str(UUID(reply)))
-        return True
 
     def _stop(self, reply: object) -> None:
         """Stop a reply of this conversation, whoever writes it."""
         if self.conversation is None or not isinstance(reply, str):
             return
-        if not generation.stop_here(reply, self.conversation) and hub.is_shared:
+        if generation.stop_here(reply, self.conversation) or not hub.is_shared:
+            return
+        # Another click while it is being stopped changes nothing.
+        if self.stopping is None or self.stopping.done():
             self.stopping = asyncio.create_task(_stop_elsewhere(reply, self.conversation))
 
     async def _send_frames(self, watcher: Watcher) -> None:

@@ -6,6 +6,7 @@ The message bus carries the wish, and the database says what came of it. Used wi
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from django.db import DatabaseError, close_old_connections
 
 from chat.actions import messages
 from chat.llm.types import Usage
@@ -24,6 +26,8 @@ from memoryapp.base.message_bus import bus
 from .following import stop_if_abandoned
 from .hub import hub
 from .reply_run import STOPPED, ReplyRun
+
+logger = logging.getLogger(__name__)
 
 _POLL_SECONDS, _ASYNC_POLL_SECONDS = 0.05, 0.3
 # While a program follows a reply of another process, it says so every few seconds. A reply of which nobody
@@ -68,11 +72,14 @@ def is_running(reply: str, conversation: str = "") -> bool:
 
 
 def is_expected(reply: str, conversation: str | None) -> bool:
-    """Return whether another process writes a reply of this conversation that the hub will show soon.
+    """Return whether another process writes a reply of this conversation; watchers will then see its end.
 
     Called for a reply that the hub does not show; without Redis always False.
     """
-    return hub.is_shared and conversation is not None and is_running(reply, conversation)
+    if not hub.is_shared or conversation is None or not is_running(reply, conversation):
+        return False
+    hub.expect(conversation, str(UUID(reply)))
+    return True
 
 
 def request_stop(reply: str, conversation: str = "") -> bool:
@@ -99,6 +106,26 @@ def stop(reply: str, timeout: float, conversation: str = "") -> bool:
             time.sleep(_POLL_SECONDS)
         if not timeout:
             return False
+    return end_with_saved_text(reply)
+
+
+async def ask_to_stop(reply: str, seconds: float, conversation: str) -> bool:
+    """Ask the process that writes a reply of a conversation to stop it, and wait up to `seconds` in an event
+    loop. Returns False where it still runs: `end_with_saved_text` ends it then.
+    """
+    try:
+        key = str(UUID(reply))
+    except ValueError:
+        return True
+    # At once: a thread for the question may not be free.
+    was_asked = request_stop(key, conversation)
+    if not await sync_to_async(is_running)(key, conversation):
+        return True
+    return was_asked and await wait_end(key, seconds)
+
+
+def end_with_saved_text(reply: str) -> bool:
+    """End a reply with its saved text, as stopped by the user; False where it has ended."""
     return messages.stop_reply(reply, STOPPED)
 
 
@@ -110,13 +137,31 @@ def find_in_conversation(conversation: str) -> list[str]:
     return [str(key) for key in rows.values_list("pk", flat=True)]
 
 
-async def wait_end(reply: str, seconds: float) -> None:
-    """Wait up to `seconds` until a reply has ended; call it in an event loop."""
+def _may_be_running(reply: str) -> bool:
+    """Return whether a reply is being written; True too while the database does not answer."""
+    try:
+        return is_running(reply)
+    except DatabaseError:
+        _note_database_fault()
+        return True
+
+
+def _note_database_fault() -> None:
+    """Log a fault of the database; the caller asks again later, over a new connection if this one is lost."""
+    logger.warning("the database could not be asked for a reply of another process", exc_info=True)
+    close_old_connections()
+
+
+async def wait_end(reply: str, seconds: float) -> bool:
+    """Wait up to `seconds` until a reply has ended; call it in an event loop. Returns whether it has."""
     deadline = time.monotonic() + seconds
-    ask = sync_to_async(is_running)
+    ask = sync_to_async(_may_be_running)
     # What it waits for happens in another process.
-    while hub.is_shared and time.monotonic() < deadline and await ask(reply):  # noqa: ASYNC110
+    while hub.is_shared and time.monotonic() < deadline:
+        if not await ask(reply):
+            return True
         await asyncio.sleep(_ASYNC_POLL_SECONDS)
+    return False
 
 
 @dataclass
@@ -137,11 +182,15 @@ class ReplyElsewhere(ReplyRun):
         await sync_to_async(self._read)()
 
     def _read(self) -> None:
-        row = Message.objects.filter(pk=self.reply).first()
-        if row is None:
-            self.state, self.is_over = MessageState.STOPPED, True
-        else:
-            fill_from_row(self, row)
+        try:
+            row = Message.objects.filter(pk=self.reply).first()
+            if row is not None:
+                fill_from_row(self, row)
+                return
+        except DatabaseError:
+            _note_database_fault()
+            return
+        self.state, self.is_over = MessageState.STOPPED, True
 
 
 def follow_elsewhere(reply: Message, options: Any) -> ReplyElsewhere | None:

@@ -17,6 +17,7 @@ from uuid import uuid4
 from . import redis
 
 if TYPE_CHECKING:
+    from redis import Redis
     from redis.client import Pipeline
 
 logger = logging.getLogger(__name__)
@@ -24,11 +25,15 @@ logger = logging.getLogger(__name__)
 # Writes that wait; more are dropped. One is a frame of all that a reply has written since its last one.
 MAX_WAITING = 5000
 _RETRY_SECONDS = 0.5
+# The pause after a failure doubles up to this where Redis fails again as soon as it seems to answer.
+_MOST_RETRY_SECONDS = 8.0
 _RECEIVE_SECONDS = 1.0
 # Seconds without a message after which the connection of the receiver is checked.
 _CHECK_SECONDS = 5
 
-Write = Callable[["Pipeline"], None]
+# Returns what is to be called when Redis has taken it, or None.
+Write = Callable[["Pipeline"], Callable[[], None] | None]
+Listener = Callable[[], None]
 
 
 class MessageBus:
@@ -46,9 +51,10 @@ class MessageBus:
         self._waiting: list[Write] = []
         self._messages: dict[str, None] = {}
         self._handlers: defaultdict[str, list[Callable[[dict[str, Any]], None]]] = defaultdict(list)
-        self._after_outage: list[Callable[[], None]] = []
+        self._after_outage: list[Listener] = []
         self._threads: dict[str, threading.Thread] = {}
-        self._is_closed = False
+        self._closed = threading.Event()
+        self._pause_seconds = _RETRY_SECONDS
         self.availability = redis.Availability("pages of other servers see replies and events later")
 
     @property
@@ -97,7 +103,7 @@ class MessageBus:
         if handler in self._handlers[kind]:
             self._handlers[kind].remove(handler)
 
-    def call_after_outage(self, listener: Callable[[], None]) -> None:
+    def call_after_outage(self, listener: Listener) -> None:
         """Call the listener when messages begin to arrive, and when Redis answers again after an outage: what
         others sent before, and what was stored, may be lost.
         """
@@ -105,8 +111,8 @@ class MessageBus:
 
     def close(self) -> None:
         """End the threads; for tests."""
+        self._closed.set()
         with self._changed:
-            self._is_closed = True
             self._changed.notify_all()
         for thread in self._threads.values():
             thread.join(5)
@@ -117,14 +123,14 @@ class MessageBus:
 
     def _begin(self, name: str, target: Callable[[], None]) -> None:
         with self._changed:
-            if name in self._threads or self._is_closed:
+            if name in self._threads or self._closed.is_set():
                 return
             self._threads[name] = threading.Thread(target=target, name=name, daemon=True)
             self._threads[name].start()
 
     def _take(self) -> tuple[list[Write], list[str]]:
         with self._changed:
-            while not (self._waiting or self._messages or self._is_closed):
+            while not (self._waiting or self._messages or self._closed.is_set()):
                 self._changed.wait()
             writes, self._waiting = self._waiting, []
             messages, self._messages = list(self._messages), {}
@@ -132,28 +138,39 @@ class MessageBus:
 
     def _send_all(self) -> None:
         with redis.connect(self._url or "") as client:
-            while not self._is_closed:
-                writes, messages = self._take()
+            while not self._closed.is_set():
                 try:
-                    pipeline = client.pipeline(transaction=True)
-                    for write in writes:
-                        write(pipeline)
-                    for text in messages:
-                        pipeline.publish(redis.name_key("messages"), text)
-                    pipeline.execute()
+                    self._send(client, *self._take())
                 except redis.list_errors() as error:
                     self.availability.note_failure(error)
                     self._await_answer(client)
                 except Exception:  # the thread must go on for the other replies
                     logger.exception("messages for other processes could not be sent")
+                    self._closed.wait(_RETRY_SECONDS)
 
-    def _await_answer(self, client: Any) -> None:
-        while not self._is_closed:
+    def _send(self, client: Redis, writes: list[Write], messages: list[str]) -> None:
+        # By themselves: a Redis without free memory refuses writes only.
+        if messages:
+            pipeline = client.pipeline(transaction=False)
+            for text in messages:
+                pipeline.publish(redis.name_key("messages"), text)
+            pipeline.execute()
+        if writes:
+            pipeline = client.pipeline(transaction=True)
+            taken = [call for write in writes if (call := write(pipeline)) is not None]
+            pipeline.execute()
+            for call in taken:
+                call()
+            self._pause_seconds = _RETRY_SECONDS
+
+    def _await_answer(self, client: Redis) -> None:
+        """Wait until Redis takes a write: also one that refuses writes answers pings."""
+        pause, self._pause_seconds = self._pause_seconds, min(2 * self._pause_seconds, _MOST_RETRY_SECONDS)
+        while not self._closed.wait(pause):
             try:
-                client.ping()
+                client.set(redis.name_key("probe"), "1", ex=5)
             except redis.list_errors():
-                with self._changed:
-                    self._changed.wait(_RETRY_SECONDS)
+                pause = _RETRY_SECONDS
                 continue
             self._end_outage()
             return
@@ -162,29 +179,36 @@ class MessageBus:
         with self._changed:
             self._waiting, self._messages = [], {}
         self.availability.note_success()
-        for listener in self._after_outage:
-            listener()
+        self._call_listeners()
+
+    def _call_listeners(self) -> None:
+        for listener in list(self._after_outage):
+            try:
+                listener()
+            except Exception:  # the others must be called
+                logger.exception("what was lost during an outage of Redis could not be sent again")
 
     def _receive_all(self) -> None:
         was_lost = True
-        while not self._is_closed:
+        while not self._closed.is_set():
             try:
                 with redis.connect(self._url or "") as client, client.pubsub() as subscription:
                     subscription.subscribe(redis.name_key("messages"))
                     if was_lost:
-                        for listener in self._after_outage:
-                            listener()
+                        self._call_listeners()
                     was_lost = False
                     self._receive(subscription)
             except redis.list_errors():
                 was_lost = True
-                with self._changed:
-                    if not self._is_closed:
-                        self._changed.wait(_RETRY_SECONDS)
+                self._closed.wait(_RETRY_SECONDS)
+            except Exception:  # the thread must go on for the other messages
+                was_lost = True
+                logger.exception("messages of other processes could not be received")
+                self._closed.wait(_RETRY_SECONDS)
 
     def _receive(self, subscription: Any) -> None:
         quiet = 0
-        while not self._is_closed:
+        while not self._closed.is_set():
             found = subscription.get_message(timeout=_RECEIVE_SECONDS)
             quiet = 0 if found else quiet + 1
             if quiet >= 2 * _CHECK_SECONDS:
@@ -193,12 +217,18 @@ class MessageBus:
             if quiet == _CHECK_SECONDS:
                 subscription.ping()
             if found and found["type"] == "message":
-                self._handle(json.loads(found["data"]))
+                self._handle(found["data"])
 
-    def _handle(self, message: dict[str, Any]) -> None:
-        if message.get("from") == self._key:
+    def _handle(self, text: str) -> None:
+        try:
+            message = json.loads(text)
+            if message["from"] == self._key:
+                return
+            handlers = list(self._handlers.get(message["kind"], ()))
+        except (ValueError, TypeError, KeyError, RecursionError):
+            logger.warning("another program sends messages in the channel of this installation")
             return
-        for handler in list(self._handlers.get(message.get("kind", ""), ())):
+        for handler in handlers:
             try:
                 handler(message)
             except Exception:  # the thread must go on for the other messages

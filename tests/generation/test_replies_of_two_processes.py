@@ -9,6 +9,7 @@ import pytest
 
 from chat.generation.hub import Frame, Watcher
 from tests.redis_server import RedisServer
+from tests.waiting import wait_until
 
 from .shared_hubs import HubWithoutDatabase, close_at_end, make_shared, read_until
 
@@ -137,3 +138,24 @@ async def test_a_page_sees_a_reply_whose_begin_was_lost(first, second):
     first.expect("c", "new")
     frames = await read_until(watcher, lambda frame: frame["type"] == "snapshot")
     assert frames[-1]["blocks"] == ["one"]
+
+
+async def test_what_ended_or_was_deleted_while_redis_refused_writes_leaves_it_afterwards(redis, first):
+    for conversation in ("ended", "refused", "deleted"):
+        first.begin_reply(conversation, f"r-{conversation}")
+        first.publish_blocks(conversation, 0, [f"text of {conversation}"])
+    await asyncio.sleep(_SENDING_SECONDS)
+    assert len(redis.find_text("text of")) == 6
+    with redis.connect() as client:
+        client.config_set("maxmemory", 1)
+        try:
+            first.end_reply("refused", "r-refused")
+            await asyncio.to_thread(wait_until, lambda: first._bus.is_down)
+            first.end_reply("ended", "r-ended")
+            first.erase_texts(["deleted"])
+            first._live.pop("deleted")
+        finally:
+            client.config_set("maxmemory", 0)
+    await asyncio.to_thread(wait_until, lambda: not redis.find_text("text of"))
+    assert not first._ended
+    assert not first._erased
