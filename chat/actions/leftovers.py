@@ -23,7 +23,7 @@ _LOCK = "lock"
 # Files that would have replaced others at the end. Those of `write_atomically` are locked by their process.
 _LOCKED_UNFINISHED = "*.part"
 _UNFINISHED = (
-    *("secret_key.new", "provider.json.new", "restore-unfinished.new"),
+    *("secret_key.new", "provider.json.new", "known_servers.json.new", "restore-unfinished.new"),
     *("provider.json.age.new", "encryption.key.new"),
 )
 _UNFINISHED_SECONDS = 60

@@ -12,6 +12,7 @@ from chat.errors import Reason
 from chat.llm.registry import registry
 from chat.llm.remote.address import Address
 from chat.llm.remote.errors import without_message
+from chat.llm.remote.known_servers import KnownServers
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.remote.server import ServerUse
 from chat.llm.remote.transport import Timeouts
@@ -24,11 +25,21 @@ from .processes import is_database_shared
 # processes have the same one, so that any of them continues a conversation's prefix.
 _SALT_OF_PREFIXES = "chat.prefixes"
 
+# In the data folder: what the probe found. It can be deleted.
+_KNOWN_SERVERS = "known_servers.json"
+
 
 def make_provider(
-    choice: ServerChoice, addresses: Sequence[Address], *, timeouts: Timeouts | None = None
+    choice: ServerChoice,
+    addresses: Sequence[Address],
+    *,
+    timeouts: Timeouts | None = None,
+    is_probed: bool = False,
 ) -> RemoteProvider:
-    """Return the provider for a choice. It is not connected."""
+    """Return the provider for a choice. It is not connected.
+
+    With `is_probed`, what an earlier process found out about the servers is not used and not replaced.
+    """
     use = ServerUse(
         model=choice.model,
         window=choice.window or settings.WINDOW,
@@ -36,6 +47,7 @@ def make_provider(
         several_owners=not is_local(),
         several_processes=is_database_shared(),
         salt_key=salted_hmac(_SALT_OF_PREFIXES, "owners", algorithm="sha256").digest(),
+        known_servers=None if is_probed else KnownServers(settings.DATA_DIR / _KNOWN_SERVERS),
     )
     return RemoteProvider(*addresses, key=choice.key, timeouts=timeouts, use=use)
 

@@ -188,7 +188,8 @@ def probe_server(
     Blocks while the servers answer: seconds, or minutes when one must load its model first.
     """
     _require_choice_allowed(owner)
-    provider = make_provider(*_parse_choice(url, model, key, window, drop_key), timeouts=_TEST_PATIENCE)
+    choice, addresses = _parse_choice(url, model, key, window, drop_key)
+    provider = make_provider(choice, addresses, timeouts=_TEST_PATIENCE, is_probed=True)
     try:
         found = provider.connect()
         problems = [

@@ -7,16 +7,20 @@ import threading
 import time
 from collections.abc import Callable
 
+from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from chat.actions import installation
+from chat.llm.registry import registry
 from memoryapp.base.env import BadValue
 
 logger = logging.getLogger(__name__)
 
 # Seconds for which a result counts, so that many requests cost no more than one.
 FRESH_SECONDS = 2.0
+# Seconds after the start in which a process is not ready before its model is.
+CONNECTING_SECONDS = 30.0
 
 
 class NotReady(Exception):
@@ -40,8 +44,17 @@ def check_secret_key() -> None:
         raise NotReady("this database was made with another secret key; see manage.py secret_key")
 
 
+def check_model() -> None:
+    """Raise NotReady in server mode while the model's servers are connected after the start, for 30 s.
+
+    A reply would wait for them here, and another process may have them already.
+    """
+    if settings.MODE == "server" and registry.is_first_connecting(CONNECTING_SECONDS):
+        raise NotReady("the model's servers are being connected")
+
+
 # Each raises NotReady. What else a process needs to serve people is added here.
-CHECKS: list[Callable[[], None]] = [check_database, check_secret_key]
+CHECKS: list[Callable[[], None]] = [check_database, check_secret_key, check_model]
 
 
 class Readiness:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -43,6 +44,8 @@ class Registry:
         self._refcounts = ProviderRefcounts()
         self._embedder: Embedder | None = None
         self._status = ModelStatus(ModelState.MISSING, reason=Reason("no-model"))
+        # When the first model on servers was chosen in this process.
+        self._first_connect_monotonic: float | None = None
         self._listeners: list[Callable[[ModelStatus], None]] = []
 
     def status(self) -> ModelStatus:
@@ -82,6 +85,12 @@ class Registry:
         if (monitor := self._monitor) is not None and self._status.state is ModelState.AWAY:
             monitor.retry_now()
 
+    def is_first_connecting(self, seconds: float) -> bool:
+        """Return whether the first model on servers is still being connected, for at most `seconds`."""
+        began = self._first_connect_monotonic
+        is_loading = self._status.remote and self._status.state is ModelState.LOADING
+        return is_loading and began is not None and time.monotonic() - began < seconds
+
     def list_servers(self) -> Sequence[ModelServer]:
         """Return the servers of the model, none for a model in this process."""
         provider = self._provider
@@ -105,6 +114,8 @@ class Registry:
         from chat.llm.remote.health import HealthMonitor
 
         self._retire()
+        if self._first_connect_monotonic is None:
+            self._first_connect_monotonic = time.monotonic()
         self._load_embedder()
 
         def set_state(state: ModelState, reason: Reason | None = None) -> None:

@@ -26,8 +26,8 @@ def live(_request: HttpRequest) -> JsonResponse:
 def ready(_request: HttpRequest) -> JsonResponse:
     """Return whether this process can serve people, with the state of the model; otherwise 503.
 
-    A missing model does not count: pages work without one, and an admin chooses one on a page. Why it is not
-    ready is in the log.
+    A missing model does not count: pages work without one, and an admin chooses one on a page. In server mode
+    one that is being connected after the start counts for 30 s. Why it is not ready is in the log.
     """
     is_ready = readiness.find_reason() is None
     response = JsonResponse(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 
 import pytest
 from django.db import OperationalError
@@ -10,7 +11,13 @@ from django.test import Client
 
 from chat.actions import readiness as checks
 from chat.actions.readiness import NotReady, readiness
+from chat.llm.registry import Registry
+from chat.llm.remote.address import parse_address
+from chat.llm.remote.provider import RemoteProvider
+from chat.llm.types import ModelState
 from chat.models import Installation
+from tests.llm.remote.fake_server import run_fake_server
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -61,6 +68,42 @@ def test_ready_says_the_state_of_the_model(probe, scripted):
 
 def test_a_missing_model_does_not_make_it_unready(probe):
     assert probe.get("/ready").json() == {"ready": True, "model": "missing"}
+
+
+@pytest.fixture
+def connecting(monkeypatch):
+    """A process that begins to connect to a server which does not answer yet."""
+    answers = threading.Event()
+    with run_fake_server(v1__models=lambda body: answers.wait(10) and (401, {})) as server:
+        started = Registry()
+        monkeypatch.setattr(checks, "registry", started)
+        started.connect(RemoteProvider(parse_address(server.url)))
+        yield started
+        answers.set()
+        started.close()
+
+
+def test_ready_is_503_while_the_model_is_connected_after_the_start(probe, connecting, monkeypatch):
+    assert probe.get("/ready").status_code == 503
+    monkeypatch.setattr(checks, "CONNECTING_SECONDS", 0.0)
+    readiness.forget()
+    assert probe.get("/ready").status_code == 200
+
+
+def test_a_model_that_is_chosen_later_does_not_make_it_unready(probe, connecting):
+    connecting._first_connect_monotonic -= 31
+    connecting.connect(RemoteProvider(parse_address("http://127.0.0.1:9")))
+    assert probe.get("/ready").status_code == 200
+
+
+def test_a_server_that_does_not_answer_does_not_keep_it_unready(probe, connecting):
+    connecting.connect(RemoteProvider(parse_address("http://127.0.0.1:9")))
+    wait_until(lambda: connecting.status().state is ModelState.AWAY)
+    assert probe.get("/ready").status_code == 200
+
+
+def test_in_local_mode_a_model_that_is_connected_does_not_count(connecting):
+    assert Client(headers={"host": "127.0.0.1:8000"}).get("/ready").status_code == 200
 
 
 def test_ready_is_503_with_another_secret_key(probe):

@@ -107,8 +107,17 @@ class _ServerThread(threading.Thread):
                 pause = find_next_pause(pause, time.monotonic() - failed_since)
             else:
                 self._report(None)
+                self._verify()
                 self._wait_for_trouble()
                 pause, failed_since = _FIRST_PAUSE, time.monotonic()
+
+    def _verify(self) -> None:
+        """Probe a server in use that has changed. Where that fails, calls will tell what is wrong."""
+        try:
+            if self.server.verify():
+                self._report(None)
+        except ProviderError as problem:
+            logger.warning("the model's server was not probed: %s", without_message(problem))
 
     @staticmethod
     def _find_pause(problem: ProviderError, pause: float) -> float:

@@ -1,6 +1,6 @@
 """What a model server understands: its capabilities, its dialect of OpenAI's protocol, and calls in it.
 
-`server_probe` finds the capabilities.
+`server_identity` and `server_probe` find the capabilities.
 """
 
 from __future__ import annotations
@@ -196,8 +196,9 @@ class Capabilities:
 
     `window` is the window in tokens that is used, `offered` the one that the server reports (0 without),
     `slots` how many calls it works on at the same time, `embeddings` the size of its vectors (0 without),
-    `knows_salt` whether it shares cached prefixes only between requests with one `cache_salt`, and
-    `reported_model` the model's name in its answers.
+    `knows_salt` whether it shares cached prefixes only between requests with one `cache_salt`,
+    `reported_model` the model's name in its answers, and `mark` a digest of what the server says about
+    itself.
     """
 
     kind: Literal["llama-server", "ollama", "vllm", "other"] = "other"
@@ -215,3 +216,18 @@ class Capabilities:
     roles: RoleSupport = field(default_factory=RoleSupport)
     reported_model: str = ""
     dialect: Dialect = field(default_factory=Dialect)
+    mark: str = ""
+
+    def with_findings_of(self, known: Capabilities) -> Capabilities:
+        """Return what a server says about itself, with what a probe of the same model has found by trying."""
+        return replace(
+            self,
+            constraint=known.constraint,
+            counts_tokens=known.counts_tokens,
+            embeddings=known.embeddings,
+            writes_reasoning=known.writes_reasoning,
+            template_opens_reasoning=known.template_opens_reasoning,
+            roles=known.roles,
+            reported_model=known.reported_model,
+            dialect=known.dialect,
+        )

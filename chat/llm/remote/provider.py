@@ -143,8 +143,8 @@ class RemoteProvider:
                 raise ModelNotReady("server-unreachable")
             try:
                 return count(usable[0])
-            except (ServerAway, ServerBusy):
-                usable[0].needs_reconnect.set()
+            except (ServerAway, ServerBusy) as problem:
+                usable[0].note_outage(problem)
                 if not any(server.is_usable() for server in self.servers):
                     raise
 
@@ -247,7 +247,7 @@ class RemoteProvider:
             # After a refusal it is left out only if another server answers: the request may be to blame.
             server.note_failure(seconds=getattr(problem, "after", 0.0))
         if is_away:
-            server.needs_reconnect.set()
+            server.note_outage(problem)
         return True
 
     def _find_pause(self, server: ModelServer, problem: ProviderError, tries: int) -> float:
@@ -257,10 +257,10 @@ class RemoteProvider:
         """
         if not isinstance(problem, ServerAway | ServerBusy):
             if isinstance(problem, ConnectionLost):
-                server.needs_reconnect.set()
+                server.note_outage(problem)
             raise problem
         if tries == len(_PAUSES) or problem.code == "server-silent":
-            server.needs_reconnect.set()
+            server.note_outage(problem)
             raise problem
         return max(_PAUSES[tries], getattr(problem, "after", 0.0))
 

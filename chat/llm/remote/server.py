@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from chat.errors import ModelNotReady, ProviderError, ServerRefused
+from chat.errors import ConnectionLost, ModelNotReady, ProviderError, ServerRefused
 from chat.llm.roles import uses_optional_roles
 from chat.llm.types import Turn
 
@@ -27,9 +27,10 @@ from .events import (
     record_usage,
 )
 from .failure_rest import FailureRest
+from .findings import ServerFindings
+from .known_servers import KnownServers
 from .protocol import Capabilities, RemoteCall, build_body, build_messages, separates_owners
 from .scheduling import QueueTicket, ServerPlaces
-from .server_probe import probe
 from .slots import SlotPool, SlotUse
 from .transport import Timeouts, Transport
 
@@ -53,6 +54,8 @@ class ServerUse:
     several_owners: bool = False
     several_processes: bool = False
     salt_key: bytes = field(default_factory=partial(secrets.token_bytes, 32), repr=False)
+    # What earlier processes found out about servers.
+    known_servers: KnownServers | None = None
 
 
 class ModelServer:
@@ -82,34 +85,42 @@ class ModelServer:
         self._slots = SlotPool(several_owners=use.several_owners)
         self._counter = RemoteTokenCounter(self.transport, lambda turns: build_messages(self.known(), turns))
         self._rest = FailureRest()
+        self._findings = ServerFindings(self.transport, use.model, use.window, use.known_servers)
 
     def connect(self) -> Capabilities:
-        """Probe the server and use what it can do from now on; raises ProviderError."""
+        """Find what the server can do, and use that from now on; raises ProviderError."""
         try:
-            found = self._probe()
+            found = self._findings.find(afresh=False)
             # Before `accept`: from then on, the connecting of another server may ask for another probe.
             self.needs_reconnect.clear()
             self._accept(self, found)
         except ProviderError as problem:
             self.problem = problem
             raise
+        self._begin_use(found)
+        return found
+
+    def verify(self) -> bool:
+        """Probe a server that is used by what an earlier version of it could do; return whether it was one.
+
+        Raises ProviderError, and leaves the server in use then.
+        """
+        if not self._findings.is_provisional:
+            return False
+        found = self._findings.find(afresh=True)
+        self._accept(self, found)
+        self._begin_use(found)
+        return True
+
+    def _begin_use(self, found: Capabilities) -> None:
         is_llama_server = found.kind == "llama-server"
         places = self.use.places or found.slots
         self._counter.forget()
         self._slots.reset(found.slots if is_llama_server else 0)
         self.places.capacity = min(places, found.slots) if is_llama_server else places
         self._rest.end()
+        self._findings.begin_use()
         self.found, self.problem = found, None
-        return found
-
-    def _probe(self) -> Capabilities:
-        try:
-            return probe(self.transport, self.use.model, self.use.window)
-        except ProviderError:
-            raise
-        except Exception as error:  # a server may answer with anything, in any shape
-            logger.warning("the answer of the model server could not be parsed", exc_info=True)
-            raise ProviderError("server-not-a-model-server") from error
 
     def known(self) -> Capabilities:
         """Return what the probe found; raises why there is nothing yet."""
@@ -129,6 +140,19 @@ class ModelServer:
         """Leave the server out for a while, longer after each outage, and at least for `seconds`."""
         self._rest.note_failure(seconds=seconds)
         logger.warning("the model's server at %s is left out for a while", self.address.host)
+
+    def note_outage(self, problem: ProviderError) -> None:
+        """Let the monitor connect again, with a new probe where the server answered, but not as it should."""
+        is_outage = isinstance(problem, ModelNotReady | ConnectionLost) and problem.code != "server-silent"
+        if is_outage:
+            self.needs_reconnect.set()
+        else:
+            self.ask_for_probe()
+
+    def ask_for_probe(self) -> None:
+        """Let the monitor probe the server again."""
+        self._findings.forget()
+        self.needs_reconnect.set()
 
     def explain(self) -> ProviderError | None:
         """Return why the server is not used, None while it is used or was not tried yet."""
@@ -177,6 +201,7 @@ class ModelServer:
         finally:
             self._slots.give_back(slot)
         self._rest.note_answer()
+        self._findings.confirm()
 
     def _read(
         self, call: RemoteCall, ticket: QueueTicket, body: Json, is_closed: Callable[[], bool]
@@ -224,7 +249,7 @@ class ModelServer:
         # Private servers only: a hosted router may name another model in each answer, and probing it costs
         # money.
         if found.reported_model and model != found.reported_model and self.address.private:
-            self.needs_reconnect.set()
+            self.ask_for_probe()
         if get_choice(event).get("finish_reason") == "length":
             call.finish = "length"
         message = get_message(event)
@@ -265,3 +290,4 @@ class ModelServer:
     def _replace_found(self, found: Capabilities, adapted: Capabilities) -> None:
         if self.found is found:  # unless another probe has replaced it meanwhile
             self.found = adapted
+            self._findings.adapt(adapted)
