@@ -73,7 +73,7 @@ class Readiness:
             reason = self._check()
             if reason != self._reason:
                 if reason:
-                    logger.error("not ready: %s", reason)
+                    logger.warning("not ready: %s", reason)
                 else:
                     logger.warning("ready again")
             self._reason, self._checked_at = reason, time.monotonic()
