@@ -31,9 +31,9 @@ from .reply_line import ReplyLine
 from .reply_run import ReplyEnd, ReplyRun, save_reply_end
 
 _POLL_SECONDS = 0.02
-# Replies that are prepared or written at the same time. The model in this process writes one at a time, a
-# server several.
-REPLY_THREADS = 16
+# Replies that are prepared or written at the same time. The model in this process writes one at a time, servers
+# many; a thread that waits for a server takes little.
+REPLY_THREADS = 64
 # In server mode, those of one owner: the others wait without a thread.
 REPLY_THREADS_OF_ONE = 4
 # Replies that are written or wait, and in server mode those of one owner.
