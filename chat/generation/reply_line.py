@@ -44,14 +44,20 @@ class ReplyLine:
     """Runs replies in the threads of a pool, owner by owner. Callable from any thread.
 
     `show` is called with how many replies are served before a waiting one, when that number has changed.
-    `places` returns how many replies the model writes at the same time.
+    `places` returns how many replies the model writes at the same time; with more places than `threads` there
+    are as many threads as places, up to `most_threads`.
     """
 
     def __init__(
-        self, threads: int, show: Callable[[ReplyRun, int], None], places: Callable[[], int]
+        self,
+        threads: int,
+        show: Callable[[ReplyRun, int], None],
+        places: Callable[[], int],
+        *,
+        most_threads: int = 0,
     ) -> None:
-        self.pool = ThreadPoolExecutor(threads, "reply")
-        self._threads = threads
+        self._threads, self._most_threads = threads, max(threads, most_threads)
+        self.pool = ThreadPoolExecutor(self._most_threads, "reply")
         self._show = show
         self._places = places
         self._lock = threading.Lock()
@@ -125,9 +131,10 @@ class ReplyLine:
             self.pool.submit(self._run, entry, most)
 
     def _take_next(self, most: int) -> Entry | None:
+        limit = min(max(self._threads, self._places()), self._most_threads)
         with self._lock:
             threads = Counter(entry.owner for entry in self._entries.values() if entry.has_thread)
-            if threads.total() >= self._threads:
+            if threads.total() >= limit:
                 return None
             waiting = [
                 entry

@@ -33,9 +33,8 @@ from .reply_line import ReplyLine
 from .reply_run import ReplyEnd, ReplyRun, save_reply_end
 
 _POLL_SECONDS = 0.02
-# Replies that are prepared or written at the same time. The model in this process writes one at a time, a
-# server several.
-REPLY_THREADS = 16
+# Replies that are prepared or written at the same time: more where model servers have more places.
+REPLY_THREADS, MOST_REPLY_THREADS = 16, 64
 # In server mode, those of one owner: the others wait without a thread.
 REPLY_THREADS_OF_ONE = 4
 # Replies that are written or wait, and in server mode those of one owner.
@@ -86,7 +85,7 @@ def _show_place(run: ReplyRun, before: int) -> None:
     hub.show_place(run.conversation, run.reply, before)
 
 
-line = ReplyLine(REPLY_THREADS, _show_place, _count_places)
+line = ReplyLine(REPLY_THREADS, _show_place, _count_places, most_threads=MOST_REPLY_THREADS)
 
 
 def _most_waiting_seconds() -> float:

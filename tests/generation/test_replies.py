@@ -247,7 +247,7 @@ def test_starting_a_reply_twice_generates_it_once(talk, gated):
 def test_await_end_of_a_reply_that_no_thread_has_begun_waits_for_its_end(talk, scripted, monkeypatch):
     _, reply = talk("How is it?")
     let_go = threading.Event()
-    for _ in range(generation.REPLY_THREADS):
+    for _ in range(generation.MOST_REPLY_THREADS):
         generation.line.pool.submit(let_go.wait, 10)
     generation.start(reply)
     generation.await_end(reply.pk, 0.1)

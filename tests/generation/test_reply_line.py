@@ -40,11 +40,11 @@ class FakeRun:
 class Line:
     """A line of fake replies, with the places that it has shown."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, places: int = 1, most_threads: int = 0) -> None:
         self.begun: list[str] = []
         self.places: dict[str, int] = {}
         self.runs: dict[str, FakeRun] = {}
-        self.line = ReplyLine(threads, self._show, lambda: 1)
+        self.line = ReplyLine(threads, self._show, lambda: places, most_threads=most_threads)
 
     def _show(self, run, before) -> None:
         self.places[run.reply] = before
@@ -75,6 +75,15 @@ def test_one_owner_does_not_take_all_threads():
     assert sorted(made.begun) == ["a0", "a1", "b0", "c1"]
     made.end_all()
     assert made.begun[4:] == ["a2", "a3", "a4", "a5"]
+
+
+def test_there_are_as_many_threads_as_model_servers_have_places_up_to_a_limit():
+    for places, threads in ((1, 2), (3, 3), (64, 4)):
+        made = Line(threads=2, places=places, most_threads=4)
+        for number in range(6):
+            made.add(f"owner {number} ", number, most=2)
+        wait_until(partial(lambda begun, wanted: len(begun) == wanted, made.begun, threads))
+        made.end_all()
 
 
 def test_owners_get_the_next_thread_in_turns():

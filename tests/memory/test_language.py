@@ -1,7 +1,11 @@
 """The language of a message is detected, however short it is."""
 
+import threading
+import time
+
 import pytest
 
+from chat.memory import language as languages
 from chat.memory.language import detect_language
 
 
@@ -34,3 +38,21 @@ from chat.memory.language import detect_language
 )
 def test_the_language_of_a_short_text_is_detected(text: str, language: str) -> None:
     assert detect_language(text) == language
+
+
+def test_threads_that_need_the_model_at_the_same_time_load_it_once(monkeypatch):
+    loaded = []
+    real = languages._load.__wrapped__
+
+    def load():
+        loaded.append(1)
+        time.sleep(0.1)
+        return real()
+
+    monkeypatch.setattr(languages, "_load", languages.cache(load))
+    threads = [threading.Thread(target=detect_language, args=("Ich mag Käse",)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert loaded == [1]
