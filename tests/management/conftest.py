@@ -76,6 +76,9 @@ def empty_folder(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Dj
     folder.mkdir(mode=0o700)
     with django_db_blocker.unblock(), use_folder(folder):
         migrate(DEFAULT_DB_ALIAS)
+        with connection.cursor() as cursor:
+            # As the settings do; otherwise the first command would change the file.
+            cursor.execute("PRAGMA journal_mode=WAL")
     return folder
 
 
