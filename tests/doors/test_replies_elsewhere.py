@@ -24,8 +24,13 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.django_db(transaction=True)]
 def stops(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The stops that another process is asked for; it is never heard of again."""
     asked: list[str] = []
+
+    def ask(reply: str, _conversation: str) -> bool:
+        asked.append(reply)
+        return True
+
     monkeypatch.setattr(hub, "is_shared", True)
-    monkeypatch.setattr(elsewhere, "request_stop", lambda reply, _conversation: asked.append(reply) or True)
+    monkeypatch.setattr(elsewhere, "request_stop", ask)
     return asked
 
 
