@@ -7,16 +7,30 @@ outage takes nothing back that this process has counted.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from django.core.cache.backends.base import DEFAULT_TIMEOUT
 from django.core.cache.backends.locmem import LocMemCache
-from django.core.cache.backends.redis import RedisCache
+from django.core.cache.backends.redis import RedisCache, RedisCacheClient
 
 from memoryapp.base.redis import Availability
 
 T = TypeVar("T")
+
+
+class _Access:
+    """The connections to one Redis, and whether it answers: one of it for all caches of this process."""
+
+    def __init__(self) -> None:
+        self.availability = Availability("limits such as those of logins count in each process by itself")
+        self.client: Any = None
+
+
+# Django makes a cache for each thread and each asynchronous task, and never closes the cache of a task.
+_accesses: dict[tuple[str, str], _Access] = {}
+_lock = threading.Lock()
 
 
 class JsonSerializer:
@@ -43,7 +57,18 @@ class SharedCache(RedisCache):
         super().__init__(server, {**params, "OPTIONS": options})
         local = {**params, "OPTIONS": {"MAX_ENTRIES": 100_000}}
         self._local = LocMemCache(f"{server} {self.key_prefix}", local)
-        self._availability = Availability("limits such as those of logins count in each process by itself")
+        with _lock:
+            self._access = _accesses.setdefault((server, self.key_prefix), _Access())
+            if self._access.client is None:
+                self._access.client = RedisCacheClient([server], **options)
+
+    @property
+    def _cache(self) -> Any:
+        return self._access.client
+
+    @property
+    def _availability(self) -> Availability:
+        return self._access.availability
 
     def add(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None) -> bool:
         """Store a value where there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from typing import Any
 
@@ -55,6 +56,29 @@ def test_without_redis_a_process_goes_on_with_what_it_has_counted(redis, caplog)
         redis.start()
     wait_until(lambda: cache.add("later", 1) and redis.find_text("1"))
     assert cache.get("history") is None
+
+
+def test_all_caches_of_a_process_share_their_connections_and_what_they_know_of_an_outage(redis, caplog):
+    for number in range(20):
+        make_cache(redis).set("count", number)
+    with redis.connect() as client:
+        assert len(client.client_list()) < 10
+    redis.signal(signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        for _ in range(20):
+            assert make_cache(redis).get("count") == 19
+        # One of them waits, and twice by trying again.
+        assert time.monotonic() - began < 8
+        assert caplog.text.count("limits such as those of logins count in each") == 1
+    finally:
+        redis.signal(signal.SIGCONT)
+
+    def is_stored() -> bool:
+        make_cache(redis).set("back", "again")
+        return bool(redis.find_text("again"))
+
+    wait_until(is_stored)
 
 
 def test_a_message_reaches_other_processes_and_is_not_received_by_its_sender(redis):

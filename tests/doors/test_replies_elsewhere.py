@@ -25,12 +25,12 @@ def stops(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The stops that another process is asked for; it is never heard of again."""
     asked: list[str] = []
 
-    def request_stop(reply: str, _conversation: str) -> bool:
+    def ask(reply: str, _conversation: str) -> bool:
         asked.append(reply)
         return True
 
     monkeypatch.setattr(hub, "is_shared", True)
-    monkeypatch.setattr(elsewhere, "request_stop", request_stop)
+    monkeypatch.setattr(elsewhere, "request_stop", ask)
     return asked
 
 

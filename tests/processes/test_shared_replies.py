@@ -160,6 +160,42 @@ def test_replies_and_pages_survive_a_restart_of_redis(servers, redis):
     assert cluster.read_reply(reply)[0] == "stopped"
 
 
+def test_a_page_learns_the_end_of_a_reply_that_began_while_redis_was_away(servers, redis):
+    cluster, a, b = servers
+    conversation, first = a.begin_reply()
+    a.ask("POST", f"messages/{first}/stop")
+    with open_page(b, conversation) as page:
+        time.sleep(1)
+        redis.kill()
+        sent = a.ask("POST", f"conversations/{conversation}/messages?wait=0", {"content": SLOWLY})
+        reply = sent["reply"]["id"]
+        page.send(type="resync", reply=reply)
+        time.sleep(2)
+        assert {"type": "done", "reply": reply} not in page.events
+        a.ask("POST", f"messages/{reply}/stop")
+        page.read(lambda page: {"type": "done", "reply": reply} in page.events, seconds=10)
+        redis.start()
+    assert cluster.read_reply(reply)[0] == "stopped"
+
+
+def test_a_redis_that_refuses_writes_holds_nothing_up_and_pages_follow_again_afterwards(servers, redis):
+    _cluster, a, b = servers
+    conversation, reply = a.begin_reply()
+    with open_page(b, conversation) as page, redis.connect() as client:
+        page.read(lambda page: "number 3," in page.text)
+        client.config_set("maxmemory", 1)
+        time.sleep(2)
+        commands = client.info("stats")["total_commands_processed"]
+        time.sleep(1)
+        assert client.info("stats")["total_commands_processed"] - commands < 200
+        client.config_set("maxmemory", 0)
+        seen = len(numbers(page.text))
+        page.read(lambda page: len(numbers(page.text)) > seen + 10, seconds=10)
+        assert numbers(page.text) == list(range(len(numbers(page.text))))
+        page.send(type="stop", reply=reply)
+        page.read(lambda page: {"type": "done", "reply": reply} in page.events, seconds=5)
+
+
 def test_without_redis_a_reply_can_be_stopped_at_another_server_and_nothing_hangs(servers, redis):
     cluster, a, b = servers
     conversation, reply = a.begin_reply()
