@@ -127,9 +127,6 @@ TEMPLATES = [
 _SQLITE: dict[str, Any] = {
     "ENGINE": "memoryapp.encrypted_sqlite" if is_encrypted(DATA_DIR) else "django.db.backends.sqlite3",
     "NAME": env.database_path(),
-    # Seconds. To open a connection takes 2.5 ms of a core (measured), mostly for reading the schema; a query
-    # 0.5 ms. As many are open as threads have worked at the same time.
-    "CONN_MAX_AGE": 600,
     "OPTIONS": {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,

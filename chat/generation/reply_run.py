@@ -48,9 +48,6 @@ _ABANDONED = "stopped-by-client"
 _FAILED = "reply-failed"
 WAITED_TOO_LONG = "queue-too-long"
 
-# Prompts that are built at the same time. More threads would compete for the processor and the lock of the
-# database: with 50 at once, all of them would be done last.
-_preparing = threading.Semaphore(4)
 # For replies that are stopped before a thread of the pool begins them.
 _ending_threads = ThreadPoolExecutor(2, "reply-ending")
 
@@ -207,12 +204,9 @@ class ReplyRun:
             return self._end_of_stop()
         # Holds the provider open: another model may be chosen while this one writes.
         with registry.hold_provider() as provider:
-            with _preparing:
-                prompt = self._prepare(provider, row)
-            return self._write_with(provider, row, prompt)
+            return self._write_with(provider, row)
 
-    def _prepare(self, provider: Provider, row: Message) -> Prompt:
-        """Return the prompt of the reply, and record it."""
+    def _write_with(self, provider: Provider, row: Message) -> tuple[MessageState, str]:
         asked = (
             Message.objects.filter(conversation=row.conversation, role=Role.USER, seq__lt=row.seq)
             .current_branch()
@@ -227,10 +221,7 @@ class ReplyRun:
         prompts.record_prompt(conversation, asked, row, prompt, provider.context_window)
         # While the model works, others can use it.
         release_connection()
-        return prompt
-
-    def _write_with(self, provider: Provider, row: Message, prompt: Prompt) -> tuple[MessageState, str]:
-        stream = self._stream(provider, prompt, owner=self.owner or str(row.conversation.owner_id))
+        stream = self._stream(provider, prompt, owner=str(conversation.owner_id))
         self.usage, pieces = stream.usage, StopTextFilter(stream, self.options.stop)
         outcome = "failed"
         try:

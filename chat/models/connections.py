@@ -41,7 +41,7 @@ def empty_write_ahead_log() -> bool:
 def release_connection() -> None:
     """Close this thread's connection before a long wait; the next query opens another one.
 
-    Does nothing inside a transaction, and with SQLite, whose connections nobody else waits for.
+    Does nothing inside a transaction.
     """
-    if not connection.in_atomic_block and connection.vendor != "sqlite":
+    if not connection.in_atomic_block:
         connection.close()
