@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from chat.management.copying import resumable
+from chat.management.copying.journal import Journal
 
 from .filled_folder import copy_folder, read_all
 
@@ -16,15 +16,15 @@ class Killed(BaseException):
 
 
 def test_a_move_that_is_killed_at_its_end_has_brought_the_key(on_postgresql, new_folder, monkeypatch):
-    drop = resumable.Journal.drop
+    drop = Journal.drop
 
-    def kill(journal: resumable.Journal) -> None:
+    def kill(journal: Journal) -> None:
         drop(journal)
         journal._target.connection.commit()
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(resumable.Journal, "drop", kill)
+        patch.setattr(Journal, "drop", kill)
         with pytest.raises(Killed):
             call_command("move", to=f"sqlite://{new_folder}")
     assert read_all(new_folder) == read_all(on_postgresql)
