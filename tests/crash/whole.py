@@ -2,8 +2,8 @@
 
 The parts are PostgreSQL, Redis, two servers without background work, two workers, two scripted model servers
 behind one setting, and nginx before all. While twenty people chat, each part is killed, stays away for a
-second, and is started again. The table says how many seconds later the last request failed or was slow. At the
-end no message and no fact may be lost or doubled, each reply must have ended, and its page must have been told.
+second, and is started again. The table says how many seconds later the last request failed or was slow. At
+the end no message and no fact may be lost or doubled, each reply must have ended, and each page must know it.
 """
 
 from __future__ import annotations
