@@ -26,10 +26,11 @@ class Command(DjangoCommand):
 
     def handle(self, *args: Any, **options: Any) -> Any:
         connection = connections[options["database"]]
+        if connection.vendor == "sqlite":
+            # Before the first connection, which would create a file that others can read.
+            create_private_file(Path(connection.settings_dict["NAME"]))
         # It would put rows into tables that are being copied.
         require_no_unfinished_move(connection)
-        if connection.vendor == "sqlite":
-            create_private_file(Path(connection.settings_dict["NAME"]))
         with _hold_lock(connection):
             # SQLite ignores this inside of a transaction, and its tables cannot be rebuilt with checks.
             connection.disable_constraint_checking()

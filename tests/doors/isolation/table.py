@@ -48,7 +48,7 @@ PAGES: list[Entry] = [
     page("GET c/{conversation}/"),
     page("GET c/{conversation}/?m={reply}"),
     page("GET c/{conversation}/after/0/"),
-    page("GET poll/?conversation={conversation}", bare=True),
+    page("GET poll/?conversation={conversation}"),
     page("GET c/{conversation}/menu/"),
     page("GET c/{conversation}/care/", bare=True),
     page("GET c/{conversation}/topics/"),
