@@ -35,6 +35,8 @@ _SLOW_SECONDS = 5.0
 # The longest time after which everybody must be served again.
 _LONGEST_OUTAGE_SECONDS = 10.0
 _PATIENCE_SECONDS = 60.0
+# Memory reads the messages of twenty people while nobody chats.
+_SETTLING_SECONDS = 150.0
 _FACTS = "SELECT owner_id, text FROM chat_fact WHERE superseded_at IS NULL AND archived_at IS NULL"
 _REPLIES = "SELECT state, failure FROM chat_message WHERE role = 'assistant'"
 
@@ -123,7 +125,7 @@ class Rounds:
         """Let everything end that was begun, and compare the database with what was acknowledged."""
         for client in self._clients:
             _wait(partial(_is_settled, client), "a request is not answered at the end")
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + _SETTLING_SECONDS
         while (found := self._find_faults()) and time.monotonic() < deadline:
             time.sleep(1)
         self._faults += found

@@ -13,6 +13,9 @@ from .entries import Entry, For
 from .table import ENTRIES, PROGRAMS
 from .watch import keep_owned, read_rows, record_writes, rolled_back
 
+# One of its tests sends hundreds of requests, so the file is begun early.
+pytestmark = pytest.mark.slow
+
 # Pages are asked for as a whole and as a part, by htmx.
 WAYS = [(entry, htmx) for entry in ENTRIES for htmx in ((False,) if entry in PROGRAMS else (False, True))]
 
