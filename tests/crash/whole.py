@@ -37,7 +37,8 @@ _LONGEST_OUTAGE_SECONDS = 10.0
 _PATIENCE_SECONDS = 60.0
 # Memory reads the messages of twenty people while nobody chats.
 _SETTLING_SECONDS = 150.0
-_FACTS = "SELECT owner_id, text FROM chat_fact WHERE superseded_at IS NULL AND archived_at IS NULL"
+# Memory keeps the thirteenth fact of one piece of work, and later ones, in the archive.
+_FACTS = "SELECT owner_id, text FROM chat_fact WHERE superseded_at IS NULL"
 _REPLIES = "SELECT state, failure FROM chat_message WHERE role = 'assistant'"
 
 
