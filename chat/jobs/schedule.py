@@ -66,7 +66,8 @@ def enqueue_all(now: datetime) -> None:
     Called at each start, so that a lost row is created again.
     """
     with transaction.atomic():
-        for kind in PERIODIC:
+        # In one order for all processes: two that start at once would wait for each other's rows otherwise.
+        for kind in sorted(PERIODIC):
             jobs.enqueue(kind, {}, key=kind, run_after=now)
 
 
@@ -74,7 +75,7 @@ def enqueue_missing(now: datetime) -> None:
     """Enqueue the periodic kinds that have no row; existing rows keep their time."""
     with transaction.atomic():
         there = jobs.find_open_keys(PERIODIC)
-        for kind in PERIODIC.keys() - there:
+        for kind in sorted(PERIODIC.keys() - there):
             jobs.enqueue(kind, {}, key=kind, run_after=now)
 
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from chat.actions import jobs, processes, recovery
 from chat.actions.importing import staging
 from chat.actions.messages import finish_reply, save_checkpoint
-from chat.jobs import heartbeat
+from chat.jobs import heartbeat, schedule
 from chat.jobs.runner import job_threads
 from chat.management.commands.serve import require_jobs_somewhere
 from chat.management.health.findings import FindingState
@@ -242,3 +242,12 @@ def test_the_doctor_asks_redis_where_it_is_used(db, settings, redis):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     found = next(one for one in check_processes() if one.topic == "redis")
     assert (found.state, found.text) == (FindingState.BROKEN, "Redis does not answer: ConnectionError.")
+
+
+@pytest.mark.parametrize("enqueue", [schedule.enqueue_all, schedule.enqueue_missing])
+def test_processes_that_start_at_once_enqueue_periodic_work_in_one_order(db, enqueue, monkeypatch):
+    kinds: list[str] = []
+    monkeypatch.setattr(schedule.jobs, "enqueue", lambda kind, *_args, **_more: kinds.append(kind))
+    enqueue(timezone.now())
+    assert kinds == sorted(schedule.PERIODIC)
+    assert len(kinds) > 2
