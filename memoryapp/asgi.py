@@ -25,7 +25,7 @@ from memoryapp.upload_limits import LimitBody  # noqa: E402
 
 
 def stand_behind_proxy(inner: AsgiApp) -> AsgiApp:
-    """Return the application with what the settings say about a reverse proxy in front of it."""
+    """Return the application with the layers that the settings of a reverse proxy ask for."""
     if settings.ALLOWED_ORIGINS:
         inner = PortOfOrigin(inner, settings.ALLOWED_ORIGINS)
     if settings.BASE_PATH:

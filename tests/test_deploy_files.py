@@ -14,7 +14,7 @@ from tests.page_client import ROOT
 
 DEPLOY = ROOT / ".deploy"
 SETTINGS = (ROOT / ".github" / "docs" / "settings.md").read_text()
-# Variables of other programs.
+# Variables that the images of PostgreSQL and Python read.
 FOREIGN = {
     *("POSTGRES_PASSWORD", "POSTGRES_USER", "POSTGRES_DB", "REDIS_PASSWORD"),
     *("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"),

@@ -37,7 +37,10 @@ _STOP, _FOLLOWED = "stop-reply", "reply-followed"
 
 
 def listen(find_run: Callable[[Any], ReplyRun | None]) -> None:
-    """Do what other processes ask of the replies that this one writes; `find_run` finds them."""
+    """Let other processes stop, and keep running, the replies that this process writes.
+
+    `find_run` returns the run of a reply by its key, None where this process does not write it.
+    """
     bus.listen(_STOP, partial(_stop_here, find_run))
     bus.listen(_FOLLOWED, partial(_keep_here, find_run))
 
@@ -138,7 +141,7 @@ def find_in_conversation(conversation: str) -> list[str]:
 
 
 def _may_be_running(reply: str) -> bool:
-    """Return whether a reply is being written; True too while the database does not answer."""
+    """Return whether a reply is being written. While the database does not answer, the answer is True."""
     try:
         return is_running(reply)
     except DatabaseError:

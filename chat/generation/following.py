@@ -10,7 +10,7 @@ from .reply_run import ReplyRun
 
 
 async def follow_reply(run: ReplyRun, interval: float, grace: float = 0.0) -> AsyncIterator[str]:
-    """Yield the new text of a reply until it ends, and "" after every `interval` seconds without new text.
+    """Yield the new text of a reply until the reply ends, and "" after `interval` seconds without new text.
 
     Several requests may follow one reply. When the last one goes away, the reply is stopped: at once, or
     after `grace` seconds in which the program may send its request again. Call it in an event loop.

@@ -32,6 +32,7 @@ from .block_stream import BlockStream
 from .hub import hub
 from .message_topic import assign_topic
 from .options import DEFAULT_OPTIONS, ReplyOptions, StopTextFilter
+from .reply_end import ReplyEnd, save_reply_end_patiently
 
 logger = logging.getLogger(__name__)
 
@@ -50,24 +51,6 @@ WAITED_TOO_LONG = "queue-too-long"
 
 # For replies that are stopped before a thread of the pool begins them.
 _ending_threads = ThreadPoolExecutor(2, "reply-ending")
-
-# Attempts to save the end of a reply while the database is locked; each pause is twice as long as the last.
-_SAVE_ATTEMPTS, _PAUSE_SECONDS = 4, 0.25
-
-# How a reply ended: its row, text, state, and the encoded reason why it is incomplete ("" for a complete
-# one).
-ReplyEnd = tuple[Message, str, MessageState, str]
-
-
-def save_reply_end(end: ReplyEnd) -> bool:
-    """Save the end of a reply; False when the database failed, for instance because it was locked."""
-    row, text, state, failure = end
-    try:
-        messages.finish_reply(row, text, state, failure)
-    except DatabaseError:
-        logger.warning("the end of the reply could not be saved", extra={"reply": str(row.pk)}, exc_info=True)
-        return False
-    return True
 
 
 @dataclass
@@ -183,20 +166,12 @@ class ReplyRun:
     def _finish(self, row: Message | None, state: MessageState, failure: str) -> None:
         unsaved: ReplyEnd | None = None
         try:
-            if row is not None and not self._save_end(end := (row, self.text(), state, failure)):
+            if row is not None and not save_reply_end_patiently(end := (row, self.text(), state, failure)):
                 unsaved = end
         finally:
             self.on_end(self, unsaved)
             hub.end_reply(self.conversation, self.reply)
             close_old_connections()
-
-    def _save_end(self, end: ReplyEnd) -> bool:
-        for attempt in range(_SAVE_ATTEMPTS):
-            if attempt:
-                time.sleep(_PAUSE_SECONDS * 2**attempt)
-            if save_reply_end(end):
-                return True
-        return False
 
     def _write(self, row: Message) -> tuple[MessageState, str]:
         self._await_model()

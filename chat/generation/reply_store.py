@@ -104,7 +104,7 @@ def keep(pipe: Pipeline, conversation: str) -> None:
 
 
 def erase(pipe: Pipeline, conversation: str) -> None:
-    """Remove the texts of a conversation."""
+    """Remove what Redis holds of the replies of a conversation."""
     pipe.delete(name_snapshot(conversation), name_stream(conversation))
 
 

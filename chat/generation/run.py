@@ -29,8 +29,9 @@ from . import elsewhere
 from .exchange import NO_KEY, Exchange, RequestKey
 from .hub import hub
 from .options import DEFAULT_OPTIONS, ReplyOptions
+from .reply_end import ReplyEnd, save_reply_end
 from .reply_line import ReplyLine
-from .reply_run import ReplyEnd, ReplyRun, save_reply_end
+from .reply_run import ReplyRun
 
 _POLL_SECONDS = 0.02
 # Replies that are prepared or written at the same time: more where model servers have more places.

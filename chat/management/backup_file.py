@@ -116,6 +116,19 @@ def _open_keys_of_backup(key_file: bytes) -> Keys:
         return ask_and_open(key_file, "Passphrase of the backup: ")
 
 
+def unpack_database(archive: zipfile.ZipFile, folder: Path) -> Path:
+    """Unpack the database of a backup into a folder, with the keys of this machine, and return its path.
+
+    Raises CommandError where it is damaged or of a newer version.
+    """
+    unpacked = folder / DATABASE
+    unpack(archive, DATABASE, unpacked)
+    use_present_key(archive, unpacked)
+    check_database(unpacked)
+    check_version(unpacked)
+    return unpacked
+
+
 def check_database(database: Path) -> None:
     """Raise CommandError for a damaged database."""
     try:

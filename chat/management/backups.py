@@ -39,10 +39,8 @@ from .backup_file import (
     MANIFEST,
     VERSION,
     check_database,
-    check_version,
     open_backup,
-    unpack,
-    use_present_key,
+    unpack_database,
 )
 from .server_backups import copy_into_file
 
@@ -95,11 +93,7 @@ def restore(source: Path, now: datetime) -> list[Path]:
     if is_unfinished(data, database):
         raise CommandError(UNFINISHED)
     with open_backup(source) as archive, hold_working_folder(data) as folder:
-        unpacked = folder / DATABASE
-        unpack(archive, DATABASE, unpacked)
-        use_present_key(archive, unpacked)
-        check_database(unpacked)
-        check_version(unpacked)
+        unpacked = unpack_database(archive, folder)
         key = archive.read(KEY) if KEY in archive.namelist() else None
         connection.close()
         former = _put_former_aside(database, data / KEY if key is not None else None, now)

@@ -178,7 +178,7 @@ def _hold_target(there: Any) -> Iterator[None]:
     yield
 
 
-# Any number that no other program on the database uses; `migrate` has another one.
+# The number of PostgreSQL's advisory lock of a move. It differs from that of `migrate`.
 _MOVE_LOCK = 7_355_608_002
 
 
@@ -193,14 +193,14 @@ def require_nobody() -> None:
 
 
 def _identify_source() -> str:
-    """Return a hash that tells the present database from others."""
+    """Return a hash that identifies the present database, so that a resumed move notices another source."""
     here = connection.settings_dict
     place = "|".join(str(here.get(name) or "") for name in ("ENGINE", "HOST", "PORT", "NAME"))
     return salted_hmac("chat.move", place, algorithm="sha256").hexdigest()
 
 
 def _take_files_along(folder: Path) -> None:
-    """Copy the key, and the choice of a model server, into a new data folder."""
+    """Copy the secret key and the chosen model server into a new data folder."""
     if not read_key(folder):
         write_private_file(folder / _KEY, settings.SECRET_KEY.encode())
     choice = Path(settings.DATA_DIR) / _PROVIDER

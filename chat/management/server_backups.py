@@ -21,7 +21,7 @@ from chat.models import User
 from memoryapp.base.files import give_second_name, write_private_file
 from memoryapp.base.passphrase import is_encrypted
 
-from .backup_file import DATABASE, KEY, check_database, check_version, open_backup, unpack, use_present_key
+from .backup_file import DATABASE, KEY, open_backup, unpack, unpack_database
 from .carry_over import CarriedOver, carry_over
 from .copying.copy import copy_everything
 from .copying.databases import migrate, require_current_tables, second_database, snapshot, sqlite_settings
@@ -60,11 +60,7 @@ def restore_into_server(source: Path, now: datetime) -> tuple[list[Path], Carrie
     call_command("migrate", verbosity=0)
     require_nobody()
     with open_backup(source) as archive, hold_working_folder(data) as folder:
-        unpacked = folder / DATABASE
-        unpack(archive, DATABASE, unpacked)
-        use_present_key(archive, unpacked)
-        check_database(unpacked)
-        check_version(unpacked)
+        unpacked = unpack_database(archive, folder)
         is_empty = not User.objects.exists()
         key_before = settings.SECRET_KEY
         _use_key_of_backup(archive, is_empty)

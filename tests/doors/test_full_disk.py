@@ -121,7 +121,7 @@ def test_an_upload_says_it(client_of_owner, monkeypatch):
 
 
 def test_the_end_of_a_reply_is_saved_once_there_is_room(owner, scripted, gate, monkeypatch):
-    monkeypatch.setattr("chat.generation.reply_run._PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("chat.generation.reply_end._PAUSE_SECONDS", 0.0)
     scripted.replies.append("One two three")
     _, reply = send_message(owner, "Count")
 

@@ -1,4 +1,6 @@
-"""Replies of another process: their stops hold no thread, and a short fault of the database ends nothing."""
+"""Replies that another process writes: a stop blocks no thread, and a short outage of the database does not
+end the request that follows the reply.
+"""
 
 from __future__ import annotations
 

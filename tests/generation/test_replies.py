@@ -9,7 +9,7 @@ from django.db import OperationalError
 
 from chat.actions import messages as actions
 from chat.errors import ProviderError, Reason, to_english
-from chat.generation import reply_run
+from chat.generation import reply_end, reply_run
 from chat.generation import run as generation
 from chat.generation.hub import hub
 from chat.jobs import heartbeat
@@ -186,7 +186,7 @@ def lock_database(monkeypatch, times):
         return real(*args, **kwargs)
 
     monkeypatch.setattr(actions, "finish_reply", refuse)
-    monkeypatch.setattr(reply_run, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(reply_end, "_PAUSE_SECONDS", 0)
 
 
 def test_saving_the_end_is_retried_when_the_database_is_locked(talk, scripted, monkeypatch):

@@ -37,7 +37,7 @@ def engine(tmp_path):
 
 
 def read_prefixes(engine: Engine) -> dict[str, int]:
-    """Return the number of tokens by name."""
+    """Return for each slot how many tokens it holds."""
     conversations, background = engine._caches[False], engine._caches[True]
     lengths = {slot.name: len(slot.tokens) for slot in (*conversations.table, *background.table) if slot.name}
     return lengths | dict.fromkeys(engine._state_cache.list_names(), 3)

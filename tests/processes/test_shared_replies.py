@@ -15,7 +15,7 @@ import pytest
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from tests.search.postgresql import PostgresqlUnavailable
+from tests.search.postgresql import PostgresqlUnavailable, skip_without_server
 
 from .cluster import SLOWLY, Cluster, Server, run_cluster, wait_for
 
@@ -33,7 +33,7 @@ def sharing(redis: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[An
             cluster.choose_model(made[0], "m")
             yield cluster, *made
     except PostgresqlUnavailable as reason:
-        pytest.skip(str(reason))
+        skip_without_server(reason)
 
 
 @pytest.fixture

@@ -139,6 +139,6 @@ def is_other_model(problem: ProviderError | None) -> bool:
 
 
 def find_next_pause(pause: float, failing_for: float) -> float:
-    """Return the pause after `pause` for a server that has failed for so long; all in seconds."""
+    """Return the next pause between two attempts to connect; all times are in seconds."""
     longest = _LONGEST_PAUSE_IN_RESTART if failing_for < _RESTART_SECONDS else _LONGEST_PAUSE
     return min(2 * pause, longest)

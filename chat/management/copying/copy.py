@@ -53,7 +53,7 @@ def empty(target: BaseDatabaseWrapper) -> None:
 
 
 def empty_table(model: type[models.Model], target: BaseDatabaseWrapper) -> None:
-    """Remove the rows of one table, without those that refer to them; in the caller's transaction."""
+    """Delete all rows of one table and no rows of other tables; in the caller's transaction."""
     model._base_manager.using(target.alias).all()._raw_delete(target.alias)
 
 

@@ -55,7 +55,8 @@ def read_pages(
     cannot store is replaced already.
     """
     fields = columns_of(model)
-    # By the column: the key of some tables is a relation, and ordering by that joins the other table.
+    # The name of the key's column. Where the key is a foreign key, ordering by the field would join the other
+    # table.
     key = model._meta.pk.attname
     place = [field.attname for field in fields].index(key)
     size = _LARGE_ROWS if any(isinstance(field, models.BinaryField) for field in fields) else _ROWS
@@ -165,7 +166,10 @@ def canonical(field: models.Field[Any, Any], value: Any) -> Any:
 
 
 def _canonical_json(value: Any) -> Any:
-    """PostgreSQL stores numbers by their value: 1e16 comes back as a whole number, and -0.0 as 0.0."""
+    """Return a value of JSON with its numbers as both databases give them back.
+
+    PostgreSQL keeps only the value of a number in JSON: it returns 1e16 as a whole number, and -0.0 as 0.0.
+    """
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
         return int(value)
     if isinstance(value, dict):

@@ -50,7 +50,7 @@ def check_shared_database() -> Iterator[Finding]:
 
 
 def judge_clock(ahead: float) -> Finding:
-    """Judge by how many seconds the database's clock is ahead of ours."""
+    """Return a finding on the clocks: that of the database is `ahead` seconds ahead of this machine's."""
     text = f"{abs(ahead):.1f} s {'behind' if ahead > 0 else 'ahead of'} the database's"
     if abs(ahead) < _CLOCK_NOTE:
         return ok("clock", "agrees with the database's")
