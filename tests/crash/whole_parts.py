@@ -115,7 +115,7 @@ class WholeServer:
             "SSL_REDIRECT": "false",
             "BEHIND_PROXY": "true",
             "QUOTA_MESSAGES_A_MINUTE": "0",
-            # Without an embedder: it takes the facts of the test, which differ in two made-up words, for the same.
+            # Without an embedder, which takes facts that differ in made-up words for the same.
             "MODEL_DIR": str(self._folder / "none"),
             "EMBEDDER": "minilm-l6-int8",
             "PROCESS_DEAD_SECONDS": str(_DEAD_SECONDS),
