@@ -9,7 +9,6 @@ it.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import shutil
 import sqlite3
@@ -26,7 +25,7 @@ from django.db import connection
 from chat.actions.leftovers import hold_working_folder
 from memoryapp.base.encryption import process_keys
 from memoryapp.base.env import unfinished_restore
-from memoryapp.base.files import give_second_name, sync
+from memoryapp.base.files import choose_stamp, give_second_name, sync
 from memoryapp.base.passphrase import KEY_FILE, UNFINISHED, is_encrypted, is_plain, is_unfinished
 from memoryapp.base.sqlcipher import DATABASE_ERRORS, connect, open_database
 
@@ -159,7 +158,7 @@ def _put_former_aside(database: Path, key: Path | None, now: datetime) -> list[P
     if mark.exists():
         # An earlier restore was broken off: what is here may be a part of it, and the former data is aside.
         return _read_mark(mark)
-    stamp = _choose_stamp(database, now)
+    stamp = choose_stamp(database.parent, now)
     _checkpoint(database)
     pairs = [
         (path, path.with_name(f"{path.stem}-before-{stamp}{path.suffix}"))
@@ -178,14 +177,6 @@ def _put_former_aside(database: Path, key: Path | None, now: datetime) -> list[P
     moved = [path.replace(second) for path, second in beside if path.exists()]
     sync(database.parent)
     return (moved[:1] if not aside.exists() else []) + [second for _, second in pairs]
-
-
-def _choose_stamp(database: Path, now: datetime) -> str:
-    """Return the part of the second names that tells this restore from others, also of the same second."""
-    stamp = now.strftime("%Y%m%d-%H%M%S")
-    taken = {path.name for path in database.parent.glob(f"*-before-{stamp}*")}
-    numbers = (f"{stamp}-{n}" if n else stamp for n in itertools.count())
-    return next(s for s in numbers if not any(f"-before-{s}" in name for name in taken))
 
 
 def _checkpoint(database: Path) -> None:

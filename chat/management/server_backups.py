@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from chat.actions.installation import is_same_secret, require_same_secret
 from chat.actions.leftovers import hold_working_folder
 from chat.models import User
-from memoryapp.base.files import give_second_name, write_private_file
+from memoryapp.base.files import choose_stamp, give_second_name, write_private_file
 from memoryapp.base.passphrase import is_encrypted
 
 from .backup_file import DATABASE, KEY, open_backup, unpack, unpack_database
@@ -66,7 +66,7 @@ def restore_into_server(source: Path, now: datetime) -> tuple[list[Path], Carrie
         _use_key_of_backup(archive, is_empty)
         former = None
         if not is_empty:
-            former = data / f"before-restore-{now:%Y%m%d-%H%M%S}.backup"
+            former = data / f"before-restore-{choose_stamp(data, now)}.backup"
             back_up(former)
         with second_database(_ALIAS, sqlite_settings(unpacked, encrypted=is_encrypted(data))):
             # An older backup has an older schema.
@@ -122,7 +122,7 @@ def _use_key_of_backup(archive: zipfile.ZipFile, is_empty: bool) -> None:
 
 def _store_key(data: Path, now: datetime) -> list[Path]:
     """Write the key of this process into the data folder; return the file that has the former one."""
-    file, aside = data / KEY, data / f"{KEY}-before-{now:%Y%m%d-%H%M%S}"
+    file, aside = data / KEY, data / f"{KEY}-before-{choose_stamp(data, now)}"
     kept = [aside] if file.exists() else []
     for second in kept:
         give_second_name(file, second)

@@ -1,9 +1,11 @@
 """Writing to the disk. Standard library only."""
 
 import contextlib
+import itertools
 import os
 import shutil
 import sys
+from datetime import datetime
 from pathlib import Path
 
 _BLOCK = 1 << 20
@@ -35,6 +37,14 @@ def write_private_file(path: Path, content: bytes) -> None:
     sync(fresh)
     fresh.replace(path)
     sync(path.parent)
+
+
+def choose_stamp(folder: Path, now: datetime) -> str:
+    """Return a part for names of new files that tells this moment from others, also of the same second."""
+    stamp = now.strftime("%Y%m%d-%H%M%S")
+    taken = [path.name for path in folder.glob(f"*{stamp}*")]
+    numbered = (f"{stamp}-{n}" if n else stamp for n in itertools.count())
+    return next(one for one in numbered if not any(one in name for name in taken))
 
 
 def give_second_name(path: Path, second: Path) -> None:

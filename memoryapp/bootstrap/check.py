@@ -124,7 +124,9 @@ def plan_runs(given: Sequence[str], root: Path) -> list[list[str]]:
 
 def run_pytest(interpreter: Interpreter, chromium: str, arguments: Sequence[str]) -> int:
     """Run pytest once; return its exit code."""
-    env = {**os.environ, "CHROMIUM": chromium}
+    # Without columns in tracebacks: for them Python 3.11 parses the line. Where it does so while pytest
+    # parses the source of a failed test, pytest ends with "AST constructor recursion depth mismatch".
+    env = {**os.environ, "CHROMIUM": chromium, "PYTHONNODEBUGRANGES": "1"}
     if any(BROWSER_TESTS in argument and not argument.startswith("-") for argument in arguments):
         env["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     say(f"pytest {' '.join(arguments)}")

@@ -20,6 +20,7 @@ from memoryapp.base.env import (
     unfinished_restore,
 )
 from memoryapp.base.error_text import AGAIN, explain_selftest_failure
+from memoryapp.base.files import choose_stamp
 from memoryapp.base.locking import try_lock
 from memoryapp.bootstrap import environment
 from memoryapp.bootstrap.console import run_logged, say
@@ -148,7 +149,7 @@ def _back_up_before_update(
     earlier = sorted(folder.glob("before-update-*.backup"))
     for path in earlier[: max(0, len(earlier) - _MOST_BACKUPS + 1)]:
         path.unlink()
-    target = folder / f"before-update-{datetime.now():%Y%m%d-%H%M%S}.backup"
+    target = folder / f"before-update-{choose_stamp(folder, datetime.now())}.backup"
     label = "Backing up the data before the update"
     _manage(interpreter, label, "backup", ["backup", str(target)], keep, encrypted)
     say(f"  to {target}")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from chat.actions.installation import OtherSecretKey, require_same_secret
 from chat.management import backups, server_backups
@@ -69,7 +70,11 @@ def kill_before_key(monkeypatch):
     return restore
 
 
-def test_a_restore_killed_before_it_writes_the_key_can_be_repeated(new_machine, backup, url, kill_before_key):
+def test_a_restore_killed_before_it_writes_the_key_can_be_repeated_in_the_same_second(
+    new_machine, backup, url, kill_before_key, monkeypatch
+):
+    now = timezone.localtime()
+    monkeypatch.setattr(timezone, "localtime", lambda *_arguments: now)
     kill_before_key(backup, new_machine, url)
     with use_folder(new_machine, url):
         assert Fact.objects.exists()

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from chat.management.backups import back_up
+from memoryapp.base.files import choose_stamp
 
 
 class Command(BaseCommand):
@@ -23,6 +24,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         named: Path | None = options["file"]
-        target = named or Path(f"memoryapp-{timezone.localtime():%Y%m%d-%H%M%S}.backup")
+        target = named or Path(f"memoryapp-{choose_stamp(Path(), timezone.localtime())}.backup")
         back_up(target)
         self.stdout.write(f"Written to {target} ({target.stat().st_size / 1e6:.1f} MB).")

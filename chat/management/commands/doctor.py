@@ -13,6 +13,7 @@ from chat.actions.clock_repair import find_dates_ahead, move_dates_back
 from chat.management.backups import back_up
 from chat.management.health import FindingState, run_checks
 from chat.text import format_as_one_line
+from memoryapp.base.files import choose_stamp
 
 
 class Command(BaseCommand):
@@ -84,6 +85,7 @@ class Command(BaseCommand):
                 "these dates back. Stop the program first."
             )
             return
-        target = Path(settings.DATA_DIR) / f"before-move-back-{now:%Y%m%d-%H%M%S}.backup"
+        data = Path(settings.DATA_DIR)
+        target = data / f"before-move-back-{choose_stamp(data, now)}.backup"
         back_up(target)
         self.stdout.write(f"Backup written to {target}. Dates moved back: {move_dates_back(now)}.")
