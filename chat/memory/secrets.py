@@ -52,8 +52,15 @@ _BARE = re.compile(
     rf"(\b(?:{_NAMING_WORD})\s+)(?=[^\s,;]*\d)([^\s\"'`,;]*[A-Za-z][^\s\"'`,;]*)",
     re.I,
 )
+# "PIN 4711", "wifi password 123456": a value without letters has four characters or more, because of "I
+# changed the password 3 times". A ski pass and tokens have numbers that are no secrets.
+_BARE_NUMBER = re.compile(
+    rf"(\b(?!(?:pass(?:es)?|tokens?|secrets?)\s)(?:{_NAMING_WORD})\s+)(\d[\d!#$%&*+_?-]{{3,}})",
+    re.I,
+)
 # 13 to 19 digits, with or without separators; `_passes_luhn` decides whether they are a card number.
-_CARD = re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d])")
+# The places of a decimal number are none.
+_CARD = re.compile(r"(?<!\d)(?<!\d\.)\d(?:[ -]?\d){12,18}(?![\d])")
 # At least 24 characters of an encoded key without spaces; `_looks_random` decides.
 _DENSE = re.compile(r"(?<![\w/.-])[A-Za-z0-9+/_=-]{24,}(?![\w/.-])")
 
@@ -67,7 +74,8 @@ def redact_secrets(text: str) -> str:
     text = _DENSE.sub(lambda m: REDACTED if _looks_random(m[0]) else m[0], text)
     text = _NAMED.sub(_redact_named_value, text)
     text = _NAMED_FAR.sub(_redact_value, text)
-    return _BARE.sub(_redact_value, text)
+    text = _BARE.sub(_redact_value, text)
+    return _BARE_NUMBER.sub(_redact_value, text)
 
 
 def contains_secret(text: str) -> bool:

@@ -17,7 +17,7 @@ from memoryapp.bootstrap.start import ensure_postgres, ensure_redis, ensure_runt
 # The smallest chat model and the embedder: real models that are quickly downloaded.
 MODELS = ["smollm2-135m", "minilm-l6-int8"]
 BROWSER_TESTS = "tests/e2e"
-# How many browser tests get a second try in one run of the suite.
+# How many tests get a second try in one run of the suite.
 MOST_RETRIES = 2
 # One process for each core. tests/conftest.py decides which tests stay together in one process, and their
 # order. More than four processes need more memory than they save time.
@@ -64,25 +64,21 @@ def test(arguments: Sequence[str]) -> int:
 def run_with_retries(
     interpreter: Interpreter, chromium: str, arguments: Sequence[str], retried: dict[str, bool]
 ) -> int:
-    """Run pytest, and run each browser test that failed once more; return the exit code.
+    """Run pytest, and run each test that failed once more, by itself; return the exit code.
 
-    On a busy machine Chromium may be too slow for a test. `retried` collects the names of the repeated tests
-    and whether they passed, over all runs of the suite. Where more than MOST_RETRIES would be needed, nothing
-    is repeated and the run fails: then the page or its tests are at fault.
+    On a busy machine a browser or another process may be too slow for a test. `retried` collects the names
+    of the repeated tests and whether they passed, over all runs of the suite. Where more than MOST_RETRIES
+    would be needed, nothing is repeated and the run fails: then the program or its tests are at fault.
     """
-    if arguments[0] != BROWSER_TESTS:
-        return run_pytest(interpreter, chromium, arguments)
     code, failed = _run_and_list_failures(interpreter, chromium, arguments)
     if code != _TESTS_FAILED or not failed:
         return code
     if len(retried) + len(failed) > MOST_RETRIES:
         earlier = f" after {len(retried)} that were run again before" if retried else ""
-        say(
-            f"{len(failed)} browser tests failed{earlier}. A run retries {MOST_RETRIES} at most, so it fails."
-        )
+        say(f"{len(failed)} tests failed{earlier}. A run retries {MOST_RETRIES} at most, so it fails.")
         return code
     for name in failed:
-        say(f"Retrying the browser test {name}")
+        say(f"Retrying the test {name}")
     code, failed_again = _run_and_list_failures(interpreter, chromium, failed)
     retried.update({name: name not in failed_again for name in failed})
     return code
@@ -90,7 +86,7 @@ def run_with_retries(
 
 def describe_retries(retried: dict[str, bool]) -> str:
     """Return the lines about repeated tests: their number, their names, and whether they passed."""
-    lines = [f"Browser tests retried: {len(retried)} (at most {MOST_RETRIES})"]
+    lines = [f"Tests retried: {len(retried)} (at most {MOST_RETRIES})"]
     lines += [f"  {'passed' if passed else 'failed again'}: {name}" for name, passed in retried.items()]
     return "\n".join(lines)
 

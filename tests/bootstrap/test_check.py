@@ -1,4 +1,4 @@
-"""The test command plans its runs and retries browser tests."""
+"""The test command plans its runs and retries tests that failed."""
 
 import sys
 from collections.abc import Callable
@@ -74,13 +74,13 @@ def test_sound():
 
 
 class TestRetries:
-    """A failed browser test is retried once and reported, at most two of them."""
+    """A failed test is retried once and reported, at most two of them."""
 
     @pytest.fixture
     def suite(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, list[str]]]:
         """Return a function that runs the suite of a temporary project: its exit code and its retries.
 
-        `flaky` of its browser tests fail the first time they run; `test_broken` fails unless it `works`.
+        `flaky` of its tests fail the first time they run; `test_broken` fails unless it `works`.
         """
         (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]")
         monkeypatch.setattr(check, "ROOT", tmp_path)
@@ -105,7 +105,7 @@ class TestRetries:
         assert suite(2) == (0, ["test_page[page0-0]", "test_page[page1-0]"])
         printed = capfd.readouterr().out
         for n in range(2):
-            assert f"Retrying the browser test tests/e2e/test_pages.py::test_page[page{n}-0]\n" in printed
+            assert f"Retrying the test tests/e2e/test_pages.py::test_page[page{n}-0]\n" in printed
         # A test that passed is not run again.
         assert (tmp_path / "tests" / "e2e" / "ran").read_text() == "x"
 
@@ -115,19 +115,19 @@ class TestRetries:
     def test_more_than_two_failures_fail_the_run_without_a_retry(self, suite, capfd):
         assert suite(3) == (1, [])
         printed = capfd.readouterr().out
-        assert "3 browser tests failed. A run retries 2 at most, so it fails." in printed
+        assert "3 tests failed. A run retries 2 at most, so it fails." in printed
 
     def test_the_limit_holds_for_all_runs_of_the_suite_together(self, suite):
         assert suite(2)[0] == 0
         code, retried = suite(1)
         assert (code, len(retried)) == (1, 2)
 
-    def test_other_tests_are_not_retried(self, suite):
-        assert suite(1, folder="tests/actions") == (1, [])
+    def test_tests_without_a_browser_are_retried_too(self, suite):
+        assert suite(1, folder="tests/actions") == (0, ["test_page[page0-0]"])
 
     def test_the_summary_counts_and_names_the_retries(self):
         assert check.describe_retries({"a::test_one": True, "b::test_two": False}).splitlines() == [
-            "Browser tests retried: 2 (at most 2)",
+            "Tests retried: 2 (at most 2)",
             "  passed: a::test_one",
             "  failed again: b::test_two",
         ]

@@ -29,7 +29,11 @@ from chat.memory.secrets import REDACTED, contains_secret, redact_secrets
         ("a minha senha é Lua99", "Lua99"),
         ("我的密码是abc12345", "abc12345"),
         ("my PIN is 4711", "4711"),
+        ("my PIN 4711 works at the gym too", "4711"),
+        ("wifi password 000000", "000000"),
+        ("door pin code 1234#", "1234#"),
         ("card 4111 1111 1111 1111 declined", "1111"),
+        ("It is my card.4111111111111111", "1111"),
         ("card 5500-0000-0000-0004", "0004"),
         ("AKIAIOSFODNN7EXAMPLE", "AKIA"),
         ("-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----", "MIIE"),
@@ -55,7 +59,10 @@ def test_a_secret_is_replaced_by_a_mark(text: str, secret: str) -> None:
         "the secret to good bread is patience",
         "User's phone has 4111 1111 1111 1112 steps on record",
         "User works on internationalisation of Donaudampfschifffahrtsgesellschaft",
+        "The number is 1.4111111111111111",
         "User collects tokens from old arcades",
+        "User bought the ski pass 2026 in Davos",
+        "User has changed the password 3 times",
     ],
 )
 def test_ordinary_words_and_numbers_stay(text: str) -> None:
