@@ -17,6 +17,7 @@ from memoryapp.base.encryption import process_keys
 from memoryapp.base.env import BadValue
 from memoryapp.base.passphrase import UNFINISHED, is_plain
 from memoryapp.base.sqlcipher import connect
+from memoryapp.sqlite.write_turns import WaitingConnection, WaitingCursor
 
 # As Django registers them for Python's sqlite3 module.
 for _kind, _parse in (
@@ -32,7 +33,7 @@ sqlcipher.register_adapter(datetime.date, plain.adapt_date)
 sqlcipher.register_adapter(datetime.datetime, plain.adapt_datetime)
 
 
-class CursorWrapper(sqlcipher.Cursor):  # type: ignore[misc]  # sqlcipher3 has no types
+class _Cursor(sqlcipher.Cursor):  # type: ignore[misc]  # sqlcipher3 has no types
     """A cursor that takes Django's placeholders."""
 
     convert_query = plain.SQLiteCursorWrapper.convert_query
@@ -51,10 +52,15 @@ class CursorWrapper(sqlcipher.Cursor):  # type: ignore[misc]  # sqlcipher3 has n
         return super().executemany(self.convert_query(query, param_names=names), rows)
 
 
-class DatabaseWrapper(plain.DatabaseWrapper):
-    """A connection to the encrypted database, with the keys of this process."""
+class CursorWrapper(WaitingCursor, _Cursor):
+    """A cursor that waits for its turn before it writes."""
+
+
+class DatabaseWrapper(WaitingConnection, plain.DatabaseWrapper):
+    """A connection to the encrypted database, with the keys of this process. It takes turns to write."""
 
     Database = sqlcipher
+    cursor_class = CursorWrapper
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         """Open a connection. Raises BadValue without a passphrase, and for a plain database."""
@@ -76,7 +82,3 @@ class DatabaseWrapper(plain.DatabaseWrapper):
         for command in self.init_commands:  # type: ignore[attr-defined]
             if command := command.strip():
                 connection.execute(command)
-
-    def create_cursor(self, name: str | None = None) -> Any:
-        """Return a cursor that takes Django's placeholders."""
-        return self.connection.cursor(factory=CursorWrapper)

@@ -35,7 +35,7 @@ def list_models() -> list[type[models.Model]]:
 def sqlite_settings(file: Path, *, encrypted: bool) -> dict[str, Any]:
     """Return Django's settings for an SQLite file; an encrypted one gets the keys of this process."""
     return {
-        "ENGINE": "memoryapp.encrypted_sqlite" if encrypted else "django.db.backends.sqlite3",
+        "ENGINE": "memoryapp.encrypted_sqlite" if encrypted else "memoryapp.sqlite",
         "NAME": file,
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
