@@ -10,6 +10,7 @@ import sys
 import threading
 import webbrowser
 from argparse import ArgumentParser
+from importlib import import_module
 from typing import Any
 
 import uvicorn
@@ -28,6 +29,7 @@ from chat.actions import (
     recovery,
 )
 from chat.actions.owners import is_local, local_owner
+from chat.actions.readiness import CONNECTING_SECONDS
 from chat.generation import run as generation
 from chat.jobs import schedule
 from chat.jobs.heartbeat import live_as
@@ -100,6 +102,8 @@ class Command(BaseCommand):
         start_warming()
         if runner is not None:
             runner.start()
+        if not is_local():
+            _prepare_answers()
         self.stdout.write(f"memoryapp is at {address}  (Ctrl-C stops it)")
         if note := describe_other_accounts():
             self.stdout.write(note)
@@ -137,6 +141,17 @@ def _end(runner: JobRunner | None) -> None:
     runner.stop_taking()
     registry.close()
     runner.stop()
+
+
+def _prepare_answers() -> None:
+    """Import all pages, and wait for the model's servers, before the port answers.
+
+    A proxy that does not ask `/ready` sends requests as soon as it answers. Until then, other servers answer
+    them.
+    """
+    import_module(settings.ROOT_URLCONF)
+    if registry.status().remote:
+        registry.wait_ready(CONNECTING_SECONDS)
 
 
 def _listen(host: str, port: int) -> socket.socket:
