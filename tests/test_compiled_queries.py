@@ -9,7 +9,7 @@ from django.db.models import Subquery, UUIDField
 from django.utils import timezone
 
 from chat.actions.owners import default_app
-from chat.models import Conversation, Message, Topic
+from chat.models import Conversation, Message, Topic, User
 from chat.models.compiled import CompiledQuery, update_columns
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +54,13 @@ def test_it_is_built_once(conversations):
     for conversation in conversations:
         compiled.fetch(conversation.pk)
     assert len(calls) == 1
+
+
+def test_a_key_can_be_an_integer(owner, other):
+    compiled = CompiledQuery(lambda key: User.objects.filter(pk=key).values_list("pk", "username"), of=int)
+    for user in (owner, other, owner):
+        assert compiled.fetch(user.pk) == [(user.pk, user.username)]
+    assert compiled.fetch(0) == []
 
 
 def test_two_keys_each_have_their_place(conversations):

@@ -12,11 +12,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils import timezone
 
 from chat.errors import Refused
 from chat.models import App, OwnerSettings, Theme, User
+from chat.models.compiled import CompiledQuery
 
 LOCAL_NAME = "owner"
 # Seconds between a message and its extraction; a conversation ends after ten minutes anyway.
@@ -24,6 +25,11 @@ EXTRACTION_DELAY_RANGE = (2, 600)
 # Days; 0, the default, never prunes.
 PRUNE_AFTER_CHOICES = (0, 30, 90, 180, 365)
 SWITCH_VALUES = {"on": True, "off": False}
+_SETTINGS_FIELDS = [field.attname for field in OwnerSettings._meta.concrete_fields]
+# Compiled: a message needs its owner's settings in seven places.
+_SETTINGS = CompiledQuery(
+    lambda owner: OwnerSettings.objects.filter(owner=owner).values_list(*_SETTINGS_FIELDS), of=int
+)
 
 
 def local_owner() -> User:
@@ -91,7 +97,9 @@ def lock_memory(owner_id: int) -> None:
 
 def settings_of(owner_id: int) -> OwnerSettings:
     """Return the owner's current settings; unsaved defaults when there are none."""
-    return OwnerSettings.objects.filter(owner=owner_id).first() or OwnerSettings(owner_id=owner_id)
+    for row in _SETTINGS.fetch(owner_id):
+        return OwnerSettings.from_db(DEFAULT_DB_ALIAS, _SETTINGS_FIELDS, row)
+    return OwnerSettings(owner_id=owner_id)
 
 
 def redacts_secrets(owner_id: int) -> bool:

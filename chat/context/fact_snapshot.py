@@ -7,7 +7,7 @@ from datetime import date, datetime
 from uuid import UUID
 
 from chat.actions.owners import local_day_of
-from chat.llm.embedder import Embedder
+from chat.llm.embedder import Embedder, embed_text
 from chat.memory import relevance
 from chat.memory.fact_dates import tell_with_date
 from chat.memory.formatting import to_one_line
@@ -100,7 +100,7 @@ def _compare_vectors(
     embedder: Embedder, message: str, vectors: dict[UUID, bytes], kinds: dict[UUID, str]
 ) -> dict[UUID, float]:
     try:
-        vector = embedder.embed([message])[0]
+        vector = embed_text(embedder, message)
     except OSError:
         # The embedder was removed since it was found: go on without vectors.
         return {}

@@ -11,7 +11,7 @@ from numpy import float32
 from numpy.typing import NDArray
 
 from chat.actions.owners import settings_of, time_zone_of
-from chat.llm.embedder import Embedder
+from chat.llm.embedder import Embedder, embed_text
 from chat.llm.registry import registry
 from chat.memory.date_language import load_date_language
 from chat.memory.query_intent import is_greeting
@@ -139,16 +139,18 @@ def find_needed_sentences(
     if embedder is None or weights is None:
         return Need.NOTHING, []
     try:
-        vector = own_vector = embedder.embed([text])[0]
+        vector = own_vector = embed_text(embedder, text)
         estimate = estimate_need(vector, weights)
         names = find_names(text, embedder.knows_word)
         follows = bool(topic) and is_follow_up(vector, weights)
         if follows:
             text = f"{text}\n{topic}"
-            vector = embedder.embed([text])[0]
+            vector = embed_text(embedder, text)
         elif not names and not may_need(estimate, weights):
             return Need.NOTHING, []
         usable = list_other_conversations(conversation)
+        if not usable.exists():
+            return Need.NOTHING, []
         ranked = rank_sentences(conversation.owner, usable, text, embedder.name, vector)
         ranked = _leave_out_irrelevant(ranked, embedder, own_vector)
         if not ranked:

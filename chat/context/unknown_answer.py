@@ -6,6 +6,7 @@ with this sentence behind the question none.
 
 from __future__ import annotations
 
+from chat.llm.embedder import embed_text
 from chat.llm.registry import registry
 from chat.models import Message
 from chat.past_chats.need_classifier import estimate_need, load_weights
@@ -35,7 +36,7 @@ def describe_unknown(message: Message, relevant: RelevantFacts, note: str) -> st
     if embedder is None or weights is None:
         return ""
     try:
-        estimate = estimate_need(embedder.embed([message.content])[0], weights)
+        estimate = estimate_need(embed_text(embedder, message.content), weights)
     except OSError:
         # The embedder was removed since it was found.
         return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from chat.actions import topics
+from chat.llm.embedder import embed_text
 from chat.llm.registry import registry
 from chat.models import Message
 from chat.topics.match import Vector, is_too_short
@@ -37,7 +38,7 @@ def embed_message(text: str) -> tuple[Vector | None, str]:
     if embedder is None or is_too_short(text):
         return None, ""
     try:
-        return embedder.embed([text])[0], embedder.name
+        return embed_text(embedder, text), embedder.name
     except OSError:
         # The weights were deleted after the embedder was set up.
         return None, ""

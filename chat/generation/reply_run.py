@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, transaction
 
 from chat.actions import messages, prompts
 from chat.actions.usage import record_call
@@ -293,5 +293,6 @@ class ReplyRun:
                 hub.publish_blocks(self.conversation, first, self.stream.blocks[first:])
 
     def _record_usage(self, row: Message, usage: Usage, outcome: str) -> None:
-        prompts.record_reply_cost(row, usage)
-        record_call(row.conversation.owner_id, "reply", Lane.CHAT, usage, outcome)
+        with transaction.atomic():
+            prompts.record_reply_cost(row, usage)
+            record_call(row.conversation.owner_id, "reply", Lane.CHAT, usage, outcome)

@@ -20,9 +20,11 @@ from chat.context.prompt import DEFAULT_PERSONA
 from chat.context.strategies import uses_summary
 from chat.errors import ModelNotReady, ProviderError, Unfinished
 from chat.generation.hub import hub
+from chat.llm.embedder import embed_text
 from chat.llm.registry import registry
 from chat.llm.types import Provider, Turn
 from chat.memory import app_memories, consolidation_prompt, extraction_prompt, extractor, judge
+from chat.memory.language import detect_language
 from chat.memory.query_intent import clear_text_caches
 from chat.models import Conversation
 from chat.past_chats.vector_search import bit_cache
@@ -48,7 +50,7 @@ def warm_fixed_prompts() -> None:
 
     It is part of the start and uses no energy.
     """
-    _warm_embedder()
+    _warm_text_models()
     _load_past_chats()
     if not registry.wait_ready(_PATIENCE_SECONDS):
         return
@@ -108,7 +110,9 @@ def read_in_advance(provider: Provider, conversation: Conversation, turns: list[
         logger.warning("the next prompt could not be read in advance")
 
 
-def _warm_embedder() -> None:
+def _warm_text_models() -> None:
+    """Load what analyses a message, about a second's work, so that the first message need not wait for it."""
+    detect_language("The first message is in this language.")
     embedder = registry.embedder()
     if embedder is not None:
         # In Python 3.11, ast.literal_eval raises SystemError if two threads call it at the same moment
@@ -161,6 +165,7 @@ def free_own_caches(conversations: Sequence[str]) -> None:
     With `processes.ALL_CACHES` among them, those of all conversations.
     """
     clear_text_caches()
+    embed_text.cache_clear()
     ahead = [compaction.next_prompt_slot(key) for key in conversations]
     slots = None if processes.ALL_CACHES in conversations else [*conversations, *ahead]
     with contextlib.suppress(ModelNotReady):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +19,8 @@ class Embedder(Protocol):
     def name(self) -> str:
         """The name in the catalogue. It is stored with each vector: only those of one embedder compare."""
 
+    def __hash__(self) -> int: ...
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return an array of shape (len(texts), dimensions), each row of length 1. Blocks while it computes.
 
@@ -29,6 +32,17 @@ class Embedder(Protocol):
 
         Raises OSError where the model is not installed any more.
         """
+
+
+@lru_cache(maxsize=256)
+def embed_text(embedder: Embedder, text: str) -> NDArray[np.float32]:
+    """Return the vector of one text, cached: topic, facts and past chats are all looked up for one message.
+
+    `jobs.prompts.free_own_caches` empties the cache. Blocks and raises OSError as `Embedder.embed` does.
+    """
+    vector: NDArray[np.float32] = embedder.embed([text])[0]
+    vector.setflags(write=False)
+    return vector
 
 
 def load_embedder(entry: weights.Entry) -> Embedder | None:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from .change_markers import clear_change_caches
 from .formatting import to_one_line
+from .request_features import find_suspect
 from .stopwords import FUNCTION_WORDS
 from .text_similarity import FACT_PHRASING_STEMS, clear_similarity_caches, stem_word, tokenize
 
@@ -121,7 +122,7 @@ def clear_text_caches() -> None:
     """Empty all caches of texts, so that no text of a deleted fact stays in this process."""
     clear_similarity_caches()
     clear_change_caches()
-    for function in (analyse_message, extract_terms, _extract_term, to_one_line):
+    for function in (analyse_message, extract_terms, _extract_term, to_one_line, find_suspect):
         function.cache_clear()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "languages"
@@ -59,6 +59,7 @@ class Suspect:
         return self.text[left : right if right > 0 else None].strip()
 
 
+@lru_cache(maxsize=256)
 def find_suspect(sentence: str) -> Suspect | None:
     """Return the sentence as a suspect; None if it has no trigger or is too long for a request."""
     text = sentence.strip().replace("’", "'")

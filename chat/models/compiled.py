@@ -6,9 +6,10 @@ in 0.1 ms. Use QuerySets where that does not matter.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 
@@ -16,16 +17,23 @@ _KEY = models.UUIDField()
 
 
 class CompiledQuery:
-    """A query whose rows are selected by keys (UUIDs), compiled once for SQLite and once for PostgreSQL.
+    """A query whose rows are selected by keys, compiled once for SQLite and once for PostgreSQL.
 
-    `build` takes `keys` keys and returns a QuerySet with `values_list`. The SQL stays as built: `build` must
-    not use anything that changes, such as the time. Threads may share an instance.
+    `build` takes `keys` keys, UUIDs or with `of=int` integers, and returns a QuerySet with `values_list`. The
+    SQL stays as built: `build` must not use anything that changes, such as the time. Threads may share an
+    instance.
     """
 
-    def __init__(self, build: Callable[..., models.QuerySet[Any, Any]], keys: int = 1) -> None:
+    def __init__(
+        self,
+        build: Callable[..., models.QuerySet[Any, Any]],
+        keys: int = 1,
+        of: type[UUID] | type[int] = UUID,
+    ) -> None:
         self._build = build
-        # Stand for the keys when the query is compiled.
-        self._placeholders = [uuid4() for _ in range(keys)]
+        # Stand for the keys when the query is compiled. An integer is one that no query contains.
+        make = uuid4 if of is UUID else _make_integer
+        self._placeholders = [make() for _ in range(keys)]
         self._compiled: dict[str, tuple[str, list[Any], list[Any]]] = {}
 
     def fetch(self, *keys: Any) -> list[tuple[Any, ...]]:
@@ -82,4 +90,9 @@ def update_columns(row: models.Model, names: Sequence[str]) -> None:
 
 
 def _adapt_key(key: Any, connection: Any) -> Any:
-    return _KEY.get_db_prep_value(key, connection)
+    return key if isinstance(key, int) else _KEY.get_db_prep_value(key, connection)
+
+
+def _make_integer() -> int:
+    """Return a random number of 62 bits: a query has no such number beside the key."""
+    return secrets.randbits(61) + (1 << 61)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -112,44 +112,59 @@ class MessageView:
         return mark_safe("".join(f'<div class="block">{block}</div>' for block in self.blocks))  # noqa: S308
 
 
+@dataclass(frozen=True, slots=True)
+class _Effects:
+    """What came of messages of the user, by the id of the message; see `MessageView`."""
+
+    learned: dict[Any, list[Fact]] = field(default_factory=dict)
+    ended: dict[Any, list[Fact]] = field(default_factory=dict)
+    forgotten: dict[Any, list[ForgottenFacts]] = field(default_factory=dict)
+    retracted: dict[Any, list[RetractedFacts]] = field(default_factory=dict)
+    outcomes: dict[Any, list[OutcomeView]] = field(default_factory=dict)
+
+
 def build_message_views(rows: Iterable[Message]) -> list[MessageView]:
-    """Return the views of messages of one conversation; the number of queries does not grow with them."""
+    """Return the views of messages of one conversation; the number of queries does not grow with them.
+
+    What came of a message is shown when its reply has ended, and costs no query before.
+    """
     messages = load_contents(rows)
     if not messages:
         return []
     reports = {r.reply_id: r for r in PromptReport.objects.filter(reply__in=[m.pk for m in messages])}
     questions = _find_questions(messages)
-    learned: dict[Any, list[Fact]] = {}
-    question_ids = [m.pk for m in questions.values()]
-    for fact in Fact.objects.live().filter(source_message__in=question_ids).order_by("first_seen"):
-        learned.setdefault(fact.source_message_id, []).append(fact)
-    forgotten, retracted = _find_forgotten(question_ids), _find_retracted(question_ids)
-    outcomes = _find_outcomes(question_ids)
-    ended: dict[Any, list[Fact]] = {}
-    for event in FactEvent.objects.ending_facts(question_ids):
-        ended.setdefault(event.source_message_id, []).append(event.fact)
+    ended = {m.pk: questions[m.pk].pk for m in messages if m.pk in questions and not _is_streaming(m)}
+    effects = _find_effects(list(ended.values())) if ended else _Effects()
     previous = [_find_previous_seq(messages[0]), *(m.seq for m in messages)]
     cleared = _find_cleared_seq(messages[0])
-    live_ids = set(
-        Fact.objects.live()
-        .filter(pk__in={i for r in reports.values() for i in r.facts})
-        .values_list("pk", flat=True)
-    )
+    used = {i for r in reports.values() for i in r.facts}
+    live_ids = set(Fact.objects.live().filter(pk__in=used).values_list("pk", flat=True)) if used else set()
     return [
         _build_message_view(
-            m,
-            reports.get(m.pk),
-            live_ids,
-            learned.get(questions[m.pk].pk, []) if m.pk in questions else [],
-            ended.get(questions[m.pk].pk, []) if m.pk in questions else [],
-            forgotten.get(questions[m.pk].pk, []) if m.pk in questions else [],
-            retracted.get(questions[m.pk].pk, []) if m.pk in questions else [],
-            outcomes.get(questions[m.pk].pk, []) if m.pk in questions else [],
-            after=after,
-            cleared=m.seq == cleared,
+            m, reports.get(m.pk), live_ids, effects, ended.get(m.pk), after=after, cleared=m.seq == cleared
         )
         for m, after in zip(messages, previous, strict=False)
     ]
+
+
+def _is_streaming(message: Message) -> bool:
+    return message.state == MessageState.STREAMING
+
+
+def _find_effects(question_ids: list[Any]) -> _Effects:
+    learned: dict[Any, list[Fact]] = {}
+    for fact in Fact.objects.live().filter(source_message__in=question_ids).order_by("first_seen"):
+        learned.setdefault(fact.source_message_id, []).append(fact)
+    ended: dict[Any, list[Fact]] = {}
+    for event in FactEvent.objects.ending_facts(question_ids):
+        ended.setdefault(event.source_message_id, []).append(event.fact)
+    return _Effects(
+        learned,
+        ended,
+        _find_forgotten(question_ids),
+        _find_retracted(question_ids),
+        _find_outcomes(question_ids),
+    )
 
 
 def _find_forgotten(question_ids: list[Any]) -> dict[Any, list[ForgottenFacts]]:
@@ -236,16 +251,13 @@ def _build_message_view(
     message: Message,
     report: PromptReport | None,
     live_ids: set[Any],
-    learned: list[Fact],
-    ended: list[Fact],
-    forgotten: list[ForgottenFacts],
-    retracted: list[RetractedFacts],
-    outcomes: list[OutcomeView],
+    effects: _Effects,
+    question: Any,
     *,
     after: int,
     cleared: bool,
 ) -> MessageView:
-    snapshot = hub.snapshot(str(message.conversation_id)) if message.state == MessageState.STREAMING else None
+    snapshot = hub.snapshot(str(message.conversation_id)) if _is_streaming(message) else None
     is_writing = snapshot is not None and snapshot["reply"] == str(message.pk)
     blocks = (
         snapshot["blocks"] if snapshot is not None and is_writing else render_blocks_cached(message.content)
@@ -267,11 +279,11 @@ def _build_message_view(
         created_at=message.created_at,
         used_count=sum(1 for i in report.facts if UUID(i) in live_ids) if report else 0,
         has_quotations=bool(report and report.sections.get("past_chats")),
-        learned=learned if message.state != MessageState.STREAMING else [],
-        ended=ended if message.state != MessageState.STREAMING else [],
-        forgotten=forgotten if message.state != MessageState.STREAMING else [],
-        retracted=retracted if message.state != MessageState.STREAMING else [],
-        outcomes=outcomes if message.state != MessageState.STREAMING else [],
+        learned=effects.learned.get(question, []),
+        ended=effects.ended.get(question, []),
+        forgotten=effects.forgotten.get(question, []),
+        retracted=effects.retracted.get(question, []),
+        outcomes=effects.outcomes.get(question, []),
         # Only the reply whose prompt was compacted, not each reply after it.
         compacted=bool(report and report.stage and (report.cut_messages or report.summarised)),
         summarised=bool(report and report.summarised),
