@@ -24,7 +24,7 @@ from chat.later_response import LOOP_KEY, CountingPool, LaterResponse
 
 # SQLite has one writer, and Python runs one thread at a time, so more threads would only need more memory.
 # Requests that only read use another pool than requests that write. A writing request may wait up to 20 s for
-# SQLite's lock, and must not keep a thread from a reading one meanwhile.
+# its turn and as long for another process, and must not keep a thread from a reading one meanwhile.
 READING_THREADS, WRITING_THREADS, SOCKET_THREADS = 16, 8, 8
 # Requests of either kind that run or wait for a thread. A page sends a few at a time.
 MAX_WAITING = 200

@@ -20,7 +20,7 @@ from chat.context.prompt import DEFAULT_PERSONA
 from chat.context.strategies import uses_summary
 from chat.errors import ModelNotReady, ProviderError, Unfinished
 from chat.generation.hub import hub
-from chat.llm.embedder import embed_text
+from chat.llm.embedder import forget_vectors
 from chat.llm.registry import registry
 from chat.llm.types import Provider, Turn
 from chat.memory import app_memories, consolidation_prompt, extraction_prompt, extractor, judge
@@ -165,7 +165,7 @@ def free_own_caches(conversations: Sequence[str]) -> None:
     With `processes.ALL_CACHES` among them, those of all conversations.
     """
     clear_text_caches()
-    embed_text.cache_clear()
+    forget_vectors()
     ahead = [compaction.next_prompt_slot(key) for key in conversations]
     slots = None if processes.ALL_CACHES in conversations else [*conversations, *ahead]
     with contextlib.suppress(ModelNotReady):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import weights
+
+# The vectors of the last messages, by embedder and hash of the text; the oldest goes first.
+_vectors: dict[tuple[Embedder, int], NDArray[np.float32]] = {}
+_vectors_lock = threading.Lock()
+_MOST_VECTORS = 256
 
 
 class Embedder(Protocol):
@@ -34,15 +39,28 @@ class Embedder(Protocol):
         """
 
 
-@lru_cache(maxsize=256)
 def embed_text(embedder: Embedder, text: str) -> NDArray[np.float32]:
     """Return the vector of one text, cached: topic, facts and past chats are all looked up for one message.
 
-    `jobs.prompts.free_own_caches` empties the cache. Blocks and raises OSError as `Embedder.embed` does.
+    Nobody can write to it. Blocks and raises OSError as `Embedder.embed` does.
     """
-    vector: NDArray[np.float32] = embedder.embed([text])[0]
-    vector.setflags(write=False)
+    # Keyed by the text's hash, so that no text stays in memory.
+    key = (embedder, hash(text))
+    vector = _vectors.get(key)
+    if vector is None:
+        vector = embedder.embed([text])[0]
+        vector.setflags(write=False)
+        with _vectors_lock:
+            _vectors[key] = vector
+            while len(_vectors) > _MOST_VECTORS:
+                del _vectors[next(iter(_vectors))]
     return vector
+
+
+def forget_vectors() -> None:
+    """Empty the cache of `embed_text`."""
+    with _vectors_lock:
+        _vectors.clear()
 
 
 def load_embedder(entry: weights.Entry) -> Embedder | None:

@@ -53,13 +53,15 @@ _BARE = re.compile(
     re.I,
 )
 # "PIN 4711", "wifi password 123456": a value without letters has four characters or more, because of "I
-# changed the password 3 times". A ski pass and tokens have numbers that are no secrets.
+# changed the password 3 times". Dates and quantities are none, and the number of a ski pass is no secret.
 _BARE_NUMBER = re.compile(
-    rf"(\b(?!(?:pass(?:es)?|tokens?|secrets?)\s)(?:{_NAMING_WORD})\s+)(\d[\d!#$%&*+_?-]{{3,}})",
+    rf"(\b(?!(?:pass(?:es)?|tokens?|secrets?)\s+\d)(?:{_NAMING_WORD})[ \t]+)"
+    r"(?!\d{4}-\d\d-\d\d\b|\d+ (?:bits?|bytes|seconds|minutes|times|words|characters|edition)\b)"
+    r"(\d[\d!#$%&*+_?-]{3,})",
     re.I,
 )
 # 13 to 19 digits, with or without separators; `_passes_luhn` decides whether they are a card number.
-# The places of a decimal number are none.
+# Digits after a decimal point are no card number.
 _CARD = re.compile(r"(?<!\d)(?<!\d\.)\d(?:[ -]?\d){12,18}(?![\d])")
 # At least 24 characters of an encoded key without spaces; `_looks_random` decides.
 _DENSE = re.compile(r"(?<![\w/.-])[A-Za-z0-9+/_=-]{24,}(?![\w/.-])")

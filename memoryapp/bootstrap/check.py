@@ -52,10 +52,10 @@ def test(arguments: Sequence[str]) -> int:
             return 1
     if "--install-only" in arguments:
         return 0
+    if given:
+        return run_pytest(interpreter, chromium, given)
     retried: dict[str, bool] = {}
-    code = worst_exit_code(
-        [run_with_retries(interpreter, chromium, run, retried) for run in plan_runs(given, ROOT)]
-    )
+    code = worst_exit_code([run_with_retries(interpreter, chromium, run, retried) for run in plan_runs(ROOT)])
     if retried:
         say(describe_retries(retried))
     return code
@@ -64,7 +64,7 @@ def test(arguments: Sequence[str]) -> int:
 def run_with_retries(
     interpreter: Interpreter, chromium: str, arguments: Sequence[str], retried: dict[str, bool]
 ) -> int:
-    """Run pytest, and run each test that failed once more, by itself; return the exit code.
+    """Run pytest, and run the tests that failed once more, without the others; return the exit code.
 
     On a busy machine a browser or another process may be too slow for a test. `retried` collects the names
     of the repeated tests and whether they passed, over all runs of the suite. Where more than MOST_RETRIES
@@ -104,14 +104,12 @@ def _run_and_list_failures(
         return code, sorted(json.loads(names.read_text())) if names.exists() else []
 
 
-def plan_runs(given: Sequence[str], root: Path) -> list[list[str]]:
-    """Return the arguments of each run of pytest: the given ones, or the whole suite in two runs.
+def plan_runs(root: Path) -> list[list[str]]:
+    """Return the arguments of each run of pytest of the whole suite, which are two.
 
     Browser tests run in processes of their own, since Playwright's synchronous API makes Django detect a
     running event loop. Benchmarks are left out.
     """
-    if given:
-        return [list(given)]
     runs = [["tests", f"--ignore={BROWSER_TESTS}", "--ignore=tests/benchmarks", _SLOWEST, *_SIDE_BY_SIDE]]
     if any((root / BROWSER_TESTS).glob("**/test_*.py")):
         runs.append([BROWSER_TESTS, _SLOWEST, *_SIDE_BY_SIDE])

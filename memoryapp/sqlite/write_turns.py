@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
     _Wrapper = _Cursor = object
 
-# A statement that writes nothing, or that begins and ends a transaction.
+# A statement that writes no rows, or that begins or ends a transaction.
 _READING = re.compile(r"\A\s*(?:SELECT|PRAGMA|EXPLAIN|BEGIN|SAVEPOINT|RELEASE|ROLLBACK|COMMIT)\b", re.I)
 
 # By the name of the database.
@@ -37,7 +37,7 @@ class WaitingConnection(_Wrapper):
 
     @property
     def has_turn(self) -> bool:
-        """Return whether this connection may write now."""
+        """Return whether this connection has the turn."""
         return self._turn is not None
 
     def create_cursor(self, name: str | None = None) -> Any:
@@ -83,7 +83,11 @@ class WaitingConnection(_Wrapper):
 
 
 class WaitingCursor(_Cursor):
-    """A cursor that waits for the connection's turn before a statement that writes outside a transaction."""
+    """A cursor that waits for the connection's turn before a statement that writes outside a transaction.
+
+    SQLite goes on with an INSERT … RETURNING until its row is fetched, which is after the turn; meanwhile
+    another connection waits in SQLite's own way.
+    """
 
     turns: WaitingConnection | None = None
 

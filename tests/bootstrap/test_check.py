@@ -17,7 +17,7 @@ class TestPlan:
         """The planned runs of the whole suite."""
         (tmp_path / "tests" / "e2e").mkdir(parents=True)
         (tmp_path / "tests" / "e2e" / "test_page.py").touch()
-        return check.plan_runs([], tmp_path)
+        return check.plan_runs(tmp_path)
 
     def test_browser_tests_run_in_processes_of_their_own(self, runs: list[list[str]]) -> None:
         assert [run[0] for run in runs] == ["tests", "tests/e2e"]
@@ -38,9 +38,6 @@ class TestPlan:
             item.location[0] for item in request.session.items if item.get_closest_marker("model") is not None
         }
         assert with_model <= scheduler.model_files
-
-    def test_given_arguments_are_one_run(self, tmp_path: Path) -> None:
-        assert check.plan_runs(["-k", "undo"], tmp_path) == [["-k", "undo"]]
 
     @pytest.mark.parametrize(
         ("codes", "worst"), [([0, 0], 0), ([1, 0], 1), ([0, 2], 2), ([5, 0], 0), ([5, 5], 5), ([-9, 1], 9)]

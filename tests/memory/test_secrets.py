@@ -31,6 +31,7 @@ from chat.memory.secrets import REDACTED, contains_secret, redact_secrets
         ("my PIN is 4711", "4711"),
         ("my PIN 4711 works at the gym too", "4711"),
         ("wifi password 000000", "000000"),
+        ("my secret key 48151623", "48151623"),
         ("door pin code 1234#", "1234#"),
         ("card 4111 1111 1111 1111 declined", "1111"),
         ("It is my card.4111111111111111", "1111"),
@@ -63,6 +64,9 @@ def test_a_secret_is_replaced_by_a_mark(text: str, secret: str) -> None:
         "User collects tokens from old arcades",
         "User bought the ski pass 2026 in Davos",
         "User has changed the password 3 times",
+        "I forgot my PIN\n\n1990 is my birth year",
+        "I changed my password 2024-05-01",
+        "User has a private key 4096 bits long",
     ],
 )
 def test_ordinary_words_and_numbers_stay(text: str) -> None:

@@ -93,17 +93,27 @@ class Command(BaseCommand):
         lock.close()
 
     def _run(self, listener: socket.socket, address: str, *, opens_browser: bool) -> None:
+        # uvicorn raises the signal again after its shutdown; the default handler would then end the process
+        # at once.
+        signal.signal(signal.SIGTERM, _exit)
         _recover()
         runner = JobRunner() if settings.JOBS == "on" else None
-        registry.add_listener(_announce_model)
-        events.listen()
-        generation.listen_to_others()
-        provider.load_chosen_model(parking=True)
-        start_warming()
-        if runner is not None:
-            runner.start()
-        if not is_local():
-            _prepare_answers()
+        try:
+            registry.add_listener(_announce_model)
+            events.listen()
+            generation.listen_to_others()
+            provider.load_chosen_model(parking=True)
+            start_warming()
+            if runner is not None:
+                runner.start()
+            if processes.is_database_shared():
+                _prepare_answers()
+            self._announce(address, opens_browser=opens_browser)
+            _serve(listener)
+        finally:
+            _end(runner)
+
+    def _announce(self, address: str, *, opens_browser: bool) -> None:
         self.stdout.write(f"memoryapp is at {address}  (Ctrl-C stops it)")
         if note := describe_other_accounts():
             self.stdout.write(note)
@@ -112,13 +122,6 @@ class Command(BaseCommand):
             self.stderr.write(NO_WORKER)
         if opens_browser and _has_display():
             threading.Timer(0.5, webbrowser.open, args=(address,)).start()
-        # uvicorn raises the signal again after its shutdown; the default handler would then end the process
-        # at once.
-        signal.signal(signal.SIGTERM, _exit)
-        try:
-            _serve(listener)
-        finally:
-            _end(runner)
 
 
 def require_jobs_somewhere() -> None:
@@ -146,8 +149,8 @@ def _end(runner: JobRunner | None) -> None:
 def _prepare_answers() -> None:
     """Import all pages, and wait for the model's servers, before the port answers.
 
-    A proxy that does not ask `/ready` sends requests as soon as it answers. Until then, other servers answer
-    them.
+    A proxy that does not ask `/ready` sends requests as soon as it answers. Until then, other servers of the
+    same database answer them.
     """
     import_module(settings.ROOT_URLCONF)
     if registry.status().remote:
