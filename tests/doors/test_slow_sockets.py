@@ -85,8 +85,9 @@ def test_a_page_and_a_reply_come_beside_hundreds_of_idle_and_slow_sockets(addres
     with ThreadPoolExecutor(16) as pool:
         opened += pool.map(lambda _n: open_socket(address), range(IDLE))
         opened += pool.map(lambda _n: open_socket(address, watched, receive_buffer=TINY), range(SLOW))
+    # A socket is open a moment before it watches.
+    wait_until(lambda: len(hub._watchers[watched]) == SLOW)
     [*watchers] = hub._watchers[watched]
-    assert len(watchers) == SLOW
     scripted.replies.append("word " * 30_000 + "end.")
     began = time.monotonic()
     reply = page.say("Once more.", watched)
