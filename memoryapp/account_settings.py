@@ -11,7 +11,7 @@ ACCOUNT_ADAPTER = "chat.accounts.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
-# Without the choice "remember me": a login lasts two weeks.
+# Every login lasts two weeks; the login page has no choice "Remember me".
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_FORMS = {
     "change_password": "chat.account_forms.ChangePassword",
@@ -23,7 +23,7 @@ ACCOUNT_FORMS = {
 # the program runs in local mode again.
 ACCOUNT_USERNAME_BLACKLIST = ["owner"]
 ACCOUNT_REAUTHENTICATION_METHODS = ("password", "mfa")
-# One address for each person; a new one takes its place once it is confirmed.
+# A person has one email address. When they have confirmed a new one, it replaces the former one.
 ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_EMAIL_CONFIRMATION_HMAC = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""

@@ -26,7 +26,7 @@ EXTRACTION_DELAY_RANGE = (2, 600)
 PRUNE_AFTER_CHOICES = (0, 30, 90, 180, 365)
 SWITCH_VALUES = {"on": True, "off": False}
 _SETTINGS_FIELDS = [field.attname for field in OwnerSettings._meta.concrete_fields]
-# Compiled: a message needs its owner's settings in seven places.
+# Compiled, because the settings are read seven times for each message.
 _SETTINGS = CompiledQuery(
     lambda owner: OwnerSettings.objects.filter(owner=owner).values_list(*_SETTINGS_FIELDS), of=int
 )

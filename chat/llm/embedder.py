@@ -5,15 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import weights
 
-# The vectors of the last messages, by embedder and hash of the text; the oldest goes first.
-_vectors: dict[tuple[Embedder, int], NDArray[np.float32]] = {}
+# The cache of `embed_text`: for each embedder, the vectors of texts by the hash of the text.
+_vectors: WeakKeyDictionary[Embedder, dict[int, NDArray[np.float32]]] = WeakKeyDictionary()
 _vectors_lock = threading.Lock()
+# For each embedder; beyond that the oldest vector is dropped.
 _MOST_VECTORS = 256
 
 
@@ -40,20 +42,23 @@ class Embedder(Protocol):
 
 
 def embed_text(embedder: Embedder, text: str) -> NDArray[np.float32]:
-    """Return the vector of one text, cached: topic, facts and past chats are all looked up for one message.
+    """Return the vector of one text, as a read-only array of shape (dimensions,).
 
-    Nobody can write to it. Blocks and raises OSError as `Embedder.embed` does.
+    The vector is cached, because the topic, the facts and the past chats are each searched with the vector of
+    the same message. Blocks and raises OSError as `Embedder.embed` does.
     """
-    # Keyed by the text's hash, so that no text stays in memory.
-    key = (embedder, hash(text))
-    vector = _vectors.get(key)
+    # The cache holds the hash and not the text, so that no text stays in memory.
+    key = hash(text)
+    with _vectors_lock:
+        vector = _vectors.get(embedder, {}).get(key)
     if vector is None:
         vector = embedder.embed([text])[0]
         vector.setflags(write=False)
         with _vectors_lock:
-            _vectors[key] = vector
-            while len(_vectors) > _MOST_VECTORS:
-                del _vectors[next(iter(_vectors))]
+            cached = _vectors.setdefault(embedder, {})
+            cached[key] = vector
+            while len(cached) > _MOST_VECTORS:
+                del cached[next(iter(cached))]
     return vector
 
 

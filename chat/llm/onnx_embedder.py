@@ -30,7 +30,6 @@ class OnnxEmbedder:
         self._model_path = Path(model_path)
         self._tokenizer_path = Path(tokenizer_path)
         self._lock = threading.Lock()
-        self._last: tuple[int, NDArray[np.float32]] | None = None
         self._loaded: tuple[ort.InferenceSession, Tokenizer] | None = None
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -41,8 +40,6 @@ class OnnxEmbedder:
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         session, tokenizer = self._load()
-        if len(texts) == 1:
-            return self._embed_one(session, tokenizer, texts[0])
         rows = [
             self._embed_batch(session, tokenizer, texts[start : start + _BATCH])
             for start in range(0, len(texts), _BATCH)
@@ -53,21 +50,6 @@ class OnnxEmbedder:
         """Return whether the vocabulary has this word as a whole. Raises OSError without weights."""
         _, tokenizer = self._load()
         return len(tokenizer.encode(word, add_special_tokens=False).ids) == 1
-
-    def _embed_one(
-        self, session: ort.InferenceSession, tokenizer: Tokenizer, text: str
-    ) -> NDArray[np.float32]:
-        """Return the vector of one text, shape (1, dimensions).
-
-        The last one is cached: topics and memory embed the same text.
-        """
-        # Keyed by the text's hash, so that no text stays in memory.
-        last = self._last
-        if last is not None and last[0] == hash(text):
-            return last[1].copy()
-        row = self._embed_batch(session, tokenizer, [text])
-        self._last = (hash(text), row)
-        return row.copy()
 
     def _embed_batch(
         self, session: ort.InferenceSession, tokenizer: Tokenizer, texts: Sequence[str]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -31,8 +32,8 @@ class CompiledQuery:
         of: type[UUID] | type[int] = UUID,
     ) -> None:
         self._build = build
-        # Stand for the keys when the query is compiled. An integer is one that no query contains.
-        make = uuid4 if of is UUID else _make_integer
+        # Random values in the place of the keys. `_compile` finds them among the parameters of the SQL.
+        make = uuid4 if of is UUID else partial(secrets.randbits, 62)
         self._placeholders = [make() for _ in range(keys)]
         self._compiled: dict[str, tuple[str, list[Any], list[Any]]] = {}
 
@@ -91,8 +92,3 @@ def update_columns(row: models.Model, names: Sequence[str]) -> None:
 
 def _adapt_key(key: Any, connection: Any) -> Any:
     return key if isinstance(key, int) else _KEY.get_db_prep_value(key, connection)
-
-
-def _make_integer() -> int:
-    """Return a random number of 62 bits: a query has no such number beside the key."""
-    return secrets.randbits(61) + (1 << 61)

@@ -114,7 +114,7 @@ class MessageView:
 
 @dataclass(frozen=True, slots=True)
 class _Effects:
-    """What came of messages of the user, by the id of the message; see `MessageView`."""
+    """What memory did because of user messages, by the id of the message. Fields as in `MessageView`."""
 
     learned: dict[Any, list[Fact]] = field(default_factory=dict)
     ended: dict[Any, list[Fact]] = field(default_factory=dict)

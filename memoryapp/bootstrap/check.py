@@ -105,7 +105,7 @@ def _run_and_list_failures(
 
 
 def plan_runs(root: Path) -> list[list[str]]:
-    """Return the arguments of each run of pytest of the whole suite, which are two.
+    """Return the arguments of the two pytest runs that make up the whole suite, one list for each run.
 
     Browser tests run in processes of their own, since Playwright's synchronous API makes Django detect a
     running event loop. Benchmarks are left out.

@@ -22,12 +22,12 @@ else:
 # A statement that writes no rows, or that begins or ends a transaction.
 _READING = re.compile(r"\A\s*(?:SELECT|PRAGMA|EXPLAIN|BEGIN|SAVEPOINT|RELEASE|ROLLBACK|COMMIT)\b", re.I)
 
-# By the name of the database.
+# One lock for each database, by the name of its file. Who holds the lock has the turn.
 _turns: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 class WaitingConnection(_Wrapper):
-    """A connection of Django that waits for its turn before it begins a transaction.
+    """A connection of Django that begins a transaction only when no other one of this process writes.
 
     Every transaction is one that writes, since they begin with BEGIN IMMEDIATE.
     """
@@ -68,7 +68,7 @@ class WaitingConnection(_Wrapper):
             raise
 
     def _set_autocommit(self, autocommit: bool) -> None:
-        # Django calls this behind each COMMIT and ROLLBACK of a transaction.
+        # Django calls this with True after it has committed or rolled back a transaction.
         try:
             super()._set_autocommit(autocommit)  # type: ignore[misc]  # no stub has it
         finally:
@@ -83,10 +83,10 @@ class WaitingConnection(_Wrapper):
 
 
 class WaitingCursor(_Cursor):
-    """A cursor that waits for the connection's turn before a statement that writes outside a transaction.
+    """A cursor that waits for its connection's turn before a statement that writes without a transaction.
 
-    SQLite goes on with an INSERT … RETURNING until its row is fetched, which is after the turn; meanwhile
-    another connection waits in SQLite's own way.
+    The turn ends when `execute` returns. SQLite ends an INSERT … RETURNING only when its row is fetched, so
+    another connection may meanwhile sleep and try again.
     """
 
     turns: WaitingConnection | None = None

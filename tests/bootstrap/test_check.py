@@ -71,7 +71,7 @@ def test_sound():
 
 
 class TestRetries:
-    """A failed test is retried once and reported, at most two of them."""
+    """The suite runs up to two failed tests once more, and prints their names."""
 
     @pytest.fixture
     def suite(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, list[str]]]:

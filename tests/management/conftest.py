@@ -15,10 +15,8 @@ from pytest_django import DjangoDbBlocker
 from chat.management.copying.databases import migrate, second_database
 from memoryapp.base.service_urls import parse_database_url
 from tests.search.postgresql import (
-    PostgresqlUnavailable,
     make_database,
-    run_postgresql,
-    skip_without_server,
+    provide_postgresql,
 )
 
 from .filled_folder import copy_folder, fill_folder, use_folder
@@ -46,11 +44,8 @@ def data_folder(settings, tmp_path, transactional_db, monkeypatch):
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
-    try:
-        with run_postgresql() as url:
-            yield url
-    except PostgresqlUnavailable as reason:
-        skip_without_server(reason)
+    with provide_postgresql() as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ import pytest
 from tests.data_folder import build_environment
 from tests.llm.remote.fake_server import MODELS, chat_endpoint, run_fake_server
 from tests.page_client import ROOT, free_port
-from tests.search.postgresql import PostgresqlUnavailable, run_postgresql, skip_without_server
+from tests.search.postgresql import provide_postgresql
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -26,11 +26,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def database() -> Iterator[str]:
     """The URL of an empty PostgreSQL database."""
-    try:
-        with run_postgresql() as url:
-            yield url
-    except PostgresqlUnavailable as reason:
-        skip_without_server(reason)
+    with provide_postgresql() as url:
+        yield url
 
 
 def answers(port: int) -> bool:
@@ -44,7 +41,7 @@ def answers(port: int) -> bool:
 
 @dataclass
 class Starting:
-    """A server that waits for the list of models, which comes when `released` is set."""
+    """A memoryapp server; its model server answers only after `released` is set."""
 
     process: subprocess.Popen[bytes]
     port: int
@@ -53,7 +50,7 @@ class Starting:
 
 @pytest.fixture
 def starting(database: str, tmp_path: Path) -> Iterator[Starting]:
-    """A server that has just asked the model's server."""
+    """A memoryapp server that has sent its first request to its model server and waits for the answer."""
     released = threading.Event()
 
     def list_models(_body: object) -> object:

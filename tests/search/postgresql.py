@@ -129,6 +129,16 @@ def run_postgresql() -> Iterator[str]:
 
 
 @contextmanager
+def provide_postgresql() -> Iterator[str]:
+    """Yield the URL of an empty database for a test, which is skipped or fails without a server."""
+    try:
+        with run_postgresql() as url:
+            yield url
+    except PostgresqlUnavailable as reason:
+        skip_without_server(reason)
+
+
+@contextmanager
 def make_database(server: str, copied: str | None = None) -> Iterator[str]:
     """Make a database on a running server and yield its URL; remove it at the end.
 

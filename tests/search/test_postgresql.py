@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .postgresql import PostgresqlUnavailable, run_postgresql, skip_without_server
+from .postgresql import provide_postgresql
 
 pytestmark = pytest.mark.slow
 
@@ -26,11 +26,8 @@ CENTRAL_TESTS = (
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    try:
-        with run_postgresql() as address:
-            yield address
-    except PostgresqlUnavailable as reason:
-        skip_without_server(reason)
+    with provide_postgresql() as address:
+        yield address
 
 
 def run_python(url: str, folder: Path, *command: str) -> str:

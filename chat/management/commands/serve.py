@@ -147,10 +147,10 @@ def _end(runner: JobRunner | None) -> None:
 
 
 def _prepare_answers() -> None:
-    """Import all pages, and wait for the model's servers, before the port answers.
+    """Import the code of all pages and wait for the model's servers, while the port refuses connections.
 
-    A proxy that does not ask `/ready` sends requests as soon as it answers. Until then, other servers of the
-    same database answer them.
+    A proxy that does not ask `/ready` sends requests here as soon as the port accepts connections. Until
+    then, the proxy sends them to the other servers that use the same database.
     """
     import_module(settings.ROOT_URLCONF)
     if registry.status().remote:
