@@ -16,6 +16,8 @@ from chat.llm.remote.known_servers import KnownServers
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.remote.server import ServerUse
 from chat.llm.remote.transport import Timeouts
+from memoryapp.base.announcements import Announcements
+from memoryapp.base.message_bus import bus
 from memoryapp.base.provider import ServerChoice
 
 from .owners import is_local
@@ -47,6 +49,7 @@ def make_provider(
         several_owners=not is_local(),
         several_processes=is_database_shared(),
         salt_key=salted_hmac(_SALT_OF_PREFIXES, "owners", algorithm="sha256").digest(),
+        share=Announcements if bus.is_used else None,
         known_servers=None if is_probed else KnownServers(settings.DATA_DIR / _KNOWN_SERVERS),
     )
     return RemoteProvider(*addresses, key=choice.key, timeouts=timeouts, use=use)

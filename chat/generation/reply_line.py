@@ -5,7 +5,6 @@ A reply waits for a thread and then, in its thread, for the model. In both place
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 from collections import Counter
@@ -14,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from chat.llm.turns import Turns
+from memoryapp.base.announcements import Announcements, Record
+from memoryapp.base.message_bus import MessageBus, bus
 
 from .reply_run import ReplyRun
 
 _CHECK_SECONDS = 0.5
-_number = itertools.count()
 
 
 @dataclass(eq=False)
@@ -27,7 +27,7 @@ class Entry:
 
     run: ReplyRun
     lane: int = 0
-    ticket: int = field(default_factory=lambda: next(_number))
+    ticket: float = field(default_factory=time.monotonic)
     has_begun: bool = False
     since_monotonic: float = field(default_factory=time.monotonic)
     has_thread: bool = False
@@ -38,6 +38,17 @@ class Entry:
     def owner(self) -> str:
         """Return whose reply it is."""
         return self.run.owner
+
+
+@dataclass(frozen=True, slots=True)
+class OthersEntry:
+    """A reply in the line of another process; `ticket` is when it came, by this process's monotonic clock."""
+
+    owner: str
+    ticket: float
+    is_served: bool
+    lane: int = 0
+    has_begun: bool = False
 
 
 class ReplyLine:
@@ -55,6 +66,7 @@ class ReplyLine:
         places: Callable[[], int],
         *,
         most_threads: int = 0,
+        message_bus: MessageBus = bus,
     ) -> None:
         self._threads, self._most_threads = threads, max(threads, most_threads)
         self.pool = ThreadPoolExecutor(self._most_threads, "reply")
@@ -65,13 +77,14 @@ class ReplyLine:
         self._thread_turns, self._model_turns = Turns(), Turns()
         self._shown: Mapping[str, int] = {}
         self._is_checked = False
+        self._announcements = Announcements("line", self._read, self._show_places, message_bus)
 
     def add(self, run: ReplyRun, most: int) -> None:
         """Run a reply as soon as it has a thread; its owner has at most `most` threads at a time."""
         with self._lock:
             self._entries[run.reply] = Entry(run)
         self._hand_out_threads(most)
-        self._show_places()
+        self._note_change()
 
     def withdraw(self, run: ReplyRun) -> bool:
         """Take a reply out of the line; False where a thread has begun it, or it is not in the line."""
@@ -80,7 +93,7 @@ class ReplyLine:
             if entry is None or entry.has_thread:
                 return False
             del self._entries[run.reply]
-        self._show_places()
+        self._note_change()
         return True
 
     def note_begin(self, run: ReplyRun) -> None:
@@ -91,7 +104,7 @@ class ReplyLine:
                 return
             entry.is_served = True
             self._model_turns.begin(entry)
-        self._show_places()
+        self._note_change()
 
     def count_of(self, owner: str) -> int:
         """Return how many replies of an owner are in the line or being written."""
@@ -153,22 +166,48 @@ class ReplyLine:
             with self._lock:
                 self._entries.pop(entry.run.reply, None)
             self._hand_out_threads(most)
-            self._show_places()
+            self._note_change()
 
     def _order(self) -> Sequence[Entry]:
         return self._model_turns.order(entry for entry in self._entries.values() if not entry.is_served)
 
+    def _read(self) -> list[Record]:
+        """Return what other processes need to know of the replies here."""
+        now = time.monotonic()
+        with self._lock:
+            return [
+                [one.owner, now - one.ticket, one.is_served, self._model_turns.find_last(one)]
+                for one in self._entries.values()
+            ]
+
+    def _list_others(self) -> list[OthersEntry]:
+        """Return the replies of other processes, and learn who had the last turns there."""
+        now = time.monotonic()
+        entries = []
+        for owner, age, is_served, last in self._announcements.list_others():
+            entries.append(OthersEntry(owner, now - age, is_served))
+            self._model_turns.learn(entries[-1], last)
+        return entries
+
+    def _note_change(self) -> None:
+        self._announcements.announce()
+        self._show_places()
+
     def _show_places(self) -> None:
         """Tell how many replies must end before each waiting one begins, where that number has changed."""
+        if not self._entries:
+            return
         places = self._places()
         with self._lock:
-            waiting = self._order()
-            served = len(self._entries) - len(waiting)
+            entries: list[Entry | OthersEntry] = [*self._entries.values(), *self._list_others()]
+            waiting = self._model_turns.order(entry for entry in entries if not entry.is_served)
+            served = len(entries) - len(waiting)
             free = max(places, served) - served
-            now = {entry.run.reply: max(0, index - free + 1) for index, entry in enumerate(waiting)}
+            here = [(index, entry) for index, entry in enumerate(waiting) if isinstance(entry, Entry)]
+            now = {entry.run.reply: max(0, index - free + 1) for index, entry in here}
             changed = [
                 (entry.run, now[entry.run.reply])
-                for entry in waiting
+                for _, entry in here
                 if now[entry.run.reply] != self._shown.get(entry.run.reply, 0)
             ]
             # A reply that has begun has nobody before it.

@@ -31,7 +31,7 @@ class Waiting(Protocol):
         ...
 
     @property
-    def ticket(self) -> int:
+    def ticket(self) -> float:
         """Return the place of the request in the order of arrival: a later one has a higher number."""
         ...
 
@@ -63,8 +63,20 @@ class Turns:
         self._last[key] = self._count
         self._last.move_to_end(key)
         self._count += 1
-        if len(self._last) > _REMEMBERED_OWNERS:
-            self._last.popitem(last=False)
+        self._forget_one()
+
+    def find_last(self, request: Waiting) -> int:
+        """Return the number of the last turn of a request's owner in its lane, -1 where it had none."""
+        return self._last.get((request.lane, request.owner), -1)
+
+    def learn(self, request: Waiting, last: int) -> None:
+        """Take over what another process knows about the last turn of a request's owner."""
+        if last > self.find_last(request):
+            key = (request.lane, request.owner)
+            self._last[key] = last
+            self._last.move_to_end(key)
+            self._count = max(self._count, last + 1)
+            self._forget_one()
 
     def order(self, waiting: Iterable[Request]) -> Sequence[Request]:
         """Return the requests in the order in which they will be served if no others come."""
@@ -73,8 +85,12 @@ class Turns:
         ranked = [(one.lane, not one.has_begun, *later.place(one), one.ticket) for one in ordered]
         return [one for _, one in sorted(zip(ranked, ordered, strict=True), key=lambda pair: pair[0])]
 
-    def _rank(self, request: Waiting) -> tuple[int, bool, int, int]:
-        last = 0 if request.has_begun else self._last.get((request.lane, request.owner), -1)
+    def _forget_one(self) -> None:
+        if len(self._last) > _REMEMBERED_OWNERS:
+            self._last.popitem(last=False)
+
+    def _rank(self, request: Waiting) -> tuple[int, bool, int, float]:
+        last = 0 if request.has_begun else self.find_last(request)
         return (request.lane, not request.has_begun, last, request.ticket)
 
 
@@ -84,9 +100,9 @@ class _Rounds:
     def __init__(self, last: OrderedDict[tuple[int, str], int]) -> None:
         self._last = last
         self._rounds: Counter[tuple[int, str]] = Counter()
-        self._first: dict[tuple[int, str], tuple[int, int]] = {}
+        self._first: dict[tuple[int, str], tuple[int, float]] = {}
 
-    def place(self, request: Waiting) -> tuple[int, int, int]:
+    def place(self, request: Waiting) -> tuple[int, int, float]:
         """Return the round and the owner's place in it; call it in order of arrival."""
         if request.has_begun:
             return (0, 0, 0)

@@ -18,10 +18,12 @@ from chat.llm.registry import registry
 from chat.llm.remote.address import parse_address
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.types import ModelState, ModelStatus
+from memoryapp.base.message_bus import MessageBus, bus
 from tests.llm.remote.fake_server import MODELS, only_when_streamed, run_fake_server, stream_pieces
 from tests.waiting import wait_until
 
 from .finished_replies import wait_for_reply
+from .shared_hubs import await_subscription, close_at_end
 
 
 class FakeRun:
@@ -40,11 +42,15 @@ class FakeRun:
 class Line:
     """A line of fake replies, with the places that it has shown."""
 
-    def __init__(self, threads: int, places: int = 1, most_threads: int = 0) -> None:
+    def __init__(
+        self, threads: int, places: int = 1, most_threads: int = 0, message_bus: MessageBus = bus
+    ) -> None:
         self.begun: list[str] = []
         self.places: dict[str, int] = {}
         self.runs: dict[str, FakeRun] = {}
-        self.line = ReplyLine(threads, self._show, lambda: places, most_threads=most_threads)
+        self.line = ReplyLine(
+            threads, self._show, lambda: places, most_threads=most_threads, message_bus=message_bus
+        )
 
     def _show(self, run, before) -> None:
         self.places[run.reply] = before
@@ -249,3 +255,31 @@ def test_beyond_their_number_a_persons_replies_are_refused_and_others_are_not(
     generation.begin_exchange(another, lambda: send_message(another, "Hello"))
     one_place.release(2)
     generation.wait_all()
+
+
+def test_the_place_in_the_line_counts_the_replies_of_all_processes(redis):
+    with close_at_end(redis) as close:
+        lines = []
+        for _ in range(2):
+            await_subscription(messages := MessageBus(redis.url), redis)
+            lines.append(Line(threads=4, message_bus=messages))
+            close.append(messages.close)
+        here, there = lines
+        # A process hears the others from its first reply on.
+        there.add("x", 0, most=4)
+        there.end_all()
+        here.add("a", 0, most=4)
+        here.line.note_begin(here.runs["a0"])
+        here.add("a", 1, most=4)
+        wait_until(lambda: here.places.get("a1") == 1)
+        there.add("b", 0, most=4)
+        wait_until(lambda: there.places.get("b0") == 1)
+        # The other person's turn comes before the second reply of the first one.
+        wait_until(lambda: here.places["a1"] == 2)
+        there.add("b", 1, most=4)
+        wait_until(lambda: there.places.get("b1") == 3)
+        there.line.note_begin(there.runs["b0"])
+        here.runs["a0"].let_go.set()
+        wait_until(lambda: here.places["a1"] == 1 and there.places["b1"] == 2)
+        here.end_all()
+        there.end_all()

@@ -18,6 +18,7 @@ from chat.api.history import LoadedEnd, readable_messages, select_counter
 from chat.context.assembly import importance_of
 from chat.error_messages import describe
 from chat.generation import run as generation
+from chat.generation.hub import hub
 from chat.models import Message, MessageState, Role
 from chat.topics.contents import load_contents
 
@@ -44,6 +45,7 @@ class MessageOut(Schema):
     content: str
     state: MessageState
     failure: str = Field(description="Why a reply stopped or failed.")
+    before: int = Field(description="How many replies are served before one that waits for its turn, else 0.")
     flagged: bool = Field(description="Whether the user marked it as important.")
     importance: float = Field(
         ge=0, le=1, description="1 if flagged, else a score of its words; from 0.5 on it counts as important."
@@ -87,6 +89,7 @@ def build_message(message: Message) -> MessageOut:
         content=message.content,
         state=MessageState(message.state),
         failure=describe(message.failure),
+        before=_find_place(message),
         flagged=message.flagged,
         importance=importance_of(message),
         topic=message.topic_id,
@@ -95,6 +98,14 @@ def build_message(message: Message) -> MessageOut:
         name=message.name,
         created_at=message.created_at,
     )
+
+
+def _find_place(message: Message) -> int:
+    """Return how many replies are served before a waiting one, 0 for any other message."""
+    if message.state != MessageState.STREAMING:
+        return 0
+    live = hub.snapshot(str(message.conversation_id))
+    return live.get("before", 0) if live and live["reply"] == str(message.pk) else 0
 
 
 @of_conversation.get("/{conversation_id}/messages", response=HistoryOut)

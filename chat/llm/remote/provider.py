@@ -62,7 +62,7 @@ class RemoteProvider:
         self.servers = [
             ModelServer(address, key, use, timeouts or Timeouts(), self._accept) for address in addresses
         ]
-        self._queue = CallQueue([server.places for server in self.servers])
+        self._queue = CallQueue([server.places for server in self.servers], use.share)
 
     def connect(self) -> Capabilities:
         """Probe all servers and return what the first of those that answer can do.

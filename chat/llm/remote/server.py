@@ -30,7 +30,9 @@ from .failure_rest import FailureRest
 from .findings import ServerFindings
 from .known_servers import KnownServers
 from .protocol import Capabilities, RemoteCall, build_body, build_messages, separates_owners
-from .scheduling import QueueTicket, ServerPlaces
+from .scheduling import QueueTicket
+from .server_places import ServerPlaces
+from .shared_calls import ShareList, name_server
 from .slots import SlotPool, SlotUse
 from .transport import Timeouts, Transport
 
@@ -56,6 +58,8 @@ class ServerUse:
     salt_key: bytes = field(default_factory=partial(secrets.token_bytes, 32), repr=False)
     # What earlier processes found out about servers.
     known_servers: KnownServers | None = None
+    # Tells the other processes which calls this one has.
+    share: ShareList | None = None
 
 
 class ModelServer:
@@ -80,7 +84,7 @@ class ModelServer:
         self.problem: ProviderError | None = None
         self.needs_reconnect = threading.Event()
         self.transport = Transport(address, key, timeouts)
-        self.places = ServerPlaces(address.api, self._is_known, self.is_usable)
+        self.places = ServerPlaces(name_server(address.api), self._is_known, self.is_usable)
         self._accept = accept
         self._slots = SlotPool(several_owners=use.several_owners)
         self._counter = RemoteTokenCounter(self.transport, lambda turns: build_messages(self.known(), turns))

@@ -10,6 +10,7 @@ from chat.actions.extraction import record_extraction
 from chat.api.history import FIRST_PORTION
 from chat.errors import Reason
 from chat.generation import run as generation
+from chat.generation.hub import hub
 from chat.llm.registry import registry
 from chat.llm.types import ModelState, ModelStatus
 from chat.memory.candidates import Extraction, FactCandidate
@@ -44,6 +45,18 @@ def test_without_waiting_the_answer_is_202(program, conversation_path, scripted)
     assert busy.status_code == 409
     scripted.gate.release(10)
     assert program("GET", f"{answer.headers['Location']}?wait=20").json()["content"] == "Hello to you."
+
+
+def test_a_waiting_reply_tells_how_many_are_served_before_it(program, conversation_path, scripted):
+    scripted.gate = threading.Semaphore(0)
+    answer = program("POST", f"{conversation_path}/messages?wait=0", {"content": "Hello"})
+    reply = answer.json()["reply"]
+    assert reply["before"] == 0
+    hub.show_place(reply["conversation"], reply["id"], 2)
+    assert program("GET", answer.headers["Location"]).json()["before"] == 2
+    assert [row["before"] for row in program("GET", f"{conversation_path}/messages").json()["items"]] == [0, 2]
+    scripted.gate.release(10)
+    assert program("GET", f"{answer.headers['Location']}?wait=20").json()["before"] == 0
 
 
 def test_a_conversation_is_named_after_its_first_message(program, conversation_path, scripted):
