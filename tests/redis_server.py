@@ -22,19 +22,27 @@ class RedisUnavailable(Exception):
 
 
 class RedisServer:
-    """A server that keeps nothing on the disk: a restart loses everything."""
+    """A server that keeps nothing on the disk: a restart loses everything.
 
-    def __init__(self, folder: Path) -> None:
+    `certificate` is a file with its certificate and key, and with the authority; then it speaks TLS only.
+    """
+
+    def __init__(self, folder: Path, certificate: Path | None = None) -> None:
         found = shutil.which("redis-server")
         if found is None:
             raise RedisUnavailable("redis-server is not installed")
         self._program, self._folder, self.port = found, folder, free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
+        self._ports = ["--port", str(self.port)]
+        if certificate is not None:
+            self.url = f"rediss://127.0.0.1:{self.port}/0?ssl_ca_certs={certificate}"
+            self._ports = ["--port", "0", "--tls-port", str(self.port), "--tls-auth-clients", "no"]
+            self._ports += ["--tls-cert-file", str(certificate), "--tls-key-file", str(certificate)]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
-        command = [self._program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
+        command = [self._program, *self._ports, "--bind", "127.0.0.1", "--save", ""]
         command += ["--appendonly", "no", "--dir", str(self._folder), "--daemonize", "no"]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + _PATIENCE_SECONDS
@@ -81,11 +89,11 @@ def read_key(client: Redis, key: str) -> object:
 
 
 @contextmanager
-def run_redis() -> Iterator[RedisServer]:
+def run_redis(certificate: Path | None = None) -> Iterator[RedisServer]:
     """Start a server and yield it; remove it at the end. Raises RedisUnavailable."""
     folder = Path(tempfile.mkdtemp(prefix="memoryapp-redis-"))
     try:
-        server = RedisServer(folder)
+        server = RedisServer(folder, certificate)
         server.start()
         try:
             yield server

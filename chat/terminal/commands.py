@@ -64,7 +64,8 @@ class TerminalSession:
         answer = self.client.get(path, limit=_PAGE)
         found = list(answer["items"])
         while answer["next"]:
-            answer = self.client.get(answer["next"].partition("/api/")[2])
+            # The last one: BASE_PATH may contain the same, and the query is quoted.
+            answer = self.client.get(answer["next"].rpartition("/api/")[2])
             found += answer["items"]
         return found
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import Resolver404, resolve
@@ -179,8 +180,9 @@ def _describe_problem(conversation: Conversation) -> str:
 
 def find_open_conversation(request: HtmxHttpRequest) -> Conversation | None:
     """Return the conversation on whose page htmx sent the request; None for other pages."""
+    shown = urlsplit(request.htmx.current_url_abs_path or "").path
     try:
-        page = resolve(urlsplit(request.htmx.current_url_abs_path or "").path)
+        page = resolve(shown.removeprefix(settings.BASE_PATH))
     except Resolver404:
         return None
     if page.url_name != "conversation":

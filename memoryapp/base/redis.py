@@ -7,6 +7,7 @@ Nobody waits long for Redis: what it does not do within `TIMEOUT_SECONDS` counts
 from __future__ import annotations
 
 import logging
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -73,8 +74,23 @@ def check_redis() -> str:
     except ImportError:
         return "The package for Redis is not installed; `manage.py start` installs it where REDIS_URL is set."
     except list_errors() as error:
-        return f"Redis does not answer: {type(error).__name__}."
+        return f"Redis does not answer: {_describe(error)}."
     return ""
+
+
+def _describe(error: BaseException) -> str:
+    """Return what went wrong, without the address; the errors of TLS are inside that of the package."""
+    inner: BaseException | None = error
+    while inner is not None:
+        if isinstance(inner, ssl.SSLCertVerificationError):
+            return (
+                f"its certificate is not accepted ({inner.verify_message}). Name the file of your own "
+                "authority in REDIS_URL, by ?ssl_ca_certs=/path/of/authority.pem"
+            )
+        if isinstance(inner, FileNotFoundError):
+            return "a file that REDIS_URL names does not exist"
+        inner = inner.__cause__ or inner.__context__
+    return type(error).__name__
 
 
 class Availability:

@@ -22,6 +22,7 @@ def test_all_is_well_where_pages_forms_and_sockets_pass(address, server_mode):
         "address": ("ok", address),
         "origin": ("ok", f"forms from {address} are accepted"),
         "websocket": ("ok", "passes"),
+        "streaming": ("ok", "the lines of a streamed reply arrive one by one"),
     }
 
 

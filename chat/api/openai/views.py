@@ -16,7 +16,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
 from django.db import DatabaseError
-from django.http import HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.urls import path, re_path
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
@@ -34,9 +34,9 @@ from chat.llm.types import Usage
 from chat.models import MessageState
 
 from . import idempotency, requests
+from .event_stream import stream_check, stream_events
 from .requests import HEADER, PendingReply
 
-EVENT_STREAM = "text/event-stream; charset=utf-8"
 _CODES_BY_STATUS = {
     401: "invalid_api_key",
     404: "not_found",
@@ -168,9 +168,7 @@ def chat_completions(request: HtmxHttpRequest) -> HttpResponseBase:
     answer = CompletionResponse(pending)
     response: HttpResponseBase
     if pending.stream:
-        response = StreamingHttpResponse(_stream_events(pending, answer), content_type=EVENT_STREAM)
-        # Without this header nginx buffers the stream.
-        response.headers["X-Accel-Buffering"] = "no"
+        response = stream_events(_stream_reply(pending, answer))
     else:
         response = respond_later(request, partial(_respond_whole, pending, answer))
     for name, value in answer.build_headers().items():
@@ -193,7 +191,7 @@ def _follow(pending: PendingReply) -> AsyncIterator[str]:
     return follow_reply(pending.run, _HEARTBEAT_SECONDS, pending.retry_window_seconds)
 
 
-async def _stream_events(pending: PendingReply, answer: CompletionResponse) -> AsyncIterator[str]:
+async def _stream_reply(pending: PendingReply, answer: CompletionResponse) -> AsyncIterator[str]:
     yield answer.format_chunk({"role": "assistant", "content": ""})
     async for text in _follow(pending):
         yield answer.format_chunk({"content": text}) if text else ": still at it\n\n"
@@ -258,6 +256,16 @@ def _describe_model(name: str) -> dict[str, Any]:
 
 @login_not_required
 @csrf_exempt
+def check_stream(request: HtmxHttpRequest) -> HttpResponseBase:
+    """Send a few lines slowly, for whoever checks a proxy; without a token."""
+    try:
+        return stream_check.respond(request)
+    except Problem as problem:
+        return build_error_response(problem)
+
+
+@login_not_required
+@csrf_exempt
 async def not_found_view(request: HtmxHttpRequest) -> HttpResponse:
     """Return an error in OpenAI's format for an unknown path."""
     try:
@@ -272,5 +280,6 @@ urlpatterns = [
     path("chat/completions", chat_completions, name="chat_completions"),
     path("models", list_models, name="models"),
     path("models/<path:name>", list_models, name="model"),
+    path("stream-check", check_stream, name="stream_check"),
     re_path("", not_found_view, name="nowhere"),
 ]

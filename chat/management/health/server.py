@@ -23,6 +23,7 @@ from websockets.typing import Origin
 from chat.origins import public_url
 
 from .findings import Finding, broken, note, ok
+from .streaming import check_streaming
 
 # Seconds to wait for the proxy; days for which a certificate should be valid; seconds between two clocks.
 _PATIENCE, _DAYS_LEFT, _CLOCK_NOTE, _CLOCK_BROKEN = 8.0, 14, 5.0, 60.0
@@ -89,6 +90,7 @@ def check_public_address() -> Iterator[Finding]:
     if finding.state.value == "ok":
         yield check_origin(url)
         yield check_socket(url)
+        yield check_streaming(url)
 
 
 def check_certificate(url: str) -> Finding:

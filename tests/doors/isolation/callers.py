@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from asgiref.sync import async_to_sync
 from django.test import Client
 
 from chat.actions.api_tokens import create_token
@@ -58,7 +59,15 @@ class Caller:
 
 def text_of(answer: Any) -> str:
     """Return the whole body of a response as text."""
-    return str(answer.getvalue().decode())
+    if getattr(answer, "is_async", False):
+        content = b"".join(async_to_sync(_read_all)(answer))
+    else:
+        content = answer.getvalue()
+    return str(content.decode())
+
+
+async def _read_all(answer: Any) -> list[bytes]:
+    return [part async for part in answer]
 
 
 def leads_to_login(answer: Any, *, htmx: bool = False) -> bool:

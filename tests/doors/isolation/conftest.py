@@ -17,6 +17,7 @@ from chat.actions.api_tokens import create_token
 from chat.actions.facts import add_fact
 from chat.actions.invitations import invite
 from chat.actions.people import approve, sign_up
+from chat.api.openai import event_stream
 from chat.models import Deletion, Entity, ExtractionRun, Fact, Invitation, PromptReport
 from tests.doors.owned_objects import OwnedObjects
 from tests.full_token import create_full_token
@@ -122,3 +123,9 @@ def make_caller(owner: Any, other: Any) -> Callable[[str], Caller]:
         return Caller.by_token((create_full_token if how == "full token" else create_token)(user, name))
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def _short_stream_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the check of streams, which is asked dozens of times here, send its lines at once."""
+    monkeypatch.setattr(event_stream, "CHECK_PAUSE_SECONDS", 0.0)

@@ -20,6 +20,7 @@ PAGES: list[Entry] = [
     page("GET login/", For.EVERYBODY, bare=True),
     page("GET live", For.EVERYBODY, bare=True),
     page("GET ready", For.EVERYBODY, bare=True),
+    page("GET v1/stream-check", For.EVERYBODY, bare=True),
     page("GET signup/", For.VISITORS, bare=True),
     page("POST signup/", For.VISITORS, incomplete=True),
     page("GET signup/waiting/", For.VISITORS, bare=True),
