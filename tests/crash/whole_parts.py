@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.data_folder import build_environment
+from tests.llm.remote.llama_server import LlamaServer
 from tests.page_client import ROOT, free_port
 from tests.search.postgresql import run_postgresql_server
 
@@ -46,6 +47,8 @@ http {{
 
 
 PEOPLE = 20
+# A real model on few cores serves so many, and its server keeps so many tokens of each of two of them.
+_PEOPLE_OF_A_REAL_MODEL, _WINDOW_OF_A_REAL_MODEL = 3, 6144
 _SECRET_KEY = "0123456789abcdef" * 4
 # Seconds after which a silent process is taken for dead; in the product 30.
 _DEAD_SECONDS = 6
@@ -68,10 +71,15 @@ class Part:
 
 
 class WholeServer:
-    """All parts, running. `base` is the address of the proxy, and `clients` are the people."""
+    """All parts, running. `base` is the address of the proxy, and `clients` are the people.
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
+    With `weights`, the file of a real model, one llama-server is instead of the two scripted model servers.
+    """
+
+    def __init__(self, folder: Path, stack: ExitStack, weights: Path | None = None) -> None:
         self._folder, self._stack = folder, stack
+        self._weights = weights
+        self._models = ("model-1",) if weights else ("model-1", "model-2")
         self._ports = {
             name: free_port() for name in ("redis", "model-1", "model-2", "web-1", "web-2", "proxy")
         }
@@ -80,12 +88,13 @@ class WholeServer:
         self.database = PostgresqlDatabase(postgresql)
         # Its processes end at once, and it recovers when it starts.
         self.parts = [Part("PostgreSQL", lambda: postgresql.restart_at_once), Part("Redis", self._run_redis)]
-        self.parts += [Part(name, partial(self._run_model, name)) for name in ("model-1", "model-2")]
+        self.parts += [Part(name, partial(self._run_model, name)) for name in self._models]
         self._processes = {
             name: self._make_processes(name) for name in ("web-1", "web-2", "worker-1", "worker-2")
         }
         self._processes["web-1"].run("migrate", "-v0")
-        names = [f"person-{number}" for number in range(PEOPLE)]
+        people = _PEOPLE_OF_A_REAL_MODEL if weights else PEOPLE
+        names = [f"person-{number}" for number in range(people)]
         self.clients = create_users(self._processes["web-1"], folder / "users", names, seed=1)
         self.parts += [Part(name, partial(self._run_web, name)) for name in ("web-1", "web-2")]
         self.parts += [Part(name, partial(self._run_worker, name)) for name in ("worker-1", "worker-2")]
@@ -104,7 +113,7 @@ class WholeServer:
         data = self._folder / name
         (data / "static").mkdir(parents=True)
         data.chmod(0o700)
-        models = ",".join(f"http://127.0.0.1:{self._ports[model]}/v1" for model in ("model-1", "model-2"))
+        models = ",".join(f"http://127.0.0.1:{self._ports[model]}/v1" for model in self._models)
         variables = {
             "REDIS_URL": f"redis://127.0.0.1:{self._ports['redis']}/0",
             "PROVIDER_URL": models,
@@ -135,6 +144,10 @@ class WholeServer:
         return self._processes[name].start("run_jobs", "--workers", "2").kill
 
     def _run_model(self, name: str) -> Callable[[], None]:
+        if self._weights:
+            server = LlamaServer(self._weights, window=_WINDOW_OF_A_REAL_MODEL, port=self._ports[name])
+            self._stack.callback(server.kill)
+            return server.start().kill
         return self._run(sys.executable, "-m", "tests.crash.scripted_model", str(self._ports[name]))
 
     def _run_redis(self) -> Callable[[], None]:
@@ -159,13 +172,13 @@ class WholeServer:
 
 
 @contextmanager
-def run_whole_server(folder: Path) -> Iterator[WholeServer]:
-    """Run all parts until the block ends.
+def run_whole_server(folder: Path, weights: Path | None = None) -> Iterator[WholeServer]:
+    """Run all parts until the block ends, with `weights` with a real model.
 
     Raises PostgresqlUnavailable, and SystemExit where another program is missing.
     """
     with ExitStack() as stack:
-        yield WholeServer(folder, stack)
+        yield WholeServer(folder, stack, weights)
 
 
 def _find(program: str) -> str:

@@ -54,7 +54,10 @@ def test_a_waiting_reply_tells_how_many_are_served_before_it(program, conversati
     assert reply["before"] == 0
     hub.show_place(reply["conversation"], reply["id"], 2)
     assert program("GET", answer.headers["Location"]).json()["before"] == 2
-    assert [row["before"] for row in program("GET", f"{conversation_path}/messages").json()["items"]] == [0, 2]
+    assert [row["before"] for row in program("GET", f"{conversation_path}/messages").json()["items"]] == [
+        0,
+        2,
+    ]
     scripted.gate.release(10)
     assert program("GET", f"{answer.headers['Location']}?wait=20").json()["before"] == 0
 

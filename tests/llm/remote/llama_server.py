@@ -28,9 +28,9 @@ sys.stdin.read()
 class LlamaServer:
     """A server that can be started again on the same port after `kill`."""
 
-    def __init__(self, model: Path, *, window: int = 512, key: str = "") -> None:
+    def __init__(self, model: Path, *, window: int = 512, key: str = "", port: int = 0) -> None:
         self._model, self._window, self._key = model, window, key
-        self.port = free_port()
+        self.port = port or free_port()
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
