@@ -42,7 +42,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class OthersEntry:
-    """A reply in the line of another process; `ticket` is when it came, by this process's monotonic clock."""
+    """A reply in another process's line; `ticket` is its arrival by this process's monotonic clock."""
 
     owner: str
     ticket: float

@@ -70,7 +70,7 @@ class Turns:
         return self._last.get((request.lane, request.owner), -1)
 
     def learn(self, request: Waiting, last: int) -> None:
-        """Take over what another process knows about the last turn of a request's owner."""
+        """Record the last turn of a request's owner that another process has reported, if it is later."""
         if last > self.find_last(request):
             key = (request.lane, request.owner)
             self._last[key] = last

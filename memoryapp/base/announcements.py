@@ -22,7 +22,7 @@ REPEAT_SECONDS = 1.0
 # How long the list of another process counts after it was received.
 FRESH_SECONDS = 3.5
 
-# A record consists of what JSON can hold.
+# One entry of a list. Its values must be serialisable as JSON.
 Record = list[Any]
 
 
@@ -103,7 +103,7 @@ class Announcements:
             self._is_changed = False
             is_empty = not self._read()
             with self._lock:
-                # An outage drops what waits to be sent.
+                # An outage of Redis discards queued messages, so the list is queued again.
                 self._is_sending = False
                 if is_empty and not self._is_changed:
                     self._is_repeating = False

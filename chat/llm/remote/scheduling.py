@@ -164,7 +164,8 @@ class CallQueue:
         """Return after how many seconds a waiting call looks again without being told."""
         if self._others_waiting:
             return _HOLD_SECONDS / 2
-        # The patience of calls of lower lanes ends, servers recover, and other processes die.
+        # Time alone can admit it: a background call has waited a minute, a failed server works again, or the
+        # calls of a killed process have expired.
         return _LOOK_SECONDS
 
     def _admit(self, ticket: QueueTicket) -> ServerPlaces | None:

@@ -23,7 +23,7 @@ class SharedList(Protocol):
     """A list of records that the other processes are told, and theirs; see `memoryapp.base.announcements`."""
 
     def announce(self) -> None:
-        """Tell the others the list of this process, as it is now."""
+        """Send this process's current list to the other processes."""
         ...
 
     def list_others(self) -> list[Record]:
@@ -40,7 +40,7 @@ ShareList = Callable[[str, Callable[[], list[Record]], Callable[[], None]], Shar
 
 
 class SharedCalls:
-    """Tells the other processes which calls this one has and which wait, and lists theirs.
+    """Sends other processes the calls that this process runs or holds waiting, and returns their calls.
 
     `read` returns the records of this process's calls, made by `describe`. `on_change` is called when those
     of another process have changed. Without `share` no other process is known.
@@ -58,7 +58,7 @@ class SharedCalls:
         self._list = share(f"calls {pool}", read, on_change) if share else None
 
     def announce(self) -> None:
-        """Tell the other processes which calls this one has now."""
+        """Send the other processes the list of this process's calls."""
         if self._list:
             self._list.announce()
 
@@ -88,7 +88,7 @@ def describe(call: OtherCall, turns: Turns) -> Record:
 
 
 def make_number() -> str:
-    """Return a number that no call of any process has."""
+    """Return an identifier for a new call, unique among all processes."""
     return uuid4().hex[:16]
 
 

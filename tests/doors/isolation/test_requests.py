@@ -248,7 +248,7 @@ def test_a_token_without_a_needed_scope_is_refused(ids, owner, scope):
 @pytest.mark.django_db
 def test_a_token_with_all_scopes_opens_no_page(ids, make_caller):
     pages = [(entry, htmx) for entry, htmx in WAYS if not entry.allows(Scope.values)]
-    # Health checks answer before anybody is asked who they are, and so does the check of streams.
+    # The health checks and the stream check need no login, so a stranger gets the same answer.
     checks = ("GET /live", "GET /ready", "GET /v1/stream-check")
     pages = [(entry, htmx) for entry, htmx in pages if str(entry) not in checks]
     assert len(pages) > 100
