@@ -11,7 +11,11 @@ from .isolation import table
 
 pytestmark = pytest.mark.django_db
 NAVIGATION = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
-PAGES = sorted({f"/{e.address.split('?')[0]}" for e in table.PAGES if not e.names and e.scopes is None})
+PAGES = sorted(
+    {f"/{e.address.split('?')[0]}" for e in table.PAGES if not e.names and e.scopes is None}
+    # A request below /v1/ is refused with a sentence in JSON, as programs expect.
+    - {"/v1/stream-check"}
+)
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
