@@ -169,6 +169,10 @@ def _extract_pieces(chunk: Any) -> Iterator[tuple[str, str]]:
 
 
 def _refusal(response: httpx2.Response) -> TerminalError:
+    if response.is_redirect and response.headers.get("location", "").startswith("https:"):
+        return TerminalError(
+            _("The server answers over HTTPS only. Add 127.0.0.1 to TRUSTED_PROXIES and restart it.")
+        )
     try:
         body = response.json()
         # The single errors say more than the summary in `detail`.

@@ -86,12 +86,13 @@ def _find_running() -> str | None:
 def build_headers() -> dict[str, str]:
     """Return the HTTP headers for a server in server mode.
 
-    Its ALLOWED_HOSTS do not contain 127.0.0.1, and it expects a proxy that terminates TLS.
+    Its ALLOWED_HOSTS do not contain 127.0.0.1, and it may expect a proxy that terminates TLS. Of
+    TRUSTED_PROXIES it believes the header where they contain the address that this command connects from.
     """
     if settings.MODE == "local":
         return {}
     names = [name for name in settings.ALLOWED_HOSTS if not name.startswith((".", "*"))]
-    proxied = getattr(settings, "SECURE_PROXY_SSL_HEADER", None)
+    proxied = settings.TRUSTED_PROXIES or getattr(settings, "SECURE_PROXY_SSL_HEADER", None)
     return ({"Host": names[0]} if names else {}) | ({"X-Forwarded-Proto": "https"} if proxied else {})
 
 
