@@ -1,5 +1,6 @@
 """The test command plans its runs and retries tests that failed."""
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,18 +14,24 @@ from tests.conftest import ModelFilesTogether
 
 class TestPlan:
     @pytest.fixture
-    def runs(self, tmp_path: Path) -> list[list[str]]:
-        """The planned runs of the whole suite."""
+    def root(self, tmp_path: Path) -> Path:
+        """The root of a project that has browser tests."""
         (tmp_path / "tests" / "e2e").mkdir(parents=True)
         (tmp_path / "tests" / "e2e" / "test_page.py").touch()
-        return check.plan_runs(tmp_path)
+        return tmp_path
 
-    def test_browser_tests_run_in_processes_of_their_own(self, runs: list[list[str]]) -> None:
+    def test_browser_tests_run_in_processes_of_their_own(self, root: Path) -> None:
+        runs = check.plan_runs(root)
         assert [run[0] for run in runs] == ["tests", "tests/e2e"]
         assert {"--ignore=tests/e2e", "--ignore=tests/benchmarks"} <= set(runs[0])
 
-    def test_all_tests_run_on_every_core_each_file_in_one_process(self, runs: list[list[str]]) -> None:
-        assert all({"--numprocesses=logical", "--dist=loadfile"} <= set(run) for run in runs)
+    @pytest.mark.parametrize(("cores", "processes"), [(1, [2, 1]), (2, [3, 2]), (8, [4, 4])])
+    def test_all_tests_run_on_every_core_each_file_in_one_process(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch, cores: int, processes: list[int]
+    ) -> None:
+        monkeypatch.setattr(os, "cpu_count", lambda: cores)
+        for run, count in zip(check.plan_runs(root), processes, strict=True):
+            assert {f"--numprocesses={count}", "--dist=loadfile"} <= set(run)
 
     def test_the_tests_of_a_file_stay_together_and_so_do_all_files_with_a_model(
         self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch

@@ -7,7 +7,8 @@ import os
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+import threading
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import psycopg
@@ -216,6 +217,19 @@ def test_another_writer_keeps_the_move_from_beginning(here, url):
         writer.execute("BEGIN IMMEDIATE")
         with pytest.raises(CommandError, match="Another program is writing to the database"):
             call_command("move", to=url)
+
+
+@pytest.mark.parametrize(("seconds", "moves"), [(1.0, True), (None, False)])
+def test_a_move_from_postgresql_waits_for_a_short_lock_as_of_autovacuum(
+    on_postgresql, filled_url, new_folder, seconds, moves
+):
+    with psycopg.connect(filled_url) as other:
+        # The lock that autovacuum holds.
+        other.execute("LOCK TABLE chat_message IN SHARE UPDATE EXCLUSIVE MODE")
+        if seconds is not None:
+            threading.Timer(seconds, other.rollback).start()
+        with nullcontext() if moves else pytest.raises(CommandError, match="Another program is writing"):
+            call_command("move", to=f"sqlite://{new_folder}")
 
 
 def test_encrypted_data_moves_when_it_is_opened(filled_copy, url):

@@ -121,7 +121,7 @@ def snapshot(connection: BaseDatabaseWrapper) -> Iterator[None]:
 def standing_still(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Keep everybody from writing to a database until the block ends, this process too.
 
-    Raises CommandError where somebody is writing.
+    Raises CommandError where somebody is still writing after a short wait.
     """
     try:
         _wait_no_longer(connection)
@@ -166,4 +166,6 @@ def _lock_tables(connection: BaseDatabaseWrapper) -> None:
     every: list[type[models.Model]] = [*list_models(), *_NOT_COPIED]
     tables = ", ".join(quote(model._meta.db_table) for model in every)
     with connection.cursor() as cursor:
-        cursor.execute(f"LOCK TABLE {tables} IN SHARE MODE NOWAIT")
+        # PostgreSQL's autovacuum holds a lock too. It gives way to one who has waited for a second.
+        cursor.execute("SET LOCAL lock_timeout = '3s'")
+        cursor.execute(f"LOCK TABLE {tables} IN SHARE MODE")
