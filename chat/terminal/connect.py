@@ -86,8 +86,8 @@ def _find_running() -> str | None:
 def build_headers() -> dict[str, str]:
     """Return the HTTP headers for a server in server mode.
 
-    Its ALLOWED_HOSTS do not contain 127.0.0.1, and it may expect a proxy that terminates TLS. Of
-    TRUSTED_PROXIES it believes the header where they contain the address that this command connects from.
+    Its ALLOWED_HOSTS do not contain 127.0.0.1, and it may expect a proxy that terminates TLS. With
+    TRUSTED_PROXIES the server accepts X-Forwarded-Proto only if 127.0.0.1 is one of them.
     """
     if settings.MODE == "local":
         return {}

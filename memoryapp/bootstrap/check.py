@@ -19,7 +19,7 @@ MODELS = ["smollm2-135m", "minilm-l6-int8"]
 BROWSER_TESTS = "tests/e2e"
 # How many tests get a second try in one run of the suite.
 MOST_RETRIES = 2
-# More processes need more memory than they save time.
+# Beyond this number of test processes the memory that they need grows, and the run gets hardly shorter.
 _MOST_PROCESSES = 4
 # The slowest tests are listed, because they decide how long the run takes.
 _SLOWEST = "--durations=25"
@@ -110,8 +110,8 @@ def plan_runs(root: Path) -> list[list[str]]:
     running event loop. Benchmarks are left out.
     """
     cores = os.cpu_count() or 1
-    # These tests wait for processes that they start, so one test process more than there are cores saves a
-    # fifth of the time. A browser keeps its core busy.
+    # Unit tests often wait for processes that they start. On two cores, three test processes took a fifth
+    # less time than two. Browser tests keep the cores busy, so they get one process for each core.
     runs = [
         ["tests", f"--ignore={BROWSER_TESTS}", "--ignore=tests/benchmarks", *_run_in_processes(cores + 1)]
     ]
@@ -121,7 +121,7 @@ def plan_runs(root: Path) -> list[list[str]]:
 
 
 def _run_in_processes(count: int) -> list[str]:
-    """Return pytest's arguments for so many processes, at most four.
+    """Return pytest's arguments that run tests in `count` processes, but at most `_MOST_PROCESSES`.
 
     tests/conftest.py decides which tests stay together in one process, and their order.
     """

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 NAVIGATION = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
 PAGES = sorted(
     {f"/{e.address.split('?')[0]}" for e in table.PAGES if not e.names and e.scopes is None}
-    # A request below /v1/ is refused with a sentence in JSON, as programs expect.
+    # The refusal of a request below /v1/ is JSON, which is longer than the pages' short text.
     - {"/v1/stream-check"}
 )
 

@@ -119,7 +119,8 @@ def test_a_page_that_was_open_before_sees_the_next_reply_begin_and_end(servers):
         sent = a.ask("POST", f"conversations/{conversation}/messages?wait=10", {"content": "Hello."})
         page.read(lambda page: "done" in page.types, seconds=5)
         assert {"type": "done", "reply": sent["reply"]["id"]} in page.events
-        # Words that wait for Redis when a reply ends are not sent: at "done" a page loads the final text.
+        # Words that have not been sent to Redis when the reply ends never are: at "done" a page loads the
+        # final text from the database.
         assert "Well then.".startswith(page.text.strip())
         final = b.ask("GET", f"messages/{sent['reply']['id']}")
         assert final["content"] == "Well then."

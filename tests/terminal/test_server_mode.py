@@ -44,7 +44,7 @@ def test_requests_look_as_if_they_came_through_the_proxy(ask_behind_proxy, setti
         ask_behind_proxy({})
 
 
-def test_a_server_that_trusts_loopback_believes_the_same_headers(
+def test_a_server_that_trusts_loopback_accepts_the_same_headers(
     server_mode, transactional_db, scripted, owner, settings, monkeypatch
 ):
     settings.ALLOWED_HOSTS = ["chat.example.org"]
@@ -59,7 +59,7 @@ def test_a_server_that_trusts_loopback_believes_the_same_headers(
 
 
 class Redirecting(BaseHTTPRequestHandler):
-    """A server that does not believe the headers and leads every request to HTTPS."""
+    """A server that ignores X-Forwarded-Proto and redirects every request to HTTPS."""
 
     def do_GET(self) -> None:
         self.send_response(301)

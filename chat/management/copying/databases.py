@@ -166,6 +166,6 @@ def _lock_tables(connection: BaseDatabaseWrapper) -> None:
     every: list[type[models.Model]] = [*list_models(), *_NOT_COPIED]
     tables = ", ".join(quote(model._meta.db_table) for model in every)
     with connection.cursor() as cursor:
-        # PostgreSQL's autovacuum holds a lock too. It gives way to one who has waited for a second.
+        # Autovacuum locks tables too. PostgreSQL cancels it for a command that has waited for a second.
         cursor.execute("SET LOCAL lock_timeout = '3s'")
         cursor.execute(f"LOCK TABLE {tables} IN SHARE MODE")
