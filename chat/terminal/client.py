@@ -169,7 +169,8 @@ def _extract_pieces(chunk: Any) -> Iterator[tuple[str, str]]:
 
 
 def _refusal(response: httpx2.Response) -> TerminalError:
-    if response.is_redirect and response.headers.get("location", "").startswith("https:"):
+    asked = response.request
+    if response.headers.get("location") == f"https://{asked.headers['Host']}{asked.url.raw_path.decode()}":
         return TerminalError(
             _("The server answers over HTTPS only. Add 127.0.0.1 to TRUSTED_PROXIES and restart it.")
         )

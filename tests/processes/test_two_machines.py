@@ -139,6 +139,8 @@ def test_a_file_that_one_server_received_is_imported_by_another(cluster, first, 
 
 
 def test_a_process_with_another_secret_key_refuses_to_start(cluster, first, tmp_path):
+    # The first server of a database decides which key is the right one.
+    first.serve()
     (tmp_path / "static").mkdir()
     environment = {**first.environment, "DATA_DIR": str(tmp_path), "SECRET_KEY": "another one"}
     ended = subprocess.run(
@@ -147,6 +149,7 @@ def test_a_process_with_another_secret_key_refuses_to_start(cluster, first, tmp_
         env=environment,
         capture_output=True,
         text=True,
+        timeout=60,
     )
     assert ended.returncode == 1
     assert re.search("made with another secret key.*set SECRET_KEY.*--accept-loss", ended.stderr)

@@ -63,7 +63,7 @@ class Redirecting(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.send_response(301)
-        self.send_header("Location", "https://chat.example.org/")
+        self.send_header("Location", f"https://{self.headers['Host']}{self.path}")
         self.end_headers()
 
 
