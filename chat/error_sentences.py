@@ -180,6 +180,10 @@ SENTENCES: dict[str, str] = {
     "import-lost": gettext_noop(
         "Everything was deleted meanwhile, or the import stalled. Nothing was imported."
     ),
+    "provider-not-found": gettext_noop(
+        "%(program)s does not answer on this machine. Start it and try again."
+    ),
+    "provider-model-gone": gettext_noop("%(program)s no longer has the model “%(model)s”."),
     "provider-not-yours": gettext_noop("Only the person who runs memoryapp can choose the model."),
     # Why a reply ended early.
     "stopped-by-user": gettext_noop("You stopped this reply."),
@@ -252,6 +256,10 @@ SENTENCES: dict[str, str] = {
     "server-model-unknown": gettext_noop("The model's server has no model of this name."),
     "server-other-model": gettext_noop(
         "The server %(host)s has the model %(model)s, and the others have %(wanted)s. It is not used."
+    ),
+    "server-other-program": gettext_noop(
+        "Another program than %(program)s answers at %(host)s now, so nothing is sent there. Start "
+        "%(program)s, or choose the model again."
     ),
     "server-left-out": gettext_noop("The server failed and is left out for a while."),
     "server-moved": gettext_noop(

@@ -124,6 +124,12 @@ def _reset_language() -> Iterator[None]:
     translation.deactivate()
 
 
+@pytest.fixture(autouse=True)
+def _find_no_model_servers(settings: Any) -> None:
+    """Let what runs on the machine of the tests change nothing."""
+    settings.FIND_MODEL_SERVERS = False
+
+
 @pytest.fixture
 def scripted() -> ScriptedProvider:
     """The registered model: it replies with texts that the test queues, and records its prompts."""

@@ -25,7 +25,8 @@ _UNWANTED = (
 def build_environment(folder: Path, **variables: str) -> dict[str, str]:
     """Return the environment of a process with this data folder; the folder need not exist."""
     kept = {name: value for name, value in os.environ.items() if name not in _UNWANTED}
-    return kept | {"DATA_DIR": str(folder)} | variables
+    # What runs on the machine of the tests must not change them.
+    return kept | {"DATA_DIR": str(folder), "FIND_MODEL_SERVERS": "false"} | variables
 
 
 def make_data_folder(folder: Path) -> None:

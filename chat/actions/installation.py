@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
 import logging
-from dataclasses import asdict
 from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken
@@ -17,7 +15,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from chat.models import Installation
 from memoryapp.base.env import BadValue
-from memoryapp.base.provider import ServerChoice
+from memoryapp.base.provider import ServerChoice, dump_choice, load_choice
 
 logger = logging.getLogger(__name__)
 
@@ -85,8 +83,7 @@ def read_model_server() -> ServerChoice | None:
     if row is None or not row.model_server:
         return None
     try:
-        stored = json.loads(_cipher().decrypt(row.model_server.encode()))
-        return ServerChoice(stored["url"], stored["model"], stored["key"], int(stored["window"]))
+        return load_choice(_cipher().decrypt(row.model_server.encode()))
     except (InvalidToken, ValueError, KeyError, TypeError):
         logger.error("the chosen model server cannot be decrypted; choose it again in the settings")
         return None
@@ -100,10 +97,7 @@ def read_model_server_version() -> int:
 
 def store_model_server(choice: ServerChoice | None) -> None:
     """Store the choice for all processes, encrypted with the secret key; None removes it."""
-    text = ""
-    if choice is not None:
-        values = {name: value for name, value in asdict(choice).items() if name != "fixed"}
-        text = _cipher().encrypt(json.dumps(values).encode()).decode()
+    text = _cipher().encrypt(dump_choice(choice).encode()).decode() if choice else ""
     with transaction.atomic():
         row, _made = Installation.objects.select_for_update().get_or_create(pk=_ONLY)
         _update(model_server=text, model_server_version=row.model_server_version + 1)

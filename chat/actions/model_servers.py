@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from chat.errors import Reason
+from chat.errors import ProviderError, Reason
 from chat.llm.registry import registry
 from chat.llm.remote.address import Address
 from chat.llm.remote.errors import without_message
 from chat.llm.remote.known_servers import KnownServers
 from chat.llm.remote.provider import RemoteProvider
-from chat.llm.remote.server import ServerUse
+from chat.llm.remote.server_use import ServerUse
 from chat.llm.remote.transport import Timeouts
 from memoryapp.base.announcements import Announcements
+from memoryapp.base.local_servers import find_program, is_other_program
 from memoryapp.base.message_bus import bus
 from memoryapp.base.provider import ServerChoice
 
@@ -51,8 +53,16 @@ def make_provider(
         salt_key=salted_hmac(_SALT_OF_PREFIXES, "owners", algorithm="sha256").digest(),
         share=Announcements if bus.is_used else None,
         known_servers=None if is_probed else KnownServers(settings.DATA_DIR / _KNOWN_SERVERS),
+        check_program=partial(_check_program, choice.program),
     )
     return RemoteProvider(*addresses, key=choice.key, timeouts=timeouts, use=use)
+
+
+def _check_program(name: str, address: Address) -> None:
+    """Raise ProviderError where another program answers at the address; "" and silence are accepted."""
+    program = find_program(name)
+    if program is not None and is_other_program(program, address.root):
+        raise ProviderError("server-other-program", program=program.title, host=address.host)
 
 
 @dataclass(frozen=True, slots=True)

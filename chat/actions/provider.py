@@ -20,7 +20,7 @@ from django.conf import settings
 
 from chat.errors import BadAddress, ProviderError, Reason, Refused
 from chat.llm.registry import registry
-from chat.llm.remote.address import Address, parse_addresses
+from chat.llm.remote.address import Address, parse_address, parse_addresses
 from chat.llm.remote.errors import without_message
 from chat.llm.remote.protocol import Capabilities
 from chat.llm.remote.transport import Timeouts
@@ -30,6 +30,7 @@ from memoryapp.base import provider as stored_choice
 from memoryapp.base.encryption import TemporaryCipher
 from memoryapp.base.env import cache_dir
 from memoryapp.base.error_text import explain_selftest_failure
+from memoryapp.base.local_servers import Program
 from memoryapp.base.passphrase import is_encrypted
 from memoryapp.base.provider import ServerChoice
 
@@ -148,6 +149,26 @@ def choose_server(
     """Use a model on a server from now on, also after a restart. Raises Refused."""
     _require_choice_allowed(owner)
     choice, _addresses = _parse_choice(url, model, key, window, drop_key)
+    _use(choice)
+
+
+def choose_found_server(owner: User, program: Program, model: str) -> None:
+    """Use a model of a program on this machine from now on, also after a restart. Raises Refused."""
+    _require_choice_allowed(owner)
+    _use(_describe_found(program, model))
+
+
+def store_found_server(owner: User, program: Program, model: str) -> None:
+    """Store this choice for `load_chosen_model`, which is called later. Raises Refused."""
+    _require_choice_allowed(owner)
+    _save_choice(_describe_found(program, model))
+
+
+def _describe_found(program: Program, model: str) -> ServerChoice:
+    return ServerChoice(parse_address(program.root).api, model, program=program.name)
+
+
+def _use(choice: ServerChoice) -> None:
     if choice == read_choice() and registry.status().remote:
         registry.retry_connection()
         return
@@ -252,7 +273,9 @@ def _parse_choice(
         raise Refused("key-malformed")
     written = " ".join(address.api for address in addresses)
     key = key or _find_reusable_key(addresses, drop_key)
-    return ServerChoice(written, model.strip(), key, tokens), addresses
+    before = read_choice()
+    program = before.program if before is not None and before.url == written else ""
+    return ServerChoice(written, model.strip(), key, tokens, program), addresses
 
 
 def _find_reusable_key(addresses: tuple[Address, ...], drop: bool) -> str:

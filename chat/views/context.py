@@ -62,6 +62,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
         "memory_count": SimpleLazyObject(lambda: Fact.objects.for_owner(user).live().count()),
         "gauge": SimpleLazyObject(lambda: load_energy_gauge(user)),
         "model": describe_model() if sees_machine else describe_model_for_member(),
+        "finds_servers": settings.FIND_MODEL_SERVERS and settings.MODE == "local",
         "data_dir": str(settings.DATA_DIR) if sees_machine else "",
         "old_chats": SimpleLazyObject(lambda: describe_old_chats(user)),
         "pending_deletions": SimpleLazyObject(lambda: list_pending_deletions(user)),

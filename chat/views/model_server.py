@@ -9,11 +9,11 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRefresh
 
 from chat.access import HtmxHttpRequest
-from chat.actions import provider
+from chat.actions import found_servers, provider
 from chat.error_messages import describe
 from chat.errors import Refused
 from chat.jobs.prompts import start_warming
@@ -31,7 +31,7 @@ _SERVER_SESSION_KEY = "provider"
 
 @require_POST
 def choose_provider(request: HtmxHttpRequest) -> HttpResponse:
-    """Use the posted server, test it, or go back to the model of this machine."""
+    """Use the posted server or found model, test a server, or go back to the model of this machine."""
     wish = request.POST.get("do", "use")
     typed = {name: request.POST.get(name, "") for name in _SERVER_FIELDS}
     drop = request.POST.get("drop_key") == "on"
@@ -47,6 +47,9 @@ def choose_provider(request: HtmxHttpRequest) -> HttpResponse:
         if wish == "local":
             provider.choose_local(request.user)
             start_warming()
+        elif wish == "found":
+            program, model = request.POST.get("program", ""), request.POST.get("found_model", "")
+            found_servers.choose(request.user, program, model)
         else:
             provider.choose_server(request.user, **typed, drop_key=drop)
     except Refused as problem:
@@ -54,6 +57,19 @@ def choose_provider(request: HtmxHttpRequest) -> HttpResponse:
         return respond_with_error(request, problem, "settings")
     notices.success(request, _("Saved."))
     return HttpResponseClientRefresh() if request.htmx else redirect("settings")
+
+
+@require_GET
+def list_found_servers(request: HtmxHttpRequest) -> HttpResponse:
+    """Show the models of other programs on this machine; for htmx only their list, empty without any."""
+
+    def look() -> HttpResponse:
+        found = found_servers.find_for(request.user, own_port=int(request.get_port()))
+        template = "settings/_found_servers.html" if request.htmx else "settings/found_servers.html"
+        return render(request, template, {"found": found})
+
+    later: HttpResponse = respond_from_slow_thread(request, look)
+    return later
 
 
 def _test_server(request: HtmxHttpRequest, typed: dict[str, str], drop: bool) -> HttpResponse:

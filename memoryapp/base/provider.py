@@ -30,12 +30,15 @@ class ServerChoice:
     """A model on a remote server.
 
     `model` "" means the first one that the server offers; `window` 0 means the server's own, in tokens.
+    `program` names the program of `local_servers` that was found there: no prompt is sent to another one that
+    answers at its port later. "" accepts any.
     """
 
     url: str
     model: str = ""
     key: str = field(default="", repr=False)
     window: int = 0
+    program: str = ""
     # True: set by the environment, so that no page can change it.
     fixed: bool = False
 
@@ -57,12 +60,23 @@ def read_choice(env: Mapping[str, str] = os.environ) -> ServerChoice | None:
     if env.get("MODE", "local") == "server":
         return None
     try:
-        stored = json.loads(_read_file())
-        return ServerChoice(
-            str(stored["url"]), str(stored["model"]), str(stored["key"]), int(stored["window"])
-        )
+        return load_choice(_read_file())
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def load_choice(text: str | bytes) -> ServerChoice:
+    """Return a choice from its JSON; raises ValueError, KeyError or TypeError for anything else."""
+    stored = json.loads(text)
+    names = ("url", "model", "key")
+    url, model, key = (str(stored[name]) for name in names)
+    # An older version stored no program.
+    return ServerChoice(url, model, key, int(stored["window"]), str(stored.get("program", "")))
+
+
+def dump_choice(choice: ServerChoice) -> str:
+    """Return a choice as JSON, its key included."""
+    return json.dumps({name: value for name, value in asdict(choice).items() if name != "fixed"})
 
 
 def is_key(text: str) -> bool:
@@ -75,8 +89,7 @@ def save_choice(choice: ServerChoice | None) -> None:
     if choice is None:
         choice_path().unlink(missing_ok=True)
         return
-    values = {name: value for name, value in asdict(choice).items() if name != "fixed"}
-    content = json.dumps(values).encode()
+    content = dump_choice(choice).encode()
     if is_encrypted(data_dir()):
         from .encryption import encrypt
 

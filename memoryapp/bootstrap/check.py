@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memoryapp.base.env import ROOT
-from memoryapp.bootstrap import environment, preparation
+from memoryapp.bootstrap import engine, environment, preparation
 from memoryapp.bootstrap.console import say
 from memoryapp.bootstrap.environment import Interpreter
 from memoryapp.bootstrap.programs import ensure_chromium, ensure_servers
-from memoryapp.bootstrap.start import ensure_postgres, ensure_redis, ensure_runtime, hold_setup_lock
+from memoryapp.bootstrap.start import ensure_packages, ensure_postgres, ensure_redis, hold_setup_lock
 
 # The smallest chat model and the embedder: real models that are quickly downloaded.
 MODELS = ["smollm2-135m", "minilm-l6-int8"]
@@ -41,7 +41,8 @@ def test(arguments: Sequence[str]) -> int:
         return 0
     given = [argument for argument in arguments if argument != "--install-only"]
     with hold_setup_lock() as keep:
-        interpreter, lock, _ = ensure_runtime(keep)
+        interpreter, lock = ensure_packages(keep, with_engine=True)
+        engine.ensure_engine(interpreter, lock, keep)
         ensure_postgres(interpreter, lock, keep)
         ensure_redis(interpreter, lock, keep)
         environment.install_once(interpreter, "development", "what tests need", lock.development, keep)

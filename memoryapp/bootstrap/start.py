@@ -13,7 +13,7 @@ from memoryapp.base import provider
 from memoryapp.base.env import ROOT
 from memoryapp.base.error_text import explain_port_error
 from memoryapp.base.locking import hold_lock
-from memoryapp.bootstrap import engine, environment, preparation
+from memoryapp.bootstrap import engine, environment, model_offer, preparation
 from memoryapp.bootstrap.console import say
 from memoryapp.bootstrap.encrypted_data import EncryptedData
 from memoryapp.bootstrap.environment import Interpreter, Lock, split_lock
@@ -28,6 +28,11 @@ def build_parser() -> argparse.ArgumentParser:
     made.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     made.add_argument("--port", type=int, default=8000, help="port to listen on (default: %(default)s)")
     made.add_argument("--model", help="a model of the catalogue (manage.py weights list), or a .gguf file")
+    made.add_argument(
+        "--use",
+        metavar="PROGRAM[:MODEL]",
+        help="a model of a program that serves it on this machine, such as ollama:qwen3:4b",
+    )
     made.add_argument("--no-browser", action="store_true", help="do not open a browser")
     return made
 
@@ -42,12 +47,13 @@ def start(arguments: Sequence[str]) -> int:
     encrypted = EncryptedData()
     if encrypted.is_encrypted:
         encrypted.open_early()
+    use = choose_server(options)
     # Checked first, so that a wrong name or too little memory is reported before a compilation of ten
-    # minutes. A remote model needs no weights here; the embedder always runs on this machine.
-    remote = provider.is_remote()
+    # minutes. A remote model needs neither engine nor weights; the embedder always runs on this machine.
+    remote = bool(use) or provider.is_remote()
     found = preparation.find_weights([*([] if remote else [preparation.CHAT]), preparation.EMBEDDER])
     with hold_setup_lock() as keep:
-        interpreter, lock, key = ensure_runtime(keep)
+        interpreter, lock = ensure_packages(keep, with_engine=not remote)
         if os.environ.get("DATABASE_URL", "").strip():
             ensure_postgres(interpreter, lock, keep)
         if os.environ.get("REDIS_URL", "").strip():
@@ -56,6 +62,7 @@ def start(arguments: Sequence[str]) -> int:
         if remote:
             preparation.ensure_embedder(interpreter, found[-1])
         else:
+            key = engine.ensure_engine(interpreter, lock, keep)
             model = preparation.ensure_model(interpreter, found)
             preparation.check_engine_decodes(interpreter, key, model, keep)
         lock_key = environment.hash_of(lock.runtime)
@@ -63,9 +70,22 @@ def start(arguments: Sequence[str]) -> int:
         preparation.ensure_static(interpreter, lock_key, keep)
     serve = [str(interpreter.path), str(ROOT / "manage.py"), "serve", "--host", options.host]
     serve += ["--port", str(options.port), *(["--no-browser"] if options.no_browser else [])]
+    serve += ["--use", use] if use else []
     with encrypted.hand_over() as (descriptors, variables):
         os.environ.update(variables)
         return replace_process(serve, descriptors)
+
+
+def choose_server(options: argparse.Namespace) -> str:
+    """Return the model of another program on this machine as `PROGRAM:MODEL`, "" for none.
+
+    Raises BootstrapError, and BadValue.
+    """
+    if options.use and options.model:
+        raise BootstrapError("--use and --model exclude each other. Give one of them.")
+    if options.use:
+        return model_offer.check_use(options.use, os.environ)
+    return model_offer.offer_found(options.port, os.environ)
 
 
 def hold_setup_lock() -> AbstractContextManager[int]:
@@ -77,15 +97,17 @@ def hold_setup_lock() -> AbstractContextManager[int]:
     )
 
 
-def ensure_runtime(keep: int) -> tuple[Interpreter, Lock, str]:
-    """Ensure .venv, the runtime packages and the engine; return the interpreter, the lock and the engine's
-    key.
+def ensure_packages(keep: int, *, with_engine: bool) -> tuple[Interpreter, Lock]:
+    """Ensure .venv and the runtime packages; return the interpreter and the lock. Raises BootstrapError.
+
+    With `with_engine` it first checks that the engine can be compiled where it is missing.
     """
     lock = split_lock((ROOT / "requirements.txt").read_text())
     interpreter = environment.ensure_venv(keep)
-    engine.check_can_compile(interpreter, lock)
+    if with_engine:
+        engine.check_can_compile(interpreter, lock)
     environment.install_once(interpreter, "runtime", "the program", lock.runtime, keep)
-    return interpreter, lock, engine.ensure_engine(interpreter, lock, keep)
+    return interpreter, lock
 
 
 def ensure_postgres(interpreter: Interpreter, lock: Lock, keep: int) -> None:
@@ -96,7 +118,7 @@ def ensure_postgres(interpreter: Interpreter, lock: Lock, keep: int) -> None:
 def install_postgres(arguments: Sequence[str]) -> int:
     """Install the packages that a PostgreSQL database needs, for `manage.py move`. Raises BootstrapError."""
     with hold_setup_lock() as keep:
-        interpreter, lock, _ = ensure_runtime(keep)
+        interpreter, lock = ensure_packages(keep, with_engine=False)
         ensure_postgres(interpreter, lock, keep)
     return 0
 

@@ -123,8 +123,10 @@ class _ServerThread(threading.Thread):
     def _find_pause(problem: ProviderError, pause: float) -> float:
         if isinstance(problem, ModelNotReady):
             return pause
-        # Models are replaced one server after another: soon all have the same one again.
-        return _LONGEST_PAUSE if is_other_model(problem) else _AFTER_REFUSAL
+        # Models are replaced one server after another: soon all have the same one again. And another program
+        # at the port of the chosen one may end soon.
+        is_other = is_other_model(problem) or problem.code == "server-other-program"
+        return _LONGEST_PAUSE if is_other else _AFTER_REFUSAL
 
     def _wait_for_trouble(self) -> None:
         every = _CHECK_SECONDS if self.server.address.private else None

@@ -197,6 +197,7 @@ class Capabilities:
     `window` is the window in tokens that is used, `offered` the one that the server reports (0 without),
     `slots` how many calls it works on at the same time, `embeddings` the size of its vectors (0 without),
     `knows_salt` whether it shares cached prefixes only between requests with one `cache_salt`,
+    `forwards_to` the host that it sends prompts for this model to, such as Ollama's cloud ("" for none),
     `reported_model` the model's name in its answers, and `mark` a digest of what the server says about
     itself.
     """
@@ -210,6 +211,7 @@ class Capabilities:
     embeddings: int = 0
     slots: int = UNKNOWN_SLOTS
     knows_salt: bool = False
+    forwards_to: str = ""
     control_tokens: frozenset[str] = COMMON_CONTROL_TOKENS
     writes_reasoning: bool = False
     template_opens_reasoning: bool = False

@@ -30,7 +30,8 @@ from .address import Address
 from .constrained import add_format_reminder
 from .protocol import Capabilities, RemoteCall, RemoteStream
 from .scheduling import CallQueue, QueueTicket
-from .server import ModelServer, ServerUse
+from .server import ModelServer
+from .server_use import ServerUse
 from .transport import Timeouts
 
 T = TypeVar("T")
@@ -106,8 +107,8 @@ class RemoteProvider:
 
     @property
     def host(self) -> str:
-        """Return the hosts of the servers, separated by commas."""
-        return ", ".join(dict.fromkeys(server.address.host for server in self.servers))
+        """Return the hosts on which the model runs, separated by commas."""
+        return ", ".join(dict.fromkeys(server.host for server in self.servers))
 
     @property
     def places(self) -> int:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import secrets
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 
 from chat.errors import ConnectionLost, ModelNotReady, ProviderError, ServerRefused
 from chat.llm.roles import uses_optional_roles
@@ -28,11 +26,11 @@ from .events import (
 )
 from .failure_rest import FailureRest
 from .findings import ServerFindings
-from .known_servers import KnownServers
 from .protocol import Capabilities, RemoteCall, build_body, build_messages, separates_owners
 from .scheduling import QueueTicket
 from .server_places import ServerPlaces
-from .shared_calls import ShareList, name_server
+from .server_use import ServerUse
+from .shared_calls import name_server
 from .slots import SlotPool, SlotUse
 from .transport import Timeouts, Transport
 
@@ -40,26 +38,6 @@ logger = logging.getLogger(__name__)
 
 # Ends the reply of a server that ignores `max_tokens`: no tokenizer has longer tokens on average.
 _CHARACTERS_A_TOKEN = 40
-
-
-@dataclass(frozen=True, slots=True)
-class ServerUse:
-    """How servers are used: the wanted model ("" for the first), its window and places (0 for the server's).
-
-    With `several_owners`, cached tokens are counted only on a server that separates their prefixes: elsewhere
-    the count could tell what another owner wrote. With `several_processes`, others use the same servers.
-    """
-
-    model: str = ""
-    window: int = 0
-    places: int = 0
-    several_owners: bool = False
-    several_processes: bool = False
-    salt_key: bytes = field(default_factory=partial(secrets.token_bytes, 32), repr=False)
-    # What earlier processes found out about servers.
-    known_servers: KnownServers | None = None
-    # Tells the other processes which calls this one has.
-    share: ShareList | None = None
 
 
 class ModelServer:
@@ -94,6 +72,7 @@ class ModelServer:
     def connect(self) -> Capabilities:
         """Find what the server can do, and use that from now on; raises ProviderError."""
         try:
+            self.use.check_program(self.address)
             found = self._findings.find(afresh=False)
             # Before `accept`: from then on, the connecting of another server may ask for another probe.
             self.needs_reconnect.clear()
@@ -125,6 +104,11 @@ class ModelServer:
         self._rest.end()
         self._findings.begin_use()
         self.found, self.problem = found, None
+
+    @property
+    def host(self) -> str:
+        """Return where the model runs: this server's host, or the one that it sends prompts to."""
+        return (self.found and self.found.forwards_to) or self.address.host
 
     def known(self) -> Capabilities:
         """Return what the probe found; raises why there is nothing yet."""
@@ -167,9 +151,10 @@ class ModelServer:
     def is_reachable(self) -> bool:
         """Return whether the server still answers; requests only its list of models."""
         try:
+            self.use.check_program(self.address)
             self.transport.get(f"{self.address.api}/models")
         except ProviderError as problem:
-            return not isinstance(problem, ModelNotReady)
+            return not (isinstance(problem, ModelNotReady) or problem.code == "server-other-program")
         return True
 
     def count_tokens(self, turns: Sequence[Turn]) -> int:

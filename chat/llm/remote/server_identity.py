@@ -7,8 +7,10 @@ import json
 import re
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from chat.errors import ModelNotReady, ProviderError, ServerRefused
+from memoryapp.base.local_servers import OLLAMA_CLOUD, is_cloud_model
 
 from .events import Json, positive_int
 from .protocol import COMMON_CONTROL_TOKENS, UNKNOWN_WINDOW, VLLM_SLOTS, Capabilities
@@ -110,7 +112,9 @@ def _identify_server(transport: Transport, model: str, entry: Json) -> Capabilit
         request_optional(transport, "GET", f"{transport.address.root}/api/version").get("version")
         and transport.address.private
     ):
-        return Capabilities("ollama", model, offered=_ollama_window(transport, model))
+        shown = request_optional(transport, "POST", f"{transport.address.root}/api/show", {"model": model})
+        offered = _ollama_window(transport, model, shown)
+        return Capabilities("ollama", model, offered=offered, forwards_to=_find_cloud(model, shown))
     return Capabilities("other", model, offered=positive_int(entry.get("context_length")))
 
 
@@ -120,9 +124,19 @@ def _parse_version(version: Any) -> tuple[int, int]:
     return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
 
 
-def _ollama_window(transport: Transport, model: str) -> int:
+def _find_cloud(model: str, shown: Json) -> str:
+    """Return the host that Ollama sends prompts for this model to, "" for a model that it runs itself."""
+    remote = str(shown.get("remote_host") or "")
+    if not remote and not is_cloud_model(model):
+        return ""
+    try:
+        return urlsplit(remote).hostname or OLLAMA_CLOUD
+    except ValueError:
+        return OLLAMA_CLOUD
+
+
+def _ollama_window(transport: Transport, model: str, shown: Json) -> int:
     """Return the window that Ollama runs a model with: /v1 ignores `num_ctx` and silently truncates."""
-    shown = request_optional(transport, "POST", f"{transport.address.root}/api/show", {"model": model})
     trained = [
         positive_int(v) for k, v in (shown.get("model_info") or {}).items() if k.endswith(".context_length")
     ]

@@ -21,6 +21,7 @@ from django.utils import timezone
 from chat.actions import (
     conversations,
     events,
+    found_servers,
     installation,
     jobs,
     leftovers,
@@ -61,6 +62,12 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument("--no-browser", action="store_true")
         parser.add_argument(
+            "--use",
+            default="",
+            metavar="PROGRAM[:MODEL]",
+            help="use this model of a program on this machine from now on, such as ollama:qwen3:4b",
+        )
+        parser.add_argument(
             "--until-eof",
             action="store_true",
             help="end with the standard input, for a program that starts this",
@@ -88,6 +95,8 @@ class Command(BaseCommand):
         )
         sign_lock(lock, address)
         leftovers.remove_leftovers(settings.DATA_DIR)
+        if options["use"]:
+            found_servers.choose_by_text(options["use"])
         with live_as(ProcessKind.SERVE, runs_jobs=settings.JOBS == "on"):
             self._run(listener, address, opens_browser=not options["no_browser"])
         lock.close()

@@ -10,7 +10,7 @@ import pytest
 from chat.llm.remote import provider as remote_provider
 from chat.llm.remote.address import parse_address
 from chat.llm.remote.provider import RemoteProvider
-from chat.llm.remote.server import ServerUse
+from chat.llm.remote.server_use import ServerUse
 from chat.llm.remote.transport import Timeouts
 
 from .fake_server import FakeServer

@@ -13,7 +13,7 @@ from chat.llm.remote.address import parse_address
 from chat.llm.remote.known_servers import KnownServers
 from chat.llm.remote.protocol import ConstraintSupport
 from chat.llm.remote.provider import RemoteProvider
-from chat.llm.remote.server import ServerUse
+from chat.llm.remote.server_use import ServerUse
 from chat.llm.types import GenerationOptions, ModelState
 from tests.waiting import wait_until
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chat.llm.remote.server import ServerUse
+from chat.llm.remote.server_use import ServerUse
 from chat.llm.types import GenerationOptions, Turn
 
 from .fake_server import MODELS, only_when_streamed, run_fake_server

@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from chat.llm.remote.server import ServerUse
+from chat.llm.remote.server_use import ServerUse
 from chat.llm.remote.slots import SlotPool
 from chat.llm.types import GenerationOptions, ToolCall, Turn
 

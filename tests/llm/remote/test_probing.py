@@ -8,8 +8,8 @@ from chat.errors import ModelNotReady, ProviderError
 from chat.llm.remote.address import parse_address
 from chat.llm.remote.protocol import ConstraintSupport
 from chat.llm.remote.provider import RemoteProvider
-from chat.llm.remote.server import ServerUse
 from chat.llm.remote.server_identity import MAX_DEFAULT_WINDOW
+from chat.llm.remote.server_use import ServerUse
 from chat.llm.remote.transport import Timeouts
 from chat.llm.types import GenerationOptions, Turn
 from chat.views.model_server import describe_capabilities
