@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The program's commands. `start` and `test` run on a bare machine; the others run in .venv."""
+"""The program's commands. `start`, `prepare` and `test` run on a bare machine; the others run in .venv."""
 # This file must parse with Python 3.6, so that it can say which version is needed.
 
 import os
@@ -9,6 +9,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NEEDED = (3, 11)
 # Commands that need no keys of encrypted data, or get them themselves.
 NO_DATA = ("help", "encrypt", "decrypt", "weights", "collectstatic", "makemessages", "compilemessages", "mcp")
+# Commands that run on a bare machine.
+BOOTSTRAP = ("start", "prepare", "test")
 # A shell's exit codes for a program that Ctrl-C or a closed pipe ended.
 STOPPED, UNREAD = 130, 141
 
@@ -100,11 +102,11 @@ def run(command):
 
         print(describe_commands())
         return 0
-    if command == "help" and sys.argv[2] in ("start", "test", "mcp"):
+    if command == "help" and sys.argv[2] in BOOTSTRAP + ("mcp",):
         # Django does not know these commands.
         command = sys.argv[2]
         sys.argv[1:] = [command, "--help"]
-    if command in ("start", "test"):
+    if command in BOOTSTRAP:
         from memoryapp.bootstrap.cli import main as bootstrap
 
         return bootstrap(command, sys.argv[2:])

@@ -92,6 +92,7 @@ urlpatterns = [
     path("model/", settings.model_state, name="model_state"),
     path("settings/", settings.settings_page, name="settings"),
     path("settings/provider/", model_server.choose_provider, name="provider_choose"),
+    path("settings/provider/preparation/", model_server.show_preparation, name="provider_preparation"),
     path("settings/provider/found/", model_server.list_found_servers, name="provider_found"),
     path("settings/erase/", settings.erase_account, name="account_erase"),
     path("settings/export/", porting.export_data, name="export"),

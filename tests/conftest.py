@@ -125,9 +125,10 @@ def _reset_language() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _find_no_model_servers(settings: Any) -> None:
-    """Let what runs on the machine of the tests change nothing."""
+def _leave_machine_alone(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for no model servers on the machine of the tests, and compile and fetch nothing."""
     settings.FIND_MODEL_SERVERS = False
+    monkeypatch.setattr("chat.actions.provider.is_set_up", lambda: True)
 
 
 @pytest.fixture

@@ -6,15 +6,11 @@ database, and every process on it follows a change.
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 
@@ -29,17 +25,16 @@ from chat.models import User
 from memoryapp.base import provider as stored_choice
 from memoryapp.base.encryption import TemporaryCipher
 from memoryapp.base.env import cache_dir
-from memoryapp.base.error_text import explain_selftest_failure
 from memoryapp.base.local_servers import Program
 from memoryapp.base.passphrase import is_encrypted
 from memoryapp.base.provider import ServerChoice
 
 from . import installation
 from .model_servers import make_provider
+from .own_model import check_engine, is_set_up, preparation
 
 # A person waits on the page for the result of the test.
 _TEST_PATIENCE = Timeouts(connect=5.0, answer=10.0, first=60.0, next=30.0)
-PROBE_SECONDS = 300
 
 
 def is_choice_allowed(owner: User) -> bool:
@@ -164,11 +159,19 @@ def store_found_server(owner: User, program: Program, model: str) -> None:
     _save_choice(_describe_found(program, model))
 
 
+def stop_preparation(owner: User) -> None:
+    """Stop setting up the model of this machine; what is done so far is kept. Raises Refused."""
+    _require_choice_allowed(owner)
+    preparation.stop()
+
+
 def _describe_found(program: Program, model: str) -> ServerChoice:
     return ServerChoice(parse_address(program.root).api, model, program=program.name)
 
 
 def _use(choice: ServerChoice) -> None:
+    # Who chooses a server no longer waits for the model of this machine.
+    preparation.stop()
     if choice == read_choice() and registry.status().remote:
         registry.retry_connection()
         return
@@ -176,12 +179,21 @@ def _use(choice: ServerChoice) -> None:
     load_chosen_model(parking=True)
 
 
-def choose_local(owner: User) -> None:
+def choose_local(owner: User, then: Callable[[], None] = lambda: None) -> None:
     """Use the model on this machine again, and delete the server's address and key. Raises Refused.
 
-    A separate process tests the engine first, because a start with a server did not.
+    In local mode, where its engine or weights are missing, they are set up first, and the server is used
+    until then. A separate process tests the engine, because a start with a server did not. `then` is called
+    once the model is being loaded.
     """
     _require_choice_allowed(owner)
+    if settings.MODE == "local" and not is_set_up():
+        preparation.begin(partial(_use_local, then))
+        return
+    _use_local(then)
+
+
+def _use_local(then: Callable[[], None]) -> None:
     if read_choice() is None and registry.status().state in (
         ModelState.LOADING,
         ModelState.READY,
@@ -189,6 +201,7 @@ def choose_local(owner: User) -> None:
         return
     _save_choice(None)
     load_chosen_model(parking=True, prove=check_engine)
+    then()
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,30 +242,6 @@ def describe_chosen_server() -> ServerChoice | None:
     """Return the chosen server with its key masked, or None for the model on this machine."""
     choice = read_choice()
     return None if choice is None else replace(choice, key="…" if choice.key else "")
-
-
-def run_engine_probe(model: Path | None = None) -> tuple[dict[str, Any], str]:
-    """Run the engine's self-test in a subprocess; returns its findings, and a sentence when it failed.
-
-    A build that does not fit the processor crashes only the subprocess. Blocks for up to five minutes.
-    """
-    command = [sys.executable, "-m", "chat.llm.selftest", *([str(model)] if model else [])]
-    try:
-        finished = subprocess.run(
-            command, capture_output=True, text=True, timeout=PROBE_SECONDS, cwd=settings.BASE_DIR
-        )
-    except subprocess.TimeoutExpired:
-        return {}, f"The engine wrote nothing within {PROBE_SECONDS} seconds."
-    if finished.returncode:
-        return {}, explain_selftest_failure(finished.returncode, finished.stderr)
-    return json.loads(finished.stdout.strip().splitlines()[-1]), ""
-
-
-def check_engine(model: Path) -> None:
-    """Run the self-test with a model; raises ProviderError with the reason. Blocks up to five minutes."""
-    _found, sentence = run_engine_probe(model)
-    if sentence:
-        raise ProviderError("verbatim", sentence=sentence)
 
 
 def _parse_choice(

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from chat.access import is_admin
 from chat.actions.deletion_batch import UNDO_GRACE
+from chat.actions.own_model import preparation
 from chat.error_messages import describe
 from chat.llm.registry import registry
 from chat.llm.types import ModelState
@@ -24,6 +25,8 @@ from .deletions import describe_deletion
 from .statistics import load_energy_gauge
 
 _MAX_SIDEBAR_CONVERSATIONS = 200
+# Reasons of a missing model that setting it up removes.
+_SET_UP_HELPS = {"no-engine", "weights-missing"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class ModelSummary:
     command: str
     remote: bool
     host: str
+    can_be_set_up: bool
 
 
 def page_context(request: HttpRequest) -> dict[str, Any]:
@@ -62,6 +66,8 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
         "memory_count": SimpleLazyObject(lambda: Fact.objects.for_owner(user).live().count()),
         "gauge": SimpleLazyObject(lambda: load_energy_gauge(user)),
         "model": describe_model() if sees_machine else describe_model_for_member(),
+        # How far the model of this machine is set up.
+        "preparation": preparation.state if sees_machine else None,
         "finds_servers": settings.FIND_MODEL_SERVERS and settings.MODE == "local",
         "data_dir": str(settings.DATA_DIR) if sees_machine else "",
         "old_chats": SimpleLazyObject(lambda: describe_old_chats(user)),
@@ -103,6 +109,7 @@ def describe_model() -> ModelSummary:
         command=status.command,
         remote=status.remote,
         host=status.host,
+        can_be_set_up=status.reason is not None and status.reason.code in _SET_UP_HELPS,
     )
 
 

@@ -14,6 +14,7 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from chat.access import HtmxHttpRequest
 from chat.actions import found_servers, provider
+from chat.actions.own_model import preparation
 from chat.error_messages import describe
 from chat.errors import Refused
 from chat.jobs.prompts import start_warming
@@ -45,8 +46,9 @@ def choose_provider(request: HtmxHttpRequest) -> HttpResponse:
             )
             return tested
         if wish == "local":
-            provider.choose_local(request.user)
-            start_warming()
+            provider.choose_local(request.user, then=start_warming)
+        elif wish == "stop":
+            provider.stop_preparation(request.user)
         elif wish == "found":
             program, model = request.POST.get("program", ""), request.POST.get("found_model", "")
             found_servers.choose(request.user, program, model)
@@ -55,8 +57,15 @@ def choose_provider(request: HtmxHttpRequest) -> HttpResponse:
     except Refused as problem:
         _remember_typed(request, typed)
         return respond_with_error(request, problem, "settings")
-    notices.success(request, _("Saved."))
+    if not preparation.state.is_running:
+        notices.success(request, _("Saved."))
     return HttpResponseClientRefresh() if request.htmx else redirect("settings")
+
+
+@require_GET
+def show_preparation(request: HtmxHttpRequest) -> HttpResponse:
+    """Show how far the model of this machine is set up; without htmx redirect to the settings."""
+    return render(request, "settings/_preparation.html") if request.htmx else redirect("settings")
 
 
 @require_GET

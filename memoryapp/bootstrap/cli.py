@@ -1,4 +1,4 @@
-"""Runs `start` and `test`, and lists all commands of `manage.py`. Standard library only."""
+"""Runs `start`, `prepare` and `test`, and lists all commands of `manage.py`. Standard library only."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -8,10 +8,11 @@ from memoryapp.base.error_text import AGAIN, explain_error
 from memoryapp.bootstrap.check import test
 from memoryapp.bootstrap.console import stop_on_signals
 from memoryapp.bootstrap.errors import BootstrapError
-from memoryapp.bootstrap.start import install_postgres, start
+from memoryapp.bootstrap.start import install_postgres, prepare, start
 
 STEPS: dict[str, Callable[[Sequence[str]], int]] = {
     "start": start,
+    "prepare": prepare,
     "test": test,
     "postgres": install_postgres,
 }
@@ -19,7 +20,7 @@ _STOPPED = 130  # a shell's code for a program ended by Ctrl-C
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
-    """Run `start`, `test`, or the step of `move`; return the exit code. Errors are printed as sentences."""
+    """Run a step and return the exit code; errors are printed as sentences."""
     try:
         with stop_on_signals():
             return STEPS[name](arguments)
@@ -42,6 +43,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
 
 COMMANDS = (
     ("start", "set everything up and serve the chat"),
+    ("prepare", "set up the model of this machine beside a running server"),
     ("test", "set up what the tests need and run them"),
     ("chat", "chat in this terminal"),
     ("mcp", "give another assistant the memories, as tools"),

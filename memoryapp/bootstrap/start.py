@@ -19,6 +19,9 @@ from memoryapp.bootstrap.encrypted_data import EncryptedData
 from memoryapp.bootstrap.environment import Interpreter, Lock, split_lock
 from memoryapp.bootstrap.errors import BootstrapError
 
+# Added to the niceness of a preparation, and so of its compiler.
+_LOW_PRIORITY = 10
+
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
@@ -74,6 +77,24 @@ def start(arguments: Sequence[str]) -> int:
     with encrypted.hand_over() as (descriptors, variables):
         os.environ.update(variables)
         return replace_process(serve, descriptors)
+
+
+def prepare(arguments: Sequence[str]) -> int:
+    """Set up the engine and the weights beside a running server that uses another model.
+
+    Runs at low priority. Raises BootstrapError.
+    """
+    argparse.ArgumentParser(
+        prog="manage.py prepare", description="Sets up the model of this machine, and serves nothing."
+    ).parse_args(arguments)
+    if hasattr(os, "nice"):
+        os.nice(_LOW_PRIORITY)
+    found = preparation.find_weights([preparation.CHAT, preparation.EMBEDDER])
+    with hold_setup_lock() as keep:
+        interpreter, lock = ensure_packages(keep, with_engine=True)
+        engine.ensure_engine(interpreter, lock, keep)
+        preparation.ensure_model(interpreter, found)
+    return 0
 
 
 def choose_server(options: argparse.Namespace) -> str:

@@ -73,6 +73,7 @@ def test_without_a_command_all_commands_are_listed() -> None:
     named = {path.stem for path in (ROOT / "chat" / "management" / "commands").glob("[a-z]*.py")}
     assert {name for name, _does in COMMANDS} == (named - {"makemessages", "migrate"}) | {
         "start",
+        "prepare",
         "test",
         "mcp",
     }
@@ -84,7 +85,7 @@ def test_without_a_command_all_commands_are_listed() -> None:
         assert all(f"  {name} " in ended.stdout for name, _does in COMMANDS)
 
 
-@pytest.mark.parametrize("command", ["start", "test", "mcp"])
+@pytest.mark.parametrize("command", ["start", "prepare", "test", "mcp"])
 def test_help_of_a_command_that_django_does_not_know(command: str) -> None:
     for asked in (["help", command], [command, "--help"]):
         ended = subprocess.run(

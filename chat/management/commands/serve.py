@@ -29,6 +29,7 @@ from chat.actions import (
     provider,
     recovery,
 )
+from chat.actions.own_model import preparation
 from chat.actions.owners import is_local, local_owner
 from chat.actions.readiness import CONNECTING_SECONDS
 from chat.generation import run as generation
@@ -143,6 +144,7 @@ def require_jobs_somewhere() -> None:
 
 
 def _end(runner: JobRunner | None) -> None:
+    preparation.stop()
     # First save the replies that are being written.
     generation.stop_all()
     if runner is None:

@@ -13,7 +13,8 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from chat.actions.model_servers import make_provider
-from chat.actions.provider import is_choice_shared, run_engine_probe
+from chat.actions.own_model import run_engine_probe
+from chat.actions.provider import is_choice_shared
 from chat.errors import BadAddress, ProviderError, ServerAway
 from chat.llm import weights
 from chat.llm.remote.address import parse_addresses

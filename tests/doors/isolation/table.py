@@ -123,6 +123,7 @@ PAGES: list[Entry] = [
     page("POST settings/", theme="dark"),
     page("POST settings/provider/", scopes=MODEL, do="use", url="http://example.com", incomplete=True),
     page("GET settings/provider/found/"),
+    page("GET settings/provider/preparation/", bare=True),
     page("POST settings/erase/", For.BROWSER, word="delete", incomplete=True),
     page("POST settings/export/"),
     page("POST settings/import/", incomplete=True),
