@@ -60,6 +60,7 @@ class AccountedProvider:
         self.remote = provider.remote
         self.context_window = provider.context_window
         self.places = provider.places
+        self.can_reason = provider.can_reason
         self.calls: list[_Call] = []
 
     def count_tokens(self, turns: Sequence[Turn]) -> int:

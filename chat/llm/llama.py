@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,12 +14,15 @@ from .engine import Engine
 from .engine_request import EngineRequest
 from .fixed_prompts import FixedPromptStore
 from .native import LIBRARY_VERSION, Native
+from .reasoning import ReasoningSeparator
 from .state_cache import StateCache
 from .template import ChatTemplate
-from .types import Completion, Finish, GenerationOptions, Turn, Usage
+from .types import REASONING_TOKENS, Completion, Finish, GenerationOptions, Turn, Usage
 
 # Sequences in the context of conversations: the one that is being written, and prompts evaluated in advance.
 SEQUENCES = 4
+# A prompt with reasoning may be longer by so many tokens than the same one without.
+_REASONING_PROMPT_TOKENS = 64
 # Cells of the context of background prompts; the context of conversations has two windows. The fixed
 # beginnings of all background prompts take 4,122 tokens of the default model and stay there; the rest is for
 # what follows the beginning of the running one.
@@ -26,11 +30,27 @@ BACKGROUND_CELLS = 6144
 
 
 class LlamaStream:
-    """The text of one reply, in whole characters. Its token ids are remembered at the end."""
+    """The text of one reply without its reasoning, in whole characters.
 
-    def __init__(self, request: EngineRequest, remember: Callable[[str, list[int]], None]) -> None:
+    `remember` gets the text and its token ids at the end, unless the model reasoned before. `end` ends the
+    request when the reply itself has `max_tokens`.
+    """
+
+    def __init__(
+        self,
+        request: EngineRequest,
+        separator: ReasoningSeparator,
+        *,
+        max_tokens: int,
+        remember: Callable[[str, list[int]], None],
+        end: Callable[[], None],
+    ) -> None:
         self._request = request
+        self._separator = separator
+        self._max_tokens = max_tokens
         self._remember = remember
+        self._end = end
+        self._is_full = False
 
     @property
     def usage(self) -> Usage:
@@ -40,16 +60,32 @@ class LlamaStream:
     @property
     def finish(self) -> Finish:
         """Return why the reply ended."""
-        return self._request.finish
+        return "length" if self._is_full else self._request.finish
 
     def __iter__(self) -> Iterator[str]:
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         text: list[str] = []
+        tokens = 0
         for raw in self._request:
-            if piece := decoder.decode(raw):
+            reasoning, piece = self._separator.take(decoder.decode(raw))
+            self._request.options.announce_reasoning(reasoning)
+            tokens += bool(text or piece)
+            if piece:
                 text.append(piece)
                 yield piece
-        self._remember("".join(text), list(self._request.generated))
+            if tokens >= self._max_tokens and self._separator.found:
+                self._is_full = True
+                self._end()
+                break
+        reasoning, rest = self._separator.finish()
+        self._request.options.announce_reasoning(reasoning)
+        if rest:
+            text.append(rest)
+            yield rest
+        if not self._separator.found:
+            self._remember("".join(text), list(self._request.generated))
+        elif not text and self.finish != "cancelled":
+            raise ProviderError("server-no-reply")
 
 
 class LlamaProvider:
@@ -112,6 +148,11 @@ class LlamaProvider:
             raise ModelNotReady("model-still-loading")
         return self._native, self._template
 
+    @property
+    def can_reason(self) -> bool:
+        """Return whether the model can reason before a reply, or leave that out."""
+        return self._template is not None and self._template.can_reason
+
     def count_tokens(self, turns: Sequence[Turn]) -> int:
         """Return the length of a prompt in tokens, counted with the model's tokenizer and chat template."""
         return len(self._loaded()[1].tokens(turns))
@@ -122,8 +163,22 @@ class LlamaProvider:
 
     def stream(self, turns: Sequence[Turn], options: GenerationOptions) -> LlamaStream:
         """Begin a reply that continues the slot's cached prefix."""
-        request = self._submit(turns, options)
-        return LlamaStream(request, self._loaded()[1].remember_reply)
+        template = self._loaded()[1]
+        request = self._submit(turns, self._allow_reasoning(turns, options))
+        return LlamaStream(
+            request,
+            ReasoningSeparator(template.opened_tag(reasoning=options.reasoning)),
+            max_tokens=options.max_tokens,
+            remember=template.remember_reply,
+            end=partial(self.engine.stop, request),
+        )
+
+    def _allow_reasoning(self, turns: Sequence[Turn], options: GenerationOptions) -> GenerationOptions:
+        """Return options whose limit has room for the reasoning, as far as the window allows."""
+        if not (options.reasoning and self.can_reason):
+            return options
+        free = self._longest - self.count_tokens(turns) - options.max_tokens - _REASONING_PROMPT_TOKENS
+        return replace(options, max_tokens=options.max_tokens + max(0, min(REASONING_TOKENS, free)))
 
     def complete(self, turns: Sequence[Turn], options: GenerationOptions) -> Completion:
         """Return a whole answer, generated in the context of background prompts; raises Unfinished."""
@@ -167,7 +222,7 @@ class LlamaProvider:
         background: bool = False,
         fixed: bool = False,
     ) -> EngineRequest:
-        tokens = self._loaded()[1].tokens(turns)
+        tokens = self._loaded()[1].tokens(turns, reasoning=options.reasoning)
         if len(tokens) + options.max_tokens > self._longest:
             raise PromptTooLong("conversation-too-long")
         request = EngineRequest(tokens, options, background=background, fixed=fixed)

@@ -26,6 +26,8 @@ import llama_cpp as lib
 
 from chat.errors import ProviderError
 
+from .reasoning import TAGS
+
 # Import `lib` from here only: llama_cpp must be loaded after the variable is set.
 __all__ = ["ABORTED", "BATCH", "LIBRARY_VERSION", "NO_CELLS", "Native", "lib"]
 
@@ -145,7 +147,7 @@ class Native:
             buffer = ctypes.create_string_buffer(size)
             count = lib.llama_token_to_piece(self.vocab, token, buffer, size, 0, False)
             if count >= 0:
-                return bytes(buffer.raw[:count])
+                return bytes(buffer.raw[:count]) or self._reasoning_tags.get(token, b"")
             size = -count
 
     def is_end(self, token: int) -> bool:
@@ -162,6 +164,14 @@ class Native:
         """Return the text that stands for a token in the vocabulary."""
         raw = lib.llama_vocab_get_text(self.vocab, token) if token >= 0 else b""
         return (raw or b"").decode(errors="replace")
+
+    @cached_property
+    def _reasoning_tags(self) -> dict[int, bytes]:
+        """Return the tags around reasoning by token; llama.cpp prints nothing for those that are control
+        tokens.
+        """
+        tags = {tag: self.tokenize(tag) for pair in TAGS.items() for tag in pair}
+        return {tokens[0]: tag.encode() for tag, tokens in tags.items() if len(tokens) == 1}
 
     @cached_property
     def control_tokens(self) -> tuple[str, ...]:

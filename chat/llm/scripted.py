@@ -70,6 +70,9 @@ class ScriptedProvider:
     default_completion: Reply = "none"
     name: str = "scripted"
     remote: bool = False
+    can_reason: bool = False
+    # The reasoning before the next reply of a model that can reason, where it is wanted.
+    reasoning: str = ""
     context_window: int = 8192
     places: int = 1
     gate: threading.Semaphore | None = None
@@ -93,7 +96,13 @@ class ScriptedProvider:
         words = text.split(" ")
         pieces = [w + " " for w in words[:-1]] + words[-1:]
         usage = Usage(prompt_tokens=self.count_tokens(turns))
-        return ScriptedStream(pieces, usage, options.stop, self.gate, options.announce_begin)
+
+        def begin() -> None:
+            options.announce_begin()
+            for piece in self.reasoning.split(" ") if options.reasoning else ():
+                options.announce_reasoning(piece + " ")
+
+        return ScriptedStream(pieces, usage, options.stop, self.gate, begin)
 
     def complete(self, turns: Sequence[Turn], options: GenerationOptions) -> Completion:
         """Return the next scripted completion of the slot's queue."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from chat.errors import ProviderError, TemplateMissing
 
+from .reasoning import find_closing_tag
 from .roles import RoleSupport, adapt_turns, build_message, probe_roles
 from .types import Turn
 
@@ -39,8 +40,10 @@ class ChatTemplate:
         lib_vocab = native.special_tokens()
         self._format = Jinja2ChatFormatter(template=source, bos_token=lib_vocab[0], eos_token=lib_vocab[1])
         self._replies: OrderedDict[str, list[int]] = OrderedDict()
-        self._prompts: OrderedDict[tuple[Turn, ...], list[int]] = OrderedDict()
+        self._prompts: OrderedDict[tuple[bool, tuple[Turn, ...]], list[int]] = OrderedDict()
         self._lock = threading.Lock()
+        self._tails = {wanted: self._find_tail(reasoning=wanted) for wanted in (False, True)}
+        self._empty_reasoning = native.tokenize(text) if (text := self._find_empty_reasoning()) else []
         self.roles = probe_roles(self._render)
         # A template that refuses the shortest prompt, as those that need a list of tools, is of no use.
         self._tokenize([Turn("system", "a"), Turn("user", "b")])
@@ -53,23 +56,39 @@ class ChatTemplate:
         with self._lock:
             # Cached prompts were tokenised without these ids.
             self._prompts.clear()
-            self._replies[text] = tokens
+            # An empty reasoning that the template put before the reply stays there, as in the cached prefix.
+            self._replies[text] = self._empty_reasoning + tokens
             self._replies.move_to_end(text)
             while len(self._replies) > _MAX_REPLIES:
                 self._replies.popitem(last=False)
 
-    def tokens(self, turns: Sequence[Turn]) -> list[int]:
+    @property
+    def can_reason(self) -> bool:
+        """Return whether the template lets the model reason, or leave that out."""
+        return self._tails[True] != self._tails[False] or bool(find_closing_tag(self._tails[True]))
+
+    def opened_tag(self, *, reasoning: bool) -> str:
+        """Return the closing tag of the reasoning in which a prompt ends, "" for none.
+
+        A prompt without reasoning never ends in one.
+        """
+        return find_closing_tag(self._tails[True]) if reasoning else ""
+
+    def tokens(self, turns: Sequence[Turn], *, reasoning: bool = False) -> list[int]:
         """Return the prompt as token ids, ending where the assistant's reply begins; raises ProviderError.
+
+        With `reasoning` the model may reason before the reply. Without it, reasoning that the template opens
+        is closed again.
 
         The last few prompts are cached: a prompt is counted several times before it is evaluated, and
         tokenising 3,000 tokens takes 9 ms.
         """
-        key = tuple(turns)
+        key = reasoning, tuple(turns)
         with self._lock:
             known = self._prompts.get(key)
         if known is not None:
             return list(known)
-        tokens = self._tokenize(turns)
+        tokens = self._tokenize(turns, reasoning=reasoning)
         with self._lock:
             self._prompts[key] = tokens
             while len(self._prompts) > _MAX_PROMPTS:
@@ -81,14 +100,17 @@ class ChatTemplate:
         with self._lock:
             self._prompts.clear()
 
-    def _tokenize(self, turns: Sequence[Turn]) -> list[int]:
+    def _tokenize(self, turns: Sequence[Turn], *, reasoning: bool = False) -> list[int]:
         known: list[list[int]] = []
         try:
-            prompt = self._render(self._build_messages(turns, self.roles, known))
+            prompt = self._render(self._build_messages(turns, self.roles, known), reasoning=reasoning)
         except ProviderError:
             # An order of roles that was not probed. Text with labels is refused less often.
             known.clear()
-            prompt = self._render(self._build_messages(turns, self.roles.without_optional_roles(), known))
+            messages = self._build_messages(turns, self.roles.without_optional_roles(), known)
+            prompt = self._render(messages, reasoning=reasoning)
+        if not reasoning and (closing := find_closing_tag(self._tails[False])):
+            prompt = f"{prompt.rstrip()}\n{closing}\n\n"
         result: list[int] = []
         # Every odd piece is the index of a reply.
         for i, piece in enumerate(prompt.split(_MARK)):
@@ -112,9 +134,31 @@ class ChatTemplate:
     def _clean(self, text: str) -> str:
         return break_control_tokens(text.replace(_MARK, ""), self._native.control_tokens)
 
-    def _render(self, messages: list[dict[str, Any]]) -> str:
+    def _find_tail(self, *, reasoning: bool) -> str:
+        """Return what a prompt ends with after the messages; call it before other threads render."""
+        messages = [{"role": "user", "content": "a"}]
         try:
-            return str(self._format(messages=messages).prompt)  # type: ignore[arg-type]
+            whole = self._render(messages, reasoning=reasoning)
+            self._format.add_generation_prompt = False
+            return whole.removeprefix(self._render(messages, reasoning=reasoning))
+        except ProviderError:
+            # It refuses a lone message; `__init__` tries longer prompts.
+            return ""
+        finally:
+            self._format.add_generation_prompt = True
+
+    def _find_empty_reasoning(self) -> str:
+        """Return the closed, empty reasoning by which a prompt without reasoning differs, "" for none."""
+        with_it, without = self._tails[True], self._tails[False]
+        if closing := find_closing_tag(without):
+            return f"{without[without.rstrip().rfind('<') :].rstrip()}\n{closing}\n\n"
+        return without.removeprefix(with_it) if without.startswith(with_it) else ""
+
+    def _render(self, messages: list[dict[str, Any]], *, reasoning: bool = False) -> str:
+        try:
+            # Qwen's name, which other models' templates have taken over; templates without it ignore it.
+            rendered = self._format(messages=messages, enable_thinking=reasoning)  # type: ignore[arg-type]
+            return str(rendered.prompt)
         except Exception as error:  # a template is a program from the model file and may raise anything
             raise ProviderError("model-template-refused", what=str(error)) from error
 

@@ -18,6 +18,9 @@ from chat.errors import Reason
 # and this suffix. The conversation takes its prefix over and frees it.
 NEXT_PROMPT_SUFFIX = ":next"
 
+# Tokens that the reasoning before a reply may take beside the reply's own.
+REASONING_TOKENS = 2048
+
 RoleName = Literal["system", "user", "assistant", "tool"]
 Finish = Literal["stop", "length", "cancelled"]
 
@@ -125,6 +128,9 @@ class GenerationOptions:
     `owner` is whose words the prompt holds: a cached prefix with words of one owner is never used for another
     owner's prompt, and the owners of waiting calls take turns. `on_begin` is called once, in any thread, when
     the call has waited for its turn and the model begins to work on it; it must return at once.
+    `reasoning` lets a model that can reason do so before a reply: up to `REASONING_TOKENS` that `max_tokens`
+    does not count. `on_reasoning` gets it piece by piece in the thread that iterates, also from a model that
+    reasons unasked; it is never part of the text.
     """
 
     slot: str
@@ -135,6 +141,13 @@ class GenerationOptions:
     grammar: str | None = None
     stop: StopFlag | None = None
     on_begin: Callable[[], None] | None = None
+    reasoning: bool = False
+    on_reasoning: Callable[[str], None] | None = None
+
+    def announce_reasoning(self, piece: str) -> None:
+        """Call `on_reasoning`, if there is one and the piece is not empty."""
+        if piece and self.on_reasoning is not None:
+            self.on_reasoning(piece)
 
     def announce_begin(self) -> None:
         """Call `on_begin`, if there is one."""
@@ -194,12 +207,18 @@ class Provider(Protocol):
     """A language model, local or remote.
 
     Methods block and raise ProviderError: call them from a worker thread, never from an event loop.
-    `context_window` is in tokens, `places` is how many replies it writes at the same time.
+    `context_window` is in tokens, `places` is how many replies it writes at the same time, and
+    `can_reason` whether `GenerationOptions.reasoning` makes a difference.
     """
 
     name: str
     remote: bool
     context_window: int
+
+    @property
+    def can_reason(self) -> bool:
+        """Return whether the model can reason before a reply, or leave that out."""
+        ...
 
     @property
     def places(self) -> int:

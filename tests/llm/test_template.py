@@ -22,6 +22,20 @@ DROPS_SYSTEM = (
 )
 
 
+# As Qwen3's: without reasoning it puts an empty one before the reply, and history has none.
+SWITCHES = (
+    "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>"
+    "{% if enable_thinking is defined and enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}"
+    "{% endif %}"
+)
+# As those of models that always reason.
+OPENS = (
+    "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|><think>\n{% endif %}"
+)
+
+
 class Vocabulary:
     """A vocabulary in which every character is a token."""
 
@@ -103,3 +117,43 @@ def test_a_model_that_cannot_be_loaded_fails_waiting_requests():
     wait_until(lambda: told)
     with pytest.raises(ModelNotReady):
         engine.submit(EngineRequest([1], GenerationOptions.for_reply("a", max_tokens=1)))
+
+
+class TestReasoning:
+    """A prompt says whether the model may reason before the reply."""
+
+    def prompt(self, template, *, reasoning, turns=ASK):
+        made = ChatTemplate(Vocabulary(template))
+        return "".join(map(chr, made.tokens(turns, reasoning=reasoning)))
+
+    @pytest.mark.parametrize(
+        ("template", "reasoning", "end", "opened"),
+        [
+            (CHATML, False, "<|assistant|>", ""),
+            (CHATML, True, "<|assistant|>", ""),
+            (SWITCHES, False, "<|assistant|><think>\n\n</think>\n\n", ""),
+            (SWITCHES, True, "<|assistant|>", ""),
+            (OPENS, False, "<|assistant|><think>\n</think>\n\n", ""),
+            (OPENS, True, "<|assistant|><think>\n", "</think>"),
+        ],
+    )
+    def test_it_ends_as_the_template_wants(self, template, reasoning, end, opened):
+        assert self.prompt(template, reasoning=reasoning).endswith("Hello<|end|>" + end)
+        assert ChatTemplate(Vocabulary(template)).opened_tag(reasoning=reasoning) == opened
+
+    @pytest.mark.parametrize(("template", "can"), [(CHATML, False), (SWITCHES, True), (OPENS, True)])
+    def test_the_template_tells_whether_there_is_a_choice(self, template, can):
+        assert ChatTemplate(Vocabulary(template)).can_reason == can
+
+    @pytest.mark.parametrize("template", [CHATML, SWITCHES, OPENS])
+    def test_the_next_prompt_begins_with_what_was_read_and_written(self, template):
+        made = ChatTemplate(Vocabulary(template))
+        first, written = made.tokens(ASK), [ord(c) for c in "Hi!"]
+        made.remember_reply("Hi!", written)
+        following = made.tokens([*ASK, Turn("assistant", "Hi!"), Turn("user", "And?")])
+        assert following[: len(first) + len(written)] == first + written
+
+    def test_both_prompts_of_one_message_are_cached_apart(self):
+        made = ChatTemplate(Vocabulary(SWITCHES))
+        assert made.tokens(ASK, reasoning=True) != made.tokens(ASK)
+        assert made.tokens(ASK, reasoning=True) == made.tokens(ASK, reasoning=True)

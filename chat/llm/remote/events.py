@@ -10,6 +10,8 @@ from typing import Any
 from chat.llm.types import Usage
 
 Json = dict[str, Any]
+# Stands for reasoning in a shape that is not known.
+_SOME = "…"
 
 
 def get_choice(event: Json) -> Json:
@@ -40,12 +42,19 @@ def get_text(message: Json) -> str:
     return content if isinstance(content, str) else ""
 
 
-def has_reasoning(message: Json) -> bool:
-    """Return whether a message has reasoning, in a field of its own or among its parts."""
+def get_reasoning(message: Json) -> str:
+    """Return the reasoning in a message, from a field of its own or from its parts; "" without any."""
+    aside = message.get("reasoning_content") or message.get("reasoning")
+    if isinstance(aside, str):
+        return aside
     content = message.get("content")
     parts = content if isinstance(content, list) else ()
-    aside = message.get("reasoning_content") or message.get("reasoning")
-    return bool(aside) or any(isinstance(part, dict) and part.get("type") != "text" for part in parts)
+    texts = (
+        part.get("thinking") or part.get("text")
+        for part in parts
+        if isinstance(part, dict) and part.get("type") != "text"
+    )
+    return "".join(text if isinstance(text, str) else _SOME for text in texts)
 
 
 def record_usage(event: Json, usage: Usage) -> None:
@@ -76,62 +85,3 @@ class SurrogateDecoder:
         self._pending = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
         whole = text[: len(text) - len(self._pending)].replace("\0", "")
         return whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-_TAGS = {"<think>": "</think>", "<thinking>": "</thinking>", "<thought>": "</thought>"}
-_LONGEST_TAG = max(map(len, _TAGS))
-
-
-class ReasoningFilter:
-    """Removes the reasoning at the beginning of a reply, such as `<think>…</think>`, from its pieces.
-
-    Only at the beginning: later such tags are part of the reply.
-    """
-
-    def __init__(self, *, opened: bool = False) -> None:
-        """`opened` where the chat template already contains the opening tag, so that only the closing one
-        comes.
-        """
-        self._held = ""
-        self._closing_tag: str | None = "</think>" if opened else None
-        self._is_over = False
-        self.found = False
-
-    def take(self, piece: str) -> str:
-        """Add a piece; return the text of the reply that was not returned yet."""
-        if self._is_over:
-            return piece
-        self._held += piece
-        if self._closing_tag is None and not self._has_begun():
-            return self._release() if self._is_reply() else ""
-        return self._text_after()
-
-    def _text_after(self) -> str:
-        if self._closing_tag is None or self._closing_tag not in self._held:
-            return ""
-        after = self._held.partition(self._closing_tag)[2].lstrip()
-        # So far only white space may have come after the closing tag.
-        self._is_over, self._held = bool(after), self._closing_tag
-        return after
-
-    def finish(self) -> str:
-        """Return text that was held back and belongs to the reply; call it after the last piece."""
-        return "" if self._is_over or self._closing_tag is not None else self._release()
-
-    def _has_begun(self) -> bool:
-        """Return whether reasoning has begun."""
-        start = self._held.lstrip()
-        for opening, closing in _TAGS.items():
-            if start.startswith(opening):
-                self._closing_tag, self.found = closing, True
-                return True
-        return False
-
-    def _is_reply(self) -> bool:
-        """Return whether the reply has begun without reasoning."""
-        start = self._held.lstrip()[:_LONGEST_TAG]
-        return bool(start) and not any(opening.startswith(start) for opening in _TAGS)
-
-    def _release(self) -> str:
-        self._is_over = True
-        return self._held

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from chat.errors import ServerRefused
 from chat.llm.roles import RoleSupport, adapt_turns, build_message
 from chat.llm.template import break_control_tokens
-from chat.llm.types import Finish, GenerationOptions, StopFlag, Turn, Usage
+from chat.llm.types import REASONING_TOKENS, Finish, GenerationOptions, StopFlag, Turn, Usage
 
 from .events import Json
 from .slots import SlotUse
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from .constrained import OutputConstraint
 
 # Parameters that a request can omit when a server rejects them.
-_OPTIONAL = ("temperature", "stream_options", "cache_prompt", "cache_salt", "id_slot", "chat_template_kwargs")
+_OPTIONAL = (
+    *("temperature", "stream_options", "cache_prompt", "cache_salt", "id_slot"),
+    *("chat_template_kwargs", "reasoning_effort"),
+)
 
 
 @dataclass(eq=False)
@@ -94,7 +97,7 @@ class Dialect:
 
     omitted: frozenset[str] = frozenset()
     uses_max_completion_tokens: bool = False
-    reasoning_tokens: int = 2048
+    reasoning_tokens: int = REASONING_TOKENS
 
     def translate(self, body: Json) -> Json:
         """Return the body of a request as this server accepts it."""
@@ -138,9 +141,18 @@ def build_body(call: RemoteCall, found: Capabilities, slot: SlotUse, salt_key: b
             body["id_slot"] = slot.number
     if found.kind == "vllm":
         body["cache_salt"] = hashlib.blake2b(call.options.owner.encode(), key=salt_key).hexdigest()
+    if found.can_reason:
+        body |= _choose_reasoning(found, wanted=call.options.reasoning)
     if call.constraint is not None:
         body |= call.constraint.extra
     return found.dialect.translate(body)
+
+
+def _choose_reasoning(found: Capabilities, *, wanted: bool) -> Json:
+    """Return the parameter by which a server's model reasons or does not."""
+    if found.kind == "ollama":
+        return {} if wanted else {"reasoning_effort": "none"}
+    return {"chat_template_kwargs": {"enable_thinking": wanted}}
 
 
 def separates_owners(found: Capabilities, *, several_processes: bool) -> bool:
@@ -219,6 +231,19 @@ class Capabilities:
     reported_model: str = ""
     dialect: Dialect = field(default_factory=Dialect)
     mark: str = ""
+
+    @property
+    def opened_reasoning_tag(self) -> str:
+        """Return the closing tag of the reasoning that the chat template opens, "" where it opens none."""
+        return "</think>" if self.template_opens_reasoning else ""
+
+    @property
+    def can_reason(self) -> bool:
+        """Return whether the model reasons, and the server can be told not to.
+
+        A template that always opens the reasoning cannot be told.
+        """
+        return self.writes_reasoning and self.kind != "other" and not self.template_opens_reasoning
 
     def with_findings_of(self, known: Capabilities) -> Capabilities:
         """Return what a server says about itself, with what a probe of the same model has found by trying."""

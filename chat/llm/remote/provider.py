@@ -111,6 +111,11 @@ class RemoteProvider:
         return ", ".join(dict.fromkeys(server.host for server in self.servers))
 
     @property
+    def can_reason(self) -> bool:
+        """Return whether the model can reason before a reply, or leave that out."""
+        return any(server.found is not None and server.found.can_reason for server in self._usable())
+
+    @property
     def places(self) -> int:
         """Return how many replies the servers write at the same time."""
         return sum(server.places.capacity for server in self._usable()) or 1

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from chat.errors import ConnectionLost, ModelNotReady, ProviderError, ServerRefused
+from chat.llm.reasoning import ReasoningSeparator
 from chat.llm.roles import uses_optional_roles
 from chat.llm.types import Turn
 
@@ -16,12 +17,11 @@ from .constrained import build_constraint
 from .counting import RemoteTokenCounter
 from .events import (
     Json,
-    ReasoningFilter,
     SurrogateDecoder,
     get_choice,
     get_message,
+    get_reasoning,
     get_text,
-    has_reasoning,
     record_usage,
 )
 from .failure_rest import FailureRest
@@ -199,19 +199,23 @@ class ModelServer:
         stream = self.transport.stream(f"{self.address.api}/chat/completions", body)
         ticket.set_cancel(stream.cancel)
         call.finish, call.usage.completion_tokens = "stop", 0
-        reasoning, decoder = ReasoningFilter(opened=found.template_opens_reasoning), SurrogateDecoder()
-        written = 0
+        separator, decoder = ReasoningSeparator(found.opened_reasoning_tag), SurrogateDecoder()
+        limit, has_reasoned, written, pieces = call.options.max_tokens, False, 0, 0
         try:
             for event in stream:
                 if call.stop.is_set() or ticket.preempted or is_closed():
                     break
-                piece = reasoning.take(decoder.take(self._read_event(event, call, found, reasoning)))
+                aside, text = self._read_event(event, call, found)
+                before, piece = separator.take(decoder.take(text))
+                has_reasoned = has_reasoned or bool(aside or separator.found)
+                call.options.announce_reasoning(aside + before)
                 if piece:
                     call.record_piece()
                     ticket.has_output = not call.background
-                    written += len(piece)
+                    written, pieces = written + len(piece), pieces + 1
                     yield piece
-                if written > call.options.max_tokens * _CHARACTERS_A_TOKEN:
+                # The server counts the reasoning too, for which it was allowed more.
+                if written > limit * _CHARACTERS_A_TOKEN or (has_reasoned and pieces >= limit):
                     call.finish = "length"
                     break
         finally:
@@ -220,16 +224,16 @@ class ModelServer:
         if call.stop.is_set() or is_closed():
             call.finish = "cancelled"
         elif not ticket.preempted:
-            if rest := reasoning.finish():
+            before, rest = separator.finish()
+            call.options.announce_reasoning(before)
+            if rest:
                 written += len(rest)
                 yield rest
-            if not written and (reasoning.found or found.writes_reasoning):
+            if not written and (has_reasoned or found.writes_reasoning):
                 raise ProviderError("server-no-reply")
 
-    def _read_event(
-        self, event: Json, call: RemoteCall, found: Capabilities, reasoning: ReasoningFilter
-    ) -> str:
-        """Update the call's usage and finish from an event; return its text."""
+    def _read_event(self, event: Json, call: RemoteCall, found: Capabilities) -> tuple[str, str]:
+        """Update the call's usage and finish from an event; return its reasoning and its text."""
         record_usage(event, call.usage)
         use = self.use
         if use.several_owners and not separates_owners(found, several_processes=use.several_processes):
@@ -242,10 +246,9 @@ class ModelServer:
         if get_choice(event).get("finish_reason") == "length":
             call.finish = "length"
         message = get_message(event)
-        reasoning.found = reasoning.found or has_reasoning(message)
         text = get_text(message)
         call.usage.completion_tokens += bool(text)
-        return text
+        return get_reasoning(message), text
 
     def adapts(self, call: RemoteCall, refusal: ServerRefused) -> bool:
         """Adapt the dialect or the roles to a refusal for later requests; return whether that is possible."""

@@ -7,11 +7,12 @@ import re
 from dataclasses import replace
 
 from chat.errors import ProviderError, ServerRefused
+from chat.llm.reasoning import ReasoningSeparator
 from chat.llm.roles import RoleSupport, probe_roles, probe_roles_by_size
 
 from .constrained import json_schema_format
 from .counting import apply_template
-from .events import Json, ReasoningFilter, get_choice, get_message, get_text, has_reasoning, positive_int
+from .events import Json, get_choice, get_message, get_reasoning, get_text, positive_int
 from .protocol import Capabilities, ConstraintSupport, Dialect
 from .server_identity import get_nested, request_optional
 from .transport import Transport
@@ -62,14 +63,14 @@ def _learn_dialect(transport: Transport, found: Capabilities) -> Capabilities:
         found = replace(found, roles=RoleSupport(system=False))
         dialect, answer = _try(transport, found, {"messages": _GREET[1:], "max_tokens": 16})
     message = get_message(answer)
-    reasoning = ReasoningFilter()
+    separator = ReasoningSeparator()
     text = get_text(message)
-    reasoning.take(text)
-    opens_reasoning = "</think>" in text and not reasoning.found
+    separator.take(text)
+    opens_reasoning = "</think>" in text and not separator.found
     return replace(
         found,
         dialect=dialect,
-        writes_reasoning=reasoning.found or opens_reasoning or has_reasoning(message),
+        writes_reasoning=separator.found or opens_reasoning or bool(get_reasoning(message)),
         template_opens_reasoning=opens_reasoning,
         reported_model=str(answer.get("model", "")),
     )
@@ -117,8 +118,8 @@ def _obeys_constraint(
     except ServerRefused:
         return False
     text = get_text(get_message(answer))
-    reasoning = ReasoningFilter(opened=found.template_opens_reasoning)
-    text = reasoning.take(text) + reasoning.finish()
+    separator = ReasoningSeparator(found.opened_reasoning_tag)
+    text = separator.take(text)[1] + separator.finish()[1]
     return re.sub(r"\s", "", text).startswith(expected_start)
 
 
