@@ -47,6 +47,7 @@ urlpatterns = [
     path("c/<uuid:pk>/end/", conversation_menu.end_conversation, name="conversation_end"),
     path("c/<uuid:pk>/strategy/", conversation_menu.set_strategy, name="conversation_strategy"),
     path("c/<uuid:pk>/memory/", conversation_menu.set_memory_mode, name="conversation_memory_mode"),
+    path("c/<uuid:pk>/reasoning/", conversation_menu.set_reasoning, name="conversation_reasoning"),
     path("c/<uuid:pk>/past-chats/", conversation_menu.set_past_chats, name="conversation_past_chats"),
     path("c/<uuid:pk>/topics/", topics.topic_list, name="conversation_topics"),
     path("topics/<uuid:pk>/importance/", topics.set_importance, name="topic_importance"),

@@ -84,6 +84,13 @@ def move_conversation(conversation: Conversation, app: App) -> None:
         _update_conversation(conversation, app=app, memory_block=None, memory_block_facts={}, prepared=None)
 
 
+def set_reasoning(conversation: Conversation, switch: str) -> None:
+    """Set whether a model that can reason does so before its replies here: "on" or "off". Raises Refused."""
+    if switch not in SWITCH_VALUES:
+        raise Refused("switch-unknown")
+    Conversation.objects.filter(pk=conversation.pk).update(use_reasoning=SWITCH_VALUES[switch])
+
+
 def set_strategy(conversation: Conversation, strategy: str) -> None:
     """Set the compaction strategy of a conversation; "" uses the app's.
 

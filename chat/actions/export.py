@@ -65,6 +65,7 @@ CONVERSATION = (
     *("summary", "summarised_through", "prompt_summary", "trimmed_through", "kept", "cuts"),
     *("cleared_through", "extracted_through", "app_memory_after", "created_at", "updated_at", "ended_at"),
     "use_past_chats",
+    "use_reasoning",
 )
 TOPIC = (
     *("id", "title", "summary", "summarised_through", "importance", "access_count", "message_count"),
@@ -78,6 +79,7 @@ MESSAGE = (
         "content",
         "state",
         "failure",
+        "cut_off",
         "note",
         "flagged",
         "importance",

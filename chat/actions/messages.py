@@ -130,7 +130,7 @@ def save_checkpoint(reply_id: Any, text: str) -> bool:
 
 
 def finish_reply(reply: Message, text: str, state: MessageState, failure: str = "") -> None:
-    """Save a reply's final text and state, and queue extraction and title.
+    """Save a reply's final text and state, its reasoning and `cut_off`, and queue extraction and title.
 
     What another process has ended, because it took this one for dead, stays as it is.
     """
@@ -139,7 +139,8 @@ def finish_reply(reply: Message, text: str, state: MessageState, failure: str = 
         touch_conversation(reply.conversation)
         importance = score_message(Role.ASSISTANT, text)
         ended = {"content": text, "state": state, "failure": failure[:300], "importance": importance}
-        if Message.objects.filter(pk=reply.pk, state=MessageState.STREAMING).update(**ended):
+        written = {name: getattr(reply, name) for name in ("reasoning", "reasoning_seconds", "cut_off")}
+        if Message.objects.filter(pk=reply.pk, state=MessageState.STREAMING).update(**ended, **written):
             indexing.index_messages(
                 [Message(pk=reply.pk, conversation=reply.conversation, role=reply.role, **ended)]
             )

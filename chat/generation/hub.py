@@ -18,6 +18,8 @@ from chat.llm.state_cache import common_prefix
 from memoryapp.base.redis import is_configured
 
 QUEUE_LENGTH = 64
+# Instead of a place in the line.
+REASONING = -1
 
 Frame = dict[str, Any]
 
@@ -59,7 +61,7 @@ class LiveReply:
     conversation: str
     seq: int = 0
     blocks: list[str] = field(default_factory=list)
-    # How many replies are served before it.
+    # How many replies are served before it; REASONING while the model reasons before its text.
     before: int = 0
 
     def snapshot(self) -> Frame:
@@ -133,7 +135,9 @@ class Hub:
             self._send(conversation, live.snapshot())
 
     def show_place(self, conversation: str, reply: str, before: int) -> None:
-        """Tell how many replies are served before one that waits; 0 where its turn has come."""
+        """Tell how many replies are served before one that waits; 0 where its turn has come, and REASONING
+        while the model reasons.
+        """
         with self._lock:
             if (live := self._live.get(conversation)) and live.reply == reply:
                 live.before = before

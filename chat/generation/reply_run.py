@@ -33,6 +33,7 @@ from .hub import hub
 from .message_topic import assign_topic
 from .options import DEFAULT_OPTIONS, ReplyOptions, StopTextFilter
 from .reply_end import ReplyEnd, save_reply_end_patiently
+from .reply_reasoning import ReplyReasoning
 
 logger = logging.getLogger(__name__)
 
@@ -196,7 +197,8 @@ class ReplyRun:
         prompts.record_prompt(conversation, asked, row, prompt, provider.context_window)
         # While the model works, others can use it.
         release_connection()
-        stream = self._stream(provider, prompt, owner=str(conversation.owner_id))
+        reasoning = ReplyReasoning(self.conversation, self.reply)
+        stream = self._stream(provider, prompt, conversation, reasoning)
         self.usage, pieces = stream.usage, StopTextFilter(stream, self.options.stop)
         outcome = "failed"
         try:
@@ -208,6 +210,8 @@ class ReplyRun:
             outcome = self.finish = "stop" if pieces.stop_found else stream.finish
         finally:
             self._flush()
+            reasoning.set_on(row)
+            row.cut_off = self.finish == "length"
             self._record_usage(row, stream.usage, outcome)
             spent = prompt.tokens + stream.usage.completion_tokens
             prompts.queue_preparation(row.conversation_id, spent, provider.context_window)
@@ -237,16 +241,19 @@ class ReplyRun:
             if away:
                 self.stop.wait(0.1)
 
-    def _stream(self, provider: Provider, prompt: Prompt, owner: str) -> Stream:
+    def _stream(
+        self, provider: Provider, prompt: Prompt, conversation: Conversation, reasoning: ReplyReasoning
+    ) -> Stream:
         asked = self.options
         max_tokens = min(prompt.max_tokens, asked.max_tokens or prompt.max_tokens)
         options = GenerationOptions.for_reply(
             self.conversation,
             max_tokens=max_tokens,
             stop=self.stop,
-            owner=owner,
+            owner=str(conversation.owner_id),
             on_begin=partial(self.on_begin, self),
         )
+        options = replace(options, reasoning=conversation.use_reasoning, on_reasoning=reasoning.add)
         if asked.temperature is not None:
             options = replace(options, temperature=asked.temperature)
         return provider.stream(prompt.turns, options)

@@ -73,6 +73,8 @@ class ScriptedProvider:
     can_reason: bool = False
     # The reasoning before the next reply of a model that can reason, where it is wanted.
     reasoning: str = ""
+    # Why its replies end.
+    finish: Finish = "stop"
     context_window: int = 8192
     places: int = 1
     gate: threading.Semaphore | None = None
@@ -102,7 +104,7 @@ class ScriptedProvider:
             for piece in self.reasoning.split(" ") if options.reasoning else ():
                 options.announce_reasoning(piece + " ")
 
-        return ScriptedStream(pieces, usage, options.stop, self.gate, begin)
+        return ScriptedStream(pieces, usage, options.stop, self.gate, begin, self.finish)
 
     def complete(self, turns: Sequence[Turn], options: GenerationOptions) -> Completion:
         """Return the next scripted completion of the slot's queue."""

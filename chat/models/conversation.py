@@ -63,6 +63,8 @@ class Conversation(OwnedModel):
     metadata = models.JSONField(default=dict, blank=True)
     pinned = models.BooleanField(default=False)
     memory_mode = models.CharField(max_length=10, choices=MemoryMode, default=MemoryMode.ON)
+    # Whether a model that can reason does so before its replies here.
+    use_reasoning = models.BooleanField(default=False)
     # Whether prompts of this conversation may quote past ones, if memory and the owner's settings allow it.
     use_past_chats = models.BooleanField(default=True)
     # When the owner kept it, after it was to be deleted by age.

@@ -138,6 +138,12 @@ class Message(UUIDModel):
     content = models.TextField(blank=True)
     state = models.CharField(max_length=10, choices=MessageState, default=MessageState.COMPLETE)
     failure = models.CharField(max_length=300, blank=True)
+    # What the model wrote before this reply to reason about it, and for how many seconds. It is shown to the
+    # owner only: no prompt, export or search contains it.
+    reasoning = models.TextField(blank=True)
+    reasoning_seconds = models.FloatField(null=True, blank=True)
+    # The reply ended because it had as many tokens as a reply may have.
+    cut_off = models.BooleanField(default=False)
     # The process that writes it, or wrote it; of replies only.
     process = models.UUIDField(null=True, blank=True, editable=False)
     # The turn note that was sent with this message, as rendered. It is sent again unchanged, so that the

@@ -132,6 +132,7 @@ class ImportedMessage(FileShape):
     content: str = ""
     state: literal_of(MessageState.values) = MessageState.COMPLETE  # type: ignore[valid-type]
     failure: str = Field("", max_length=300)
+    cut_off: bool = False
     note: str = ""
     flagged: bool = False
     importance: Share | None = None
@@ -182,6 +183,7 @@ class ImportedConversation(FileShape):
     pinned: bool = False
     memory_mode: literal_of(MemoryMode.values) = MemoryMode.ON  # type: ignore[valid-type]
     use_past_chats: bool = True
+    use_reasoning: bool = False
     summary: str = ""
     summarised_through: Whole = 0
     prompt_summary: str = ""

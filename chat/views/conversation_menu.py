@@ -16,8 +16,9 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 from chat.access import HtmxHttpRequest, own_app, own_conversation, uuid_or_404
 from chat.actions import app_memories, conversations, deletions
 from chat.actions.owners import settings_of
-from chat.errors import Refused
+from chat.errors import ModelNotReady, Refused
 from chat.generation import run as generation
+from chat.llm.registry import registry
 from chat.models import App, Conversation, MemoryMode, Strategy
 
 from .deletions import describe_deletion
@@ -120,12 +121,20 @@ def header_menu(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "chat/_header_menu.html", header_menu_context(found))
 
 
+def _can_reason() -> bool:
+    try:
+        return registry.provider().can_reason
+    except ModelNotReady:
+        return False
+
+
 def header_menu_context(conversation: Conversation) -> dict[str, Any]:
     """Return the context of the header menu."""
     return {
         "conversation": conversation,
         "modes": MemoryMode.choices,
         "strategies": Strategy.choices,
+        "can_reason": _can_reason(),
         "quotes_past_chats": settings_of(conversation.owner_id).use_past_chats,
     }
 
@@ -140,6 +149,12 @@ def set_memory_mode(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
 def set_past_chats(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
     """Set whether a conversation's prompts may quote past conversations: on or off."""
     return _save_choice(request, pk, "past_chats", conversations.set_past_chats)
+
+
+@require_POST
+def set_reasoning(request: HtmxHttpRequest, pk: UUID) -> HttpResponse:
+    """Set whether the model reasons before its replies in a conversation: on or off."""
+    return _save_choice(request, pk, "reasoning", conversations.set_reasoning)
 
 
 @require_POST

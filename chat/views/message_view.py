@@ -80,6 +80,10 @@ class MessageView:
     text: str
     blocks: list[str]
     failure: str
+    # As in `Message`, in whole seconds.
+    reasoning: str
+    reasoning_seconds: int
+    cut_off: bool
     flagged: bool
     # Flagged, or important by its score.
     important: bool
@@ -271,6 +275,9 @@ def _build_message_view(
         text=message.content,
         blocks=blocks,
         failure=describe(message.failure),
+        reasoning=message.reasoning,
+        reasoning_seconds=round(message.reasoning_seconds or 0),
+        cut_off=message.cut_off,
         flagged=message.flagged,
         important=importance_of(message) >= IMPORTANT,
         name=message.name,

@@ -104,10 +104,10 @@ function findIfStreaming(id) {
   return reply?.dataset.state === "streaming" ? reply : null;
 }
 
-/** @param {{reply: string, before?: number}} frame with how many replies are served first */
+/** @param {{reply: string, before?: number}} frame with how many replies are served first, -1: it reasons */
 function showPlace({ reply: id, before = 0 }) {
   const reply = findIfStreaming(id), place = reply && find("[data-place]", reply);
-  if (place) place.textContent = getText(before ? "place" : "reading").replace("{n}", `${before}`);
+  if (place) place.textContent = getText(before < 0 ? "reasoning" : before ? "place" : "reading").replace("{n}", `${before}`);
 }
 
 /** @param {Extract<Frame, {type: "snapshot"}>} frame */

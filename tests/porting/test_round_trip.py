@@ -49,7 +49,8 @@ NOT_EXPORTED = {
     }
     | {"prepared", "flushed_through", "imported_through", "windows_through", "unquoted_through"},
     Topic: {"conversation", "embedding", "embedder", "restored_through"},
-    Message: {"conversation", "archive", "imported", "by_program", "process", "ordered_at"},
+    Message: {"conversation", "archive", "imported", "by_program", "process", "ordered_at"}
+    | {"reasoning", "reasoning_seconds"},
     PromptReport: {"reply"},
     Fact: {"owner", "embedding", "embedder", "durability", "deletion"},
     FactEvent: {"fact"},

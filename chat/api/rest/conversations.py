@@ -56,6 +56,7 @@ class ConversationOut(Schema):
     strategy: str
     memory_mode: MemoryMode
     use_past_chats: bool = Field(description="Whether prompts of it may quote past conversations.")
+    use_reasoning: bool = Field(description="Whether a model that can reason does so before its replies.")
     temporary: bool
     pinned: bool
     metadata: dict[str, Any]
@@ -74,6 +75,7 @@ class ConversationIn(Body):
     strategy: Strategy | None = None
     memory_mode: MemoryMode = MemoryMode.ON
     use_past_chats: Flag = True
+    use_reasoning: Flag = False
     temporary: Flag = False
     metadata: dict[str, Any] = Field(default_factory=dict, description="Any JSON of your own.")
 
@@ -86,6 +88,7 @@ class ConversationPatch(Body):
     strategy: Strategy | None = None
     memory_mode: MemoryMode | None = None
     use_past_chats: Flag | None = None
+    use_reasoning: Flag | None = None
     pinned: Flag | None = None
 
 
@@ -117,7 +120,7 @@ def conversation_etag(found: Conversation) -> str:
     """Return the etag of a conversation; it changes with every editable member."""
     return optimistic_lock.fingerprint(
         *(found.pk, found.app_id, found.title, found.strategy, found.memory_mode, found.pinned),
-        found.use_past_chats,
+        *(found.use_past_chats, found.use_reasoning),
     )
 
 
@@ -131,6 +134,7 @@ def build_conversation(found: Conversation) -> ConversationOut:
         strategy=found.strategy,
         memory_mode=MemoryMode(found.memory_mode),
         use_past_chats=found.use_past_chats,
+        use_reasoning=found.use_reasoning,
         temporary=found.temporary,
         pinned=found.pinned,
         # Django returns invalid JSON as text.
@@ -215,6 +219,7 @@ def edit_conversation(
         "strategy": lambda found, value: conversations.set_strategy(found, value or ""),
         "memory_mode": conversations.set_memory_mode,
         "use_past_chats": lambda found, value: conversations.set_past_chats(found, "on" if value else "off"),
+        "use_reasoning": lambda found, value: conversations.set_reasoning(found, "on" if value else "off"),
         "app": lambda found, value: conversations.move_conversation(found, find_app(request, value)),
     }
 

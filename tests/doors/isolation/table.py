@@ -63,6 +63,7 @@ PAGES: list[Entry] = [
     page("POST c/{conversation}/strategy/", strategy="simple"),
     page("POST c/{conversation}/memory/", mode="off"),
     page("POST c/{conversation}/past-chats/", past_chats="off"),
+    page("POST c/{conversation}/reasoning/", reasoning="on"),
     page("POST topics/{topic}/importance/", importance="0.25"),
     page("GET apps/"),
     page("POST apps/", name="Recipes"),
