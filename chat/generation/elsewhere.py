@@ -213,7 +213,6 @@ def fill_from_row(run: ReplyRun, reply: Message) -> None:
     report = PromptReport.objects.filter(reply=reply).first()
     if report is not None:
         run.usage = Usage(report.prompt_tokens, report.cached_tokens, report.completion_tokens)
-    most = run.options.max_tokens
-    cut = most is not None and run.usage.completion_tokens >= most
-    run.finish = "length" if cut else "stop"
+    run.finish = "length" if reply.cut_off else "stop"
+    run.reasoning.text = reply.reasoning
     run.state, run.failure, run.is_over = MessageState(reply.state), reply.failure, True

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReplyOptions:
-    """Options of one reply; None is the default of the page.
+    """Options of one reply; None is the default of the page, and for `reasoning` the conversation's choice.
 
     The reply ends before the first of the texts `stop`.
     """
@@ -16,6 +16,7 @@ class ReplyOptions:
     max_tokens: int | None = None
     temperature: float | None = None
     stop: tuple[str, ...] = ()
+    reasoning: bool | None = None
 
 
 DEFAULT_OPTIONS = ReplyOptions()

@@ -89,6 +89,7 @@ class ReplyRun:
     # Set last, when its thread is done with it.
     ended: threading.Event = field(default_factory=threading.Event)
     end_listeners: list[Callable[[], object]] = field(default_factory=list)
+    reasoning: ReplyReasoning = field(init=False)
     stream: BlockStream = field(default_factory=BlockStream)
     unsent: str = ""
     last_sent_monotonic: float = 0.0
@@ -103,6 +104,9 @@ class ReplyRun:
     loop: asyncio.AbstractEventLoop | None = None
     # How often `refresh` is to be called while it is followed.
     refresh_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        self.reasoning = ReplyReasoning(self.conversation, self.reply)
 
     def main(self) -> None:
         """Write the reply; whatever happens, its row ends in a final state. The target of the thread."""
@@ -197,8 +201,7 @@ class ReplyRun:
         prompts.record_prompt(conversation, asked, row, prompt, provider.context_window)
         # While the model works, others can use it.
         release_connection()
-        reasoning = ReplyReasoning(self.conversation, self.reply)
-        stream = self._stream(provider, prompt, conversation, reasoning)
+        stream = self._stream(provider, prompt, conversation)
         self.usage, pieces = stream.usage, StopTextFilter(stream, self.options.stop)
         outcome = "failed"
         try:
@@ -210,7 +213,7 @@ class ReplyRun:
             outcome = self.finish = "stop" if pieces.stop_found else stream.finish
         finally:
             self._flush()
-            reasoning.set_on(row)
+            self.reasoning.set_on(row)
             row.cut_off = self.finish == "length"
             self._record_usage(row, stream.usage, outcome)
             spent = prompt.tokens + stream.usage.completion_tokens
@@ -241,9 +244,7 @@ class ReplyRun:
             if away:
                 self.stop.wait(0.1)
 
-    def _stream(
-        self, provider: Provider, prompt: Prompt, conversation: Conversation, reasoning: ReplyReasoning
-    ) -> Stream:
+    def _stream(self, provider: Provider, prompt: Prompt, conversation: Conversation) -> Stream:
         asked = self.options
         max_tokens = min(prompt.max_tokens, asked.max_tokens or prompt.max_tokens)
         options = GenerationOptions.for_reply(
@@ -253,7 +254,8 @@ class ReplyRun:
             owner=str(conversation.owner_id),
             on_begin=partial(self.on_begin, self),
         )
-        options = replace(options, reasoning=conversation.use_reasoning, on_reasoning=reasoning.add)
+        wanted = conversation.use_reasoning if asked.reasoning is None else asked.reasoning
+        options = replace(options, reasoning=wanted, on_reasoning=self.reasoning.add)
         if asked.temperature is not None:
             options = replace(options, temperature=asked.temperature)
         return provider.stream(prompt.turns, options)

@@ -141,8 +141,10 @@ def describe_capabilities(found: Capabilities) -> list[str]:
     ]
     if found.embeddings:
         lines.append(_("It offers embeddings too. Memory continues to compute them on this machine."))
-    if found.writes_reasoning:
-        lines.append(_("The model writes its reasoning before it answers. Replies leave it out."))
+    if found.can_reason:
+        lines.append(_("The model can think before it replies. Each chat has a switch for that."))
+    elif found.writes_reasoning:
+        lines.append(_("The model thinks before it replies. The page shows that folded."))
     return lines
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
+import httpx2
 import pytest
+from django.test import Client
 from django.urls import reverse
 
+from chat.actions.api_tokens import create_token
 from chat.actions.export import export_json
 from chat.models import Conversation, Message
 from tests.waiting import wait_until
@@ -108,6 +113,52 @@ def test_it_goes_with_its_message(ours, owner, reasoner, chat):
     reply = send(ours, "Which strings?", chat)
     chat.delete()
     assert not Message.objects.filter(pk=reply.pk).exists()
+
+
+class TestPrograms:
+    """A program that speaks OpenAI's protocol gets the reasoning apart from the content."""
+
+    @pytest.fixture
+    def ask(self, ours, owner):
+        secret = create_token(owner, "a program")
+
+        def ask(**fields):
+            body = {"model": "any", "messages": [{"role": "user", "content": "Which strings?"}], **fields}
+            headers = {"authorization": f"Bearer {secret}"}
+            answer = Client().post(
+                "/v1/chat/completions", json.dumps(body), "application/json", headers=headers
+            )
+
+        return ask
+
+    @pytest.mark.parametrize(("effort", "reasons"), [("high", True), ("none", False), (None, False)])
+    def test_the_request_says_whether_to_reason(self, reasoner, ask, effort, reasons):
+        message = ask(reasoning_effort=effort).json()["choices"][0]["message"]
+        assert message["content"] == "Understood."
+        assert message.get("reasoning_content") == (THOUGHT if reasons else None)
+
+    def test_another_effort_is_refused(self, reasoner, ask):
+        assert ask(reasoning_effort="much").status_code == 400
+
+    def test_a_stream_sends_it_before_the_content(self, address, reasoner, owner):
+        secret = create_token(owner, "a program")
+        body = {"model": "any", "stream": True, "reasoning_effort": "low"}
+        body["messages"] = [{"role": "user", "content": "Which strings?"}]
+        headers = {"authorization": f"Bearer {secret}"}
+        answer = httpx2.post(f"{address}/v1/chat/completions", json=body, headers=headers, timeout=20)
+        events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
+        deltas = [event["choices"][0]["delta"] for event in events]
+        assert "".join(delta.get("reasoning_content", "") for delta in deltas).strip() == THOUGHT
+        assert "".join(delta.get("content", "") for delta in deltas) == "Understood."
+        named = [name for delta in deltas for name, text in delta.items() if text and name != "role"]
+        assert named.index("reasoning_content") < named.index("content")
+
+    def test_rest_sets_the_choice_of_a_conversation(self, reasoner, owner, chat):
+        headers = {"authorization": f"Bearer {create_token(owner, 'a program')}"}
+        url = f"/api/conversations/{chat.pk}"
+        answer = Client().patch(url, {"use_reasoning": False}, "application/json", headers=headers)
+        assert answer.json()["use_reasoning"] is False
+        assert Client().get(url, headers=headers).json()["use_reasoning"] is False
 
 
 class TestCutOff:

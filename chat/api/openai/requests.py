@@ -96,7 +96,10 @@ class StreamOptions(BaseModel):
 
 
 class ChatRequest(BaseModel):
-    """A request for a reply. Sampling parameters other than `temperature` are ignored."""
+    """A request for a reply. Sampling parameters other than `temperature` are ignored.
+
+    Any `reasoning_effort` but "none" lets a model that can reason do so before the reply.
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -105,6 +108,7 @@ class ChatRequest(BaseModel):
     stream: bool = False
     stream_options: StreamOptions | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
     max_tokens: int | None = Field(default=None, ge=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
     stop: Annotated[
@@ -132,7 +136,8 @@ class ChatRequest(BaseModel):
     def options(self) -> ReplyOptions:
         """Return the options of the reply."""
         limits = [limit for limit in (self.max_tokens, self.max_completion_tokens) if limit is not None]
-        return ReplyOptions(min(limits, default=None), self.temperature, tuple(self.stop))
+        reasoning = self.reasoning_effort and self.reasoning_effort != "none"
+        return ReplyOptions(min(limits, default=None), self.temperature, tuple(self.stop), reasoning)
 
     def split_messages(self) -> tuple[str, list[tuple[Role, str]], str]:
         """Return the system prompt, the history, and the text of the last message.

@@ -58,6 +58,8 @@ class CompletionResponse:
     def format_whole(self, text: str) -> dict[str, Any]:
         """Return a finished reply as one object."""
         message = {"role": "assistant", "content": text, "refusal": None}
+        if reasoning := self._pending.run.reasoning.text.strip():
+            message["reasoning_content"] = reasoning
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self.finish}
         return self._about("chat.completion", [choice]) | {"usage": build_usage(self._pending.run.usage)}
 
@@ -193,7 +195,12 @@ def _follow(pending: PendingReply) -> AsyncIterator[str]:
 
 async def _stream_reply(pending: PendingReply, answer: CompletionResponse) -> AsyncIterator[str]:
     yield answer.format_chunk({"role": "assistant", "content": ""})
+    reasoned = 0
     async for text in _follow(pending):
+        # It comes before the text, and while it comes there are heartbeats only.
+        if new := pending.run.reasoning.text[reasoned:]:
+            reasoned += len(new)
+            yield answer.format_chunk({"reasoning_content": new})
         yield answer.format_chunk({"content": text}) if text else ": still at it\n\n"
     await _finish(pending)
     if (failure := answer.find_failure()) is not None:
