@@ -107,7 +107,8 @@ function findIfStreaming(id) {
 /** @param {{reply: string, before?: number}} frame with how many replies are served first, -1: it reasons */
 function showPlace({ reply: id, before = 0 }) {
   const reply = findIfStreaming(id), place = reply && find("[data-place]", reply);
-  if (place) place.textContent = getText(before < 0 ? "reasoning" : before ? "place" : "reading").replace("{n}", `${before}`);
+  const key = before > 0 ? "place" : ["reading", "reasoning"][-before];
+  if (place) place.textContent = getText(key).replace("{n}", `${before}`);
 }
 
 /** @param {Extract<Frame, {type: "snapshot"}>} frame */

@@ -125,7 +125,7 @@ class TestPrograms:
         def ask(**fields):
             body = {"model": "any", "messages": [{"role": "user", "content": "Which strings?"}], **fields}
             headers = {"authorization": f"Bearer {secret}"}
-            answer = Client().post(
+            return Client().post(
                 "/v1/chat/completions", json.dumps(body), "application/json", headers=headers
             )
 
