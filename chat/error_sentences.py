@@ -207,6 +207,20 @@ SENTENCES: dict[str, str] = {
     "model-file-broken": gettext_noop(
         "The model file could not be loaded. `manage.py weights verify` checks it."
     ),
+    "model-file-not-gguf": gettext_noop("%(file)s is no GGUF file. Models come as files that end in .gguf."),
+    "model-file-old": gettext_noop(
+        "%(file)s has a format that llama.cpp no longer reads. Fetch the model as a newer GGUF file."
+    ),
+    "model-file-incomplete": gettext_noop("%(file)s is incomplete. Fetch it again."),
+    "model-file-projector": gettext_noop(
+        "%(file)s is the projector of a model for pictures. Name the file of the model itself."
+    ),
+    "model-file-adapter": gettext_noop("%(file)s is an adapter for another model, not a model."),
+    "model-file-embedder": gettext_noop("%(file)s compares sentences and cannot write. Choose a chat model."),
+    "model-file-part": gettext_noop("%(file)s is one part of a model. Name its first part, %(first)s."),
+    "model-file-part-missing": gettext_noop(
+        "A part of the model is missing: %(file)s. All parts must be in one folder."
+    ),
     "model-without-template": gettext_noop(
         "This model file has no chat template, so it cannot be used for chatting."
     ),

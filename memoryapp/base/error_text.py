@@ -1,6 +1,7 @@
 """Sentences for errors that a user can fix, for every command. Standard library only."""
 
 import errno
+import re
 import signal
 from enum import Enum
 
@@ -146,6 +147,11 @@ def explain_selftest_failure(code: int, output: str) -> str:
             "The engine uses an instruction that this processor does not have. Compile it plainly: "
             "CMAKE_ARGS='-DGGML_NATIVE=OFF -DGGML_AVX=OFF -DGGML_AVX2=OFF -DGGML_FMA=OFF -DGGML_F16C=OFF "
             "-DGGML_BMI2=OFF' python3 manage.py start"
+        )
+    if unknown := re.search(r"unknown (?:model|pre-tokenizer)[^']*'([^']+)'", output):
+        return (
+            f"The engine does not know this kind of model ({unknown[1]}): it is newer than the engine. "
+            "Choose another model, or update memoryapp."
         )
     if code < 0:
         return f"The engine died ({signal.Signals(-code).name}) at its first sentence."

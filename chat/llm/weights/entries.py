@@ -12,7 +12,15 @@ from typing import Any, Literal
 from memoryapp.base.env import model_dir
 from memoryapp.base.machine import GIB, total_memory
 
-from .errors import ModelPathMissing, NotEnoughMemory, PackageMissing, UnknownModel, WeightsMissing
+from .errors import (
+    ModelPathMissing,
+    NotEnoughMemory,
+    PackageMissing,
+    UnknownModel,
+    UnusableFile,
+    WeightsMissing,
+)
+from .gguf import find_fault
 
 CATALOG = Path(__file__).resolve().parent.parent / "catalog.toml"
 DEFAULT = "qwen2.5-coder-1.5b"
@@ -161,8 +169,13 @@ def is_present(entry: Entry) -> bool:
 
 
 def require(entry: Entry) -> Path:
-    """Return the path of the model's first file, or of its package; raises WeightsMissing without it."""
+    """Return the path of the model's first file, or of its package.
+
+    Raises WeightsMissing without it, and UnusableFile for a file of the user that is no chat model.
+    """
     if is_present(entry):
+        if entry.own_path is not None and (fault := find_fault(entry.own_path)):
+            raise UnusableFile(fault)
         return path_of(entry)
     if entry.own_path is not None:
         raise ModelPathMissing(entry.own_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chat.errors import AppError
+from chat.errors import AppError, Reason
 
 
 class WeightsError(AppError):
@@ -47,6 +47,13 @@ class ModelPathMissing(WeightsMissing):
 
     def __init__(self, path: Path) -> None:
         WeightsError.__init__(self, "weights-path-missing", path=str(path))
+
+
+class UnusableFile(WeightsError):
+    """The file of MODEL_PATH is no chat model, or a part of one."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.code, **reason.params)
 
 
 class NoNetwork(WeightsError):
