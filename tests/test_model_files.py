@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,32 +11,8 @@ from chat.llm.weights.entries import choose_model, require
 from chat.llm.weights.errors import UnusableFile
 from chat.llm.weights.gguf import find_fault
 from memoryapp.base.error_text import explain_selftest_failure
+from tests.gguf import make_gguf
 from tests.small_model import require_small_model
-
-
-def text(value: str) -> bytes:
-    raw = value.encode()
-    return struct.pack("<Q", len(raw)) + raw
-
-
-def value(given: object) -> bytes:
-    if isinstance(given, str):
-        return struct.pack("<I", 8) + text(given)
-    if isinstance(given, list):
-        return struct.pack("<IIQ", 9, 8, len(given)) + b"".join(map(text, given))
-    return struct.pack("<II", 4, given)
-
-
-def make_gguf(*, version: int = 3, data: int = 64, **values: object) -> bytes:
-    """Return a file with these values and one tensor of `data` bytes; two underscores are a dot."""
-    stored = {
-        "tokenizer.tokens": ["a", "b"],
-        **{name.replace("__", "."): one for name, one in values.items()},
-    }
-    head = b"GGUF" + struct.pack("<IQQ", version, 1, len(stored))
-    head += b"".join(text(name) + value(one) for name, one in stored.items())
-    head += text("output.weight") + struct.pack("<IQIQ", 1, 16, 0, 0)
-    return head.ljust(-(-len(head) // 32) * 32, b"\0") + b"\1" * data
 
 
 @pytest.fixture

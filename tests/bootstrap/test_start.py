@@ -9,6 +9,7 @@ import pytest
 
 from memoryapp.bootstrap import environment, preparation, start
 from memoryapp.bootstrap.errors import BootstrapError
+from tests.gguf import make_gguf
 
 
 class TestStart:
@@ -80,7 +81,7 @@ class TestWeights:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         own = tmp_path / "mine.gguf"
-        own.write_bytes(b"GGUF")
+        own.write_bytes(make_gguf(general__architecture="qwen3"))
         monkeypatch.setenv("MODEL_PATH", str(own))
         assert preparation.find_weights(["chat", "minilm-l6-int8"]) == [own, None]
 

@@ -10,6 +10,7 @@ import pytest
 from chat.llm import weights
 from chat.llm.weights.entries import CATALOG, read_catalog
 from memoryapp.base.machine import GIB
+from tests.gguf import make_gguf
 
 LARGE = 16 * GIB
 SMALL = 3 * GIB
@@ -139,7 +140,7 @@ def test_a_missing_file_of_the_user_is_named(tmp_path: Path) -> None:
 
 def test_a_file_of_the_user_is_used_unchanged(tmp_path: Path) -> None:
     own = tmp_path / "mine.gguf"
-    own.write_bytes(b"GGUF")
+    own.write_bytes(make_gguf(general__architecture="qwen3"))
     assert weights.model_path({"MODEL_PATH": str(own)}) == own
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from memoryapp.base.env import ROOT
+from tests.gguf import make_gguf
 
 
 class TestCommand:
@@ -33,7 +34,7 @@ class TestCommand:
 
     def test_path_prints_the_paths_of_present_files(self, tmp_path: Path) -> None:
         own = tmp_path / "mine.gguf"
-        own.write_bytes(b"GGUF")
+        own.write_bytes(make_gguf(general__architecture="qwen3"))
         ended = self.run("path", MODEL_PATH=str(own), EMBEDDER="minilm-l6-int8")
         assert ended.returncode == 3
         assert ended.stdout == f"{own}\n\n"
