@@ -180,6 +180,9 @@ SENTENCES: dict[str, str] = {
     "import-lost": gettext_noop(
         "Everything was deleted meanwhile, or the import stalled. Nothing was imported."
     ),
+    "own-model-not-set-up": gettext_noop(
+        "This server has no model of its own. Run manage.py prepare on it first."
+    ),
     "provider-not-found": gettext_noop(
         "%(program)s does not answer on this machine. Start it and try again."
     ),
@@ -272,8 +275,8 @@ SENTENCES: dict[str, str] = {
         "The server %(host)s has the model %(model)s, and the others have %(wanted)s. It is not used."
     ),
     "server-other-program": gettext_noop(
-        "Another program than %(program)s answers at %(host)s now, so nothing is sent there. Start "
-        "%(program)s, or choose the model again."
+        "Another program than %(program)s answers at %(host)s now. It is not used. Start %(program)s, or "
+        "choose the model again."
     ),
     "server-left-out": gettext_noop("The server failed and is left out for a while."),
     "server-moved": gettext_noop(

@@ -129,6 +129,7 @@ def _leave_machine_alone(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None
     """Look for no model servers on the machine of the tests, and compile and fetch nothing."""
     settings.FIND_MODEL_SERVERS = False
     monkeypatch.setattr("chat.actions.provider.is_set_up", lambda: True)
+    monkeypatch.setattr("chat.actions.provider._must_prepare", lambda: False)
 
 
 @pytest.fixture

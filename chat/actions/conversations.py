@@ -88,7 +88,9 @@ def set_reasoning(conversation: Conversation, switch: str) -> None:
     """Set whether a model that can reason does so before its replies here: "on" or "off". Raises Refused."""
     if switch not in SWITCH_VALUES:
         raise Refused("switch-unknown")
-    Conversation.objects.filter(pk=conversation.pk).update(use_reasoning=SWITCH_VALUES[switch])
+    with transaction.atomic():
+        Conversation.objects.filter(pk=conversation.pk).update(use_reasoning=SWITCH_VALUES[switch])
+        events.send_on_commit(conversation.owner_id, "chat", conversation=str(conversation.pk))
 
 
 def set_strategy(conversation: Conversation, strategy: str) -> None:

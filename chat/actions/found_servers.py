@@ -51,4 +51,8 @@ def choose_by_text(text: str) -> None:
         raise BadValue("--use is for the local mode.")
     program, wanted = local_servers.parse_use(text)
     found = local_servers.look_at(program, program.root)
-    store_found_server(local_owner(), program, local_servers.choose_model(found, program, wanted).name)
+    model = local_servers.choose_model(found, program, wanted)
+    try:
+        store_found_server(local_owner(), program, model.name)
+    except Refused as problem:
+        raise BadValue(str(problem)) from problem

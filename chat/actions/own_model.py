@@ -69,11 +69,14 @@ def is_set_up() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PreparationState:
-    """What the preparation does: its last line of progress, and why it failed ("" where it did not)."""
+    """What the preparation does: its last line of progress, why it failed ("" where it did not), and whether
+    it is done.
+    """
 
     is_running: bool
     progress: str = ""
     problem: str = ""
+    is_done: bool = False
 
 
 class Preparation:
@@ -98,7 +101,6 @@ class Preparation:
         with self._lock:
             if self._state.is_running:
                 return
-            self._state = PreparationState(is_running=True)
             self._process = subprocess.Popen(
                 self._command,
                 cwd=settings.BASE_DIR,
@@ -108,6 +110,7 @@ class Preparation:
                 text=True,
                 errors="replace",
             )
+            self._state = PreparationState(is_running=True)
             follow = (self._process, then)
             threading.Thread(target=self._follow, args=follow, name="preparation", daemon=True).start()
 
@@ -123,6 +126,7 @@ class Preparation:
             process.wait(_ENDING_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
+            process.wait()
 
     def _follow(self, process: subprocess.Popen[str], then: Callable[[], None]) -> None:
         line = ""
@@ -130,24 +134,28 @@ class Preparation:
             line = text.strip() or line
             self._set(process, PreparationState(is_running=True, progress=line))
         code = process.wait()
-        problem = (line or f"The preparation ended with code {code}.") if code else ""
-        is_current = self._set(process, PreparationState(is_running=False, problem=problem))
-        if problem or not is_current:
+        if code:
+            self._set(
+                process, PreparationState(is_running=False, problem=line or f"It ended with code {code}.")
+            )
             return
-        try:
-            then()
-        except Exception:  # nobody waits for this thread
-            logger.exception("the model of this machine could not be used after it was set up")
-        finally:
-            close_old_connections()
-
-    def _set(self, process: subprocess.Popen[str], state: PreparationState) -> bool:
-        """Set the state unless the process was stopped meanwhile; return whether it was not."""
+        # Under the lock: who chooses another model now stops this first, and so chooses after it.
         with self._lock:
             if process is not self._process:
-                return False
-            self._state = state
-            return True
+                return
+            try:
+                then()
+            except Exception:  # nobody waits for this thread
+                logger.exception("the model of this machine could not be used after it was set up")
+            finally:
+                self._state = PreparationState(is_running=False, is_done=True)
+                close_old_connections()
+
+    def _set(self, process: subprocess.Popen[str], state: PreparationState) -> None:
+        """Set the state unless the process was stopped meanwhile."""
+        with self._lock:
+            if process is self._process:
+                self._state = state
 
 
 preparation = Preparation(sys.executable, "manage.py", "prepare")

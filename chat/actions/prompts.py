@@ -169,10 +169,10 @@ def record_prepared(conversation: Conversation, ready: PrecomputedCompaction) ->
 
 
 def record_reply_cost(reply: Message, usage: Usage) -> None:
-    """Add the provider's token counts and time to first token to a reply's report."""
+    """Add the provider's token counts, without the reasoning, and time to first token to a reply's report."""
     first = usage.first_token_seconds
     PromptReport.objects.filter(reply=reply).update(
         cached_tokens=usage.cached_tokens,
-        completion_tokens=usage.completion_tokens,
+        completion_tokens=usage.reply_tokens,
         first_token_ms=None if first is None else round(first * 1000),
     )

@@ -182,15 +182,24 @@ def _use(choice: ServerChoice) -> None:
 def choose_local(owner: User, then: Callable[[], None] = lambda: None) -> None:
     """Use the model on this machine again, and delete the server's address and key. Raises Refused.
 
-    In local mode, where its engine or weights are missing, they are set up first, and the server is used
-    until then. A separate process tests the engine, because a start with a server did not. `then` is called
-    once the model is being loaded.
+    In local mode, engine and weights are set up first where they are missing or old, and the server is used
+    until then. In server mode it is refused without them. A separate process tests the engine, because a
+    start with a server did not. `then` is called once the model is being loaded.
     """
     _require_choice_allowed(owner)
-    if settings.MODE == "local" and not is_set_up():
+    if settings.MODE != "local" and not is_set_up():
+        raise Refused("own-model-not-set-up")
+    if _must_prepare():
         preparation.begin(partial(_use_local, then))
         return
     _use_local(then)
+
+
+def _must_prepare() -> bool:
+    """Return whether the model of this machine must be set up, or its engine compared with this version: a
+    start with a server does neither.
+    """
+    return settings.MODE == "local" and (read_choice() is not None or not is_set_up())
 
 
 def _use_local(then: Callable[[], None]) -> None:

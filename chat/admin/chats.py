@@ -50,7 +50,8 @@ class MessageAdmin(ReadOnly):
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-seq")
     fields = (
-        *("conversation", "seq", "role", "whole_text", "state", "failure", "note", "flagged", "topic"),
+        *("conversation", "seq", "role", "whole_text", "state", "failure", "cut_off", "note", "flagged"),
+        "topic",
         *("archive", "replaced_by", "tool_calls", "tool_call_id", "name", "created_at"),
     )
 

@@ -26,8 +26,8 @@ class ReplyReasoning:
         if not self.text:
             self._began_monotonic = now
             hub.show_place(self.conversation, self.reply, REASONING)
-        # PostgreSQL cannot store NUL.
-        self.text += piece.replace("\0", "")
+        # Databases cannot store half a surrogate pair, and PostgreSQL no NUL.
+        self.text += piece.replace("\0", "").encode(errors="replace").decode()
         self.seconds = now - self._began_monotonic
 
     def set_on(self, row: Message) -> None:

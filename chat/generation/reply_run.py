@@ -216,7 +216,7 @@ class ReplyRun:
             self.reasoning.set_on(row)
             row.cut_off = self.finish == "length"
             self._record_usage(row, stream.usage, outcome)
-            spent = prompt.tokens + stream.usage.completion_tokens
+            spent = prompt.tokens + stream.usage.reply_tokens
             prompts.queue_preparation(row.conversation_id, spent, provider.context_window)
         if self.finish == "cancelled":
             return self._end_of_stop()

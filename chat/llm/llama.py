@@ -70,6 +70,7 @@ class LlamaStream:
             reasoning, piece = self._separator.take(decoder.decode(raw))
             self._request.options.announce_reasoning(reasoning)
             tokens += bool(text or piece)
+            self.usage.reasoning_tokens += self._separator.found and not (text or piece)
             if piece:
                 text.append(piece)
                 yield piece
@@ -169,15 +170,17 @@ class LlamaProvider:
             request,
             ReasoningSeparator(template.opened_tag(reasoning=options.reasoning)),
             max_tokens=options.max_tokens,
-            remember=template.remember_reply,
-            end=partial(self.engine.stop, request),
+            remember=partial(template.remember_reply, reasoning=options.reasoning),
+            # The engine stops it at its next token, and the stream says why it ended.
+            end=request.stop.set,
         )
 
     def _allow_reasoning(self, turns: Sequence[Turn], options: GenerationOptions) -> GenerationOptions:
         """Return options whose limit has room for the reasoning, as far as the window allows."""
         if not (options.reasoning and self.can_reason):
             return options
-        free = self._longest - self.count_tokens(turns) - options.max_tokens - _REASONING_PROMPT_TOKENS
+        longest = min(self._longest, self._loaded()[0].cells)
+        free = longest - self.count_tokens(turns) - options.max_tokens - _REASONING_PROMPT_TOKENS
         return replace(options, max_tokens=options.max_tokens + max(0, min(REASONING_TOKENS, free)))
 
     def complete(self, turns: Sequence[Turn], options: GenerationOptions) -> Completion:

@@ -48,7 +48,7 @@ class ChatTemplate:
         # A template that refuses the shortest prompt, as those that need a list of tools, is of no use.
         self._tokenize([Turn("system", "a"), Turn("user", "b")])
 
-    def remember_reply(self, text: str, tokens: list[int]) -> None:
+    def remember_reply(self, text: str, tokens: list[int], *, reasoning: bool = False) -> None:
         """Remember the token ids of a generated reply.
 
         Tokenising its text again can give other ids, and then the cached prefix could not be used.
@@ -57,7 +57,7 @@ class ChatTemplate:
             # Cached prompts were tokenised without these ids.
             self._prompts.clear()
             # An empty reasoning that the template put before the reply stays there, as in the cached prefix.
-            self._replies[text] = self._empty_reasoning + tokens
+            self._replies[text] = tokens if reasoning else self._empty_reasoning + tokens
             self._replies.move_to_end(text)
             while len(self._replies) > _MAX_REPLIES:
                 self._replies.popitem(last=False)

@@ -80,15 +80,22 @@ class Usage:
 
     `seconds` and `first_token_seconds` count from submission, waiting included; `worked_seconds` are those in
     which the model worked on the call. `cached_tokens` are prompt tokens that need not be evaluated; of a
-    server that shares its cache between owners they are 0.
+    server that shares its cache between owners they are 0. `reasoning_tokens` of the completion's tokens came
+    before the reply.
     """
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
+    reasoning_tokens: int = 0
     first_token_seconds: float | None = None
     seconds: float = 0.0
     worked_seconds: float = 0.0
+
+    @property
+    def reply_tokens(self) -> int:
+        """Return the tokens of the reply itself, which later prompts contain."""
+        return max(0, self.completion_tokens - self.reasoning_tokens)
 
 
 class StopFlag:

@@ -73,7 +73,8 @@ def list_found_servers(request: HtmxHttpRequest) -> HttpResponse:
     """Show the models of other programs on this machine; for htmx only their list, empty without any."""
 
     def look() -> HttpResponse:
-        found = found_servers.find_for(request.user, own_port=int(request.get_port()))
+        port = request.get_port()
+        found = found_servers.find_for(request.user, own_port=int(port) if port.isdecimal() else 0)
         template = "settings/_found_servers.html" if request.htmx else "settings/found_servers.html"
         return render(request, template, {"found": found})
 

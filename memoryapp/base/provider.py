@@ -30,8 +30,8 @@ class ServerChoice:
     """A model on a remote server.
 
     `model` "" means the first one that the server offers; `window` 0 means the server's own, in tokens.
-    `program` names the program of `local_servers` that was found there: no prompt is sent to another one that
-    answers at its port later. "" accepts any.
+    `program` names the program of `local_servers` that was found there: another one that answers at its port
+    when this process connects is not used. "" accepts any.
     """
 
     url: str

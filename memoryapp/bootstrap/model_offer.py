@@ -1,5 +1,6 @@
 """Which model `start` prepares for: one of another program on this machine, or the product's own."""
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -56,7 +57,7 @@ def offer_found(port: int, env: Mapping[str, str]) -> str:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         say("Models of other programs on this machine. To use one, start with one of:")
         for use, note in uses:
-            say(f"  python3 manage.py start --use '{use}'{note}")
+            say(f"  python3 manage.py start --use {shlex.quote(use)}{note}")
         return ""
     return _ask(uses)
 

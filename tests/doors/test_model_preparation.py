@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from chat.actions import own_model, provider
 from chat.actions.own_model import Preparation
-from chat.errors import Reason
+from chat.errors import Reason, Refused
 from chat.llm.registry import registry
 from memoryapp.base import provider as stored
 from memoryapp.base.provider import ServerChoice
@@ -49,7 +49,7 @@ def loads(monkeypatch, db, tmp_path):
     monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
     stored.save_choice(ServerChoice("http://127.0.0.1:9"))
     monkeypatch.setattr(provider, "load_chosen_model", lambda **how: calls.append(stored.read_choice()))
-    monkeypatch.setattr(provider, "is_set_up", lambda: False)
+    monkeypatch.setattr(provider, "_must_prepare", lambda: True)
     monkeypatch.setattr("chat.views.model_server.start_warming", lambda: calls.append("warming"))
     return calls
 
@@ -145,10 +145,18 @@ def test_who_chooses_a_server_meanwhile_keeps_it(ours, use, loads):
 
 def test_where_all_is_there_nothing_is_set_up(ours, use, loads, monkeypatch):
     one = use(FAILS)
-    monkeypatch.setattr(provider, "is_set_up", lambda: True)
+    monkeypatch.setattr(provider, "_must_prepare", lambda: False)
     post(ours, "local")
     assert one.state.problem == ""
     assert loads == [None, "warming"]
+
+
+def test_in_server_mode_it_is_refused_where_it_is_not_set_up(ours, owner, use, loads, monkeypatch, settings):
+    settings.MODE = "server"
+    monkeypatch.setattr(provider, "is_set_up", lambda: False)
+    with pytest.raises(Refused, match=r"Run manage\.py prepare"):
+        provider.choose_local(owner)
+    assert loads == []
 
 
 @pytest.mark.parametrize(

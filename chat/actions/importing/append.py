@@ -19,7 +19,10 @@ from .chat_rows import ChatRows, ImportedChat
 from .chats import ChatImporter, fetch_local_messages, split_messages
 from .staging import keep_batch_alive
 
-_CHOSEN = ("system_prompt", "strategy", "metadata", "pinned", "memory_mode", "use_past_chats", "created_at")
+_CHOSEN = (
+    *("system_prompt", "strategy", "metadata", "pinned", "memory_mode", "use_past_chats", "use_reasoning"),
+    "created_at",
+)
 _WATERMARKS = {"extracted_through", "cleared_through"}
 
 

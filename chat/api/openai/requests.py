@@ -108,7 +108,7 @@ class ChatRequest(BaseModel):
     stream: bool = False
     stream_options: StreamOptions | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    reasoning_effort: str | None = None
     max_tokens: int | None = Field(default=None, ge=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
     stop: Annotated[
@@ -136,7 +136,7 @@ class ChatRequest(BaseModel):
     def options(self) -> ReplyOptions:
         """Return the options of the reply."""
         limits = [limit for limit in (self.max_tokens, self.max_completion_tokens) if limit is not None]
-        reasoning = self.reasoning_effort and self.reasoning_effort != "none"
+        reasoning = self.reasoning_effort != "none" if self.reasoning_effort else None
         return ReplyOptions(min(limits, default=None), self.temperature, tuple(self.stop), reasoning)
 
     def split_messages(self) -> tuple[str, list[tuple[Role, str]], str]:

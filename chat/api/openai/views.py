@@ -195,12 +195,14 @@ def _follow(pending: PendingReply) -> AsyncIterator[str]:
 
 async def _stream_reply(pending: PendingReply, answer: CompletionResponse) -> AsyncIterator[str]:
     yield answer.format_chunk({"role": "assistant", "content": ""})
-    reasoned = 0
+    reasoned, has_begun = 0, False
     async for text in _follow(pending):
-        # It comes before the text, and while it comes there are heartbeats only.
-        if new := pending.run.reasoning.text[reasoned:]:
+        # It comes before the text, and while it comes there are heartbeats only. Of a reply that another
+        # process writes it is known at the end, too late for a stream.
+        if (new := pending.run.reasoning.text[reasoned:]) and not has_begun:
             reasoned += len(new)
             yield answer.format_chunk({"reasoning_content": new})
+        has_begun = has_begun or bool(text)
         yield answer.format_chunk({"content": text}) if text else ": still at it\n\n"
     await _finish(pending)
     if (failure := answer.find_failure()) is not None:

@@ -105,7 +105,7 @@ def _find_place(message: Message) -> int:
     if message.state != MessageState.STREAMING:
         return 0
     live = hub.snapshot(str(message.conversation_id))
-    return live.get("before", 0) if live and live["reply"] == str(message.pk) else 0
+    return max(0, live.get("before", 0)) if live and live["reply"] == str(message.pk) else 0
 
 
 @of_conversation.get("/{conversation_id}/messages", response=HistoryOut)

@@ -45,8 +45,8 @@ def get_text(message: Json) -> str:
 def get_reasoning(message: Json) -> str:
     """Return the reasoning in a message, from a field of its own or from its parts; "" without any."""
     aside = message.get("reasoning_content") or message.get("reasoning")
-    if isinstance(aside, str):
-        return aside
+    if aside:
+        return aside if isinstance(aside, str) else _SOME
     content = message.get("content")
     parts = content if isinstance(content, list) else ()
     texts = (

@@ -198,15 +198,18 @@ class ModelServer:
         found = call.found
         stream = self.transport.stream(f"{self.address.api}/chat/completions", body)
         ticket.set_cancel(stream.cancel)
-        call.finish, call.usage.completion_tokens = "stop", 0
+        call.finish, call.usage.completion_tokens, call.usage.reasoning_tokens = "stop", 0, 0
         separator, decoder = ReasoningSeparator(found.opened_reasoning_tag), SurrogateDecoder()
+        aside_decoder = SurrogateDecoder()
         limit, has_reasoned, written, pieces = call.options.max_tokens, False, 0, 0
         try:
             for event in stream:
                 if call.stop.is_set() or ticket.preempted or is_closed():
                     break
                 aside, text = self._read_event(event, call, found)
+                aside = aside_decoder.take(aside)
                 before, piece = separator.take(decoder.take(text))
+                call.usage.reasoning_tokens += bool(aside or before)
                 has_reasoned = has_reasoned or bool(aside or separator.found)
                 call.options.announce_reasoning(aside + before)
                 if piece:
@@ -246,9 +249,9 @@ class ModelServer:
         if get_choice(event).get("finish_reason") == "length":
             call.finish = "length"
         message = get_message(event)
-        text = get_text(message)
-        call.usage.completion_tokens += bool(text)
-        return get_reasoning(message), text
+        text, aside = get_text(message), get_reasoning(message)
+        call.usage.completion_tokens += bool(text or aside)
+        return aside, text
 
     def adapts(self, call: RemoteCall, refusal: ServerRefused) -> bool:
         """Adapt the dialect or the roles to a refusal for later requests; return whether that is possible."""

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
+from chat.errors import Reason
 from memoryapp.base.env import model_dir
 from memoryapp.base.machine import GIB, total_memory
 
@@ -174,12 +175,20 @@ def require(entry: Entry) -> Path:
     Raises WeightsMissing without it, and UnusableFile for a file of the user that is no chat model.
     """
     if is_present(entry):
-        if entry.own_path is not None and (fault := find_fault(entry.own_path)):
+        if entry.own_path is not None and (fault := _find_fault(entry.own_path)):
             raise UnusableFile(fault)
         return path_of(entry)
     if entry.own_path is not None:
         raise ModelPathMissing(entry.own_path)
     raise PackageMissing(entry.name) if entry.module else WeightsMissing(entry.name)
+
+
+def _find_fault(path: Path) -> Reason | None:
+    try:
+        return find_fault(path)
+    except OSError:
+        # The engine will say that it cannot be read.
+        return None
 
 
 def require_memory(entry: Entry, memory: int | None = None) -> None:

@@ -50,7 +50,7 @@ def find_fault(path: Path) -> Reason | None:
             header = _read_header(file)
         except (EOFError, struct.error):
             return Reason("model-file-incomplete", {"file": path.name})
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, OverflowError):
             # A later version of the format: the engine decides.
             return None
     return _judge(path, header)
