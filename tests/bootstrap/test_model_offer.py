@@ -1,5 +1,6 @@
 """Before anything is installed, `start` offers models of other programs, and chooses none by itself."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -69,8 +70,15 @@ def test_without_a_terminal_the_commands_are_printed(
     run("jan", v1__models=(401, {}))
     assert model_offer.offer_found(8000, {}) == ""
     printed = capsys.readouterr().out
-    assert f"start --use '{EITHER[0]}'\n" in printed
+    assert f"start --use {EITHER[0]}\n" in printed
     assert "Jan runs here. It asks for a key" in printed
+
+
+def test_a_name_is_quoted_for_the_shell(run: RunProgram, capsys: pytest.CaptureFixture[str]) -> None:
+    run("llama-server", v1__models={"data": [{"id": "x'; date; '", "owned_by": "llamacpp"}]})
+    model_offer.offer_found(8000, {})
+    command = capsys.readouterr().out.partition("python3 manage.py ")[2]
+    assert shlex.split(command) == ["start", "--use", "llama-server:x'; date; '"]
 
 
 def test_nothing_is_printed_where_nothing_is_found(

@@ -126,3 +126,19 @@ def test_an_error_as_the_first_event_keeps_its_meaning(reply):
     assert busy.value.code == "server-busy"
     with pytest.raises(ProviderError, match="does not accept the key"):
         reply({"error": {"message": "who?", "code": 401}})
+
+
+def aside(text):
+    return {"model": "m", "choices": [{"delta": {"reasoning_content": text}}]}
+
+
+def test_a_character_of_the_reasoning_may_be_split_between_two_events(connected):
+    events = [aside("Hm \ud83d"), aside("\ude00"), piece("Oslo."), LAST]
+    endpoint = only_when_streamed(lambda body: iter(events))
+    with run_fake_server(v1__models=MODELS, v1__chat__completions=endpoint) as server:
+        reasoning: list[str] = []
+        options = GenerationOptions(slot="s", max_tokens=50, on_reasoning=reasoning.append)
+        stream = connected(server).stream(STORY_TURNS, options)
+        assert "".join(stream) == "Oslo."
+    assert "".join(reasoning) == "Hm 😀"
+    assert (stream.usage.completion_tokens, stream.usage.reasoning_tokens) == (3, 2)
