@@ -19,6 +19,7 @@ from chat.management.health.findings import Finding, FindingState, broken, note,
 from memoryapp.base.env import ROOT
 from memoryapp.base.locking import hold_lock
 from memoryapp.base.provider import ServerChoice, choice_path, save_choice
+from tests.gguf import make_gguf
 from tests.llm.remote.fake_server import chat_endpoint, run_fake_server
 
 GOOD = {"journal_mode": "wal", "synchronous": 1, "busy_timeout": 20000}
@@ -163,7 +164,7 @@ class TestDecode:
     @pytest.fixture(autouse=True)
     def _a_model(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         own = tmp_path / "mine.gguf"
-        own.write_bytes(b"GGUF")
+        own.write_bytes(make_gguf(general__architecture="qwen3"))
         monkeypatch.setenv("MODEL_PATH", str(own))
 
     @pytest.fixture
