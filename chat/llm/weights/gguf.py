@@ -22,8 +22,9 @@ _MAX_ITEMS = 10_000_000
 # No model is larger, and no file system seeks much further.
 _MAX_BYTES = 1 << 43
 # Architectures of models that compute vectors and cannot write.
-_EMBEDDERS = re.compile(r".*bert.*|t5encoder|gemma-embedding")
-_PART = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf", re.IGNORECASE)
+_EMBEDDERS = ("bert", "t5encoder", "gemma-embedding")
+# The end of a part's name, as llama.cpp writes it.
+_PART = re.compile(r"-\d{5}-of-(\d{5})\.gguf\Z", re.ASCII)
 
 
 @dataclass
@@ -63,7 +64,7 @@ def _judge(path: Path, header: Header) -> Reason | None:
         return Reason("model-file-projector", about)
     if header.values.get("general.type") == "adapter":
         return Reason("model-file-adapter", about)
-    if _EMBEDDERS.fullmatch(architecture):
+    if any(name in architecture for name in _EMBEDDERS):
         return Reason("model-file-embedder", about)
     if path.stat().st_size <= header.last_tensor_at:
         return Reason("model-file-incomplete", about)
@@ -72,11 +73,11 @@ def _judge(path: Path, header: Header) -> Reason | None:
 
 def _find_missing_part(path: Path, values: dict[str, Any]) -> Reason | None:
     """Return what is wrong with a model in several files, of which the first one is to be named."""
-    named = _PART.fullmatch(path.name)
+    named = _PART.search(path.name)
     if named is None or "split.count" not in values:
         return None
-    count = int(named[3])
-    parts = [path.with_name(f"{named[1]}-{number:05}-of-{count:05}.gguf") for number in range(1, count + 1)]
+    stem, count = path.name[: named.start()], int(named[1])
+    parts = [path.with_name(f"{stem}-{number:05}-of-{count:05}.gguf") for number in range(1, count + 1)]
     if values.get("split.no"):
         return Reason("model-file-part", {"file": path.name, "first": parts[0].name})
     missing = next((part for part in parts if not part.exists()), None)
