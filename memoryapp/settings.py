@@ -224,7 +224,8 @@ WINDOW = env.envint("WINDOW", 0)
 PROVIDER_PLACES = env.envint("PROVIDER_PLACES", 0)
 if not 0 <= PROVIDER_PLACES <= 1024:
     raise env.BadValue(f"PROVIDER_PLACES must be between 0 and 1024, not {PROVIDER_PLACES}.")
-# In local mode: look for model servers of other programs on this machine and offer their models.
+# In local mode: search this machine for model servers of other programs, such as Ollama, and show their
+# models on the pages.
 FIND_MODEL_SERVERS = env.envbool("FIND_MODEL_SERVERS", True)
 # MiB for the cached prompts of inactive conversations, 28 KiB a token with the default model: in memory, and
 # beyond that in files of the data folder. With 0 for both, prompts are read again instead.

@@ -23,9 +23,9 @@ from chat.errors import Reason
 from chat.generation import run as generation
 from chat.generation.hub import hub
 from chat.llm import meter
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
 from chat.llm.scripted import ScriptedProvider
-from chat.llm.types import ModelState, ModelStatus
 from chat.models import Conversation, Fact, Message
 from chat.past_chats.vector_search import bit_cache
 from tests.live_server import run_server

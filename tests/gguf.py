@@ -19,7 +19,10 @@ def _value(given: object) -> bytes:
 
 
 def make_gguf(*, version: int = 3, data: int = 64, **values: object) -> bytes:
-    """Return a file with these values and one tensor of `data` bytes; two underscores are a dot."""
+    """Return the bytes of a GGUF file with one tensor of `data` bytes and these metadata values.
+
+    Two underscores in the name of a value stand for a dot.
+    """
     stored = {
         "tokenizer.tokens": ["a", "b"],
         **{name.replace("__", "."): one for name, one in values.items()},

@@ -59,7 +59,10 @@ def make_provider(
 
 
 def _check_program(name: str, address: Address) -> None:
-    """Raise ProviderError where another program answers at the address; "" and silence are accepted."""
+    """Raise ProviderError if another program than the one with this name answers at the address.
+
+    It accepts any program if `name` is "", and an address at which nothing answers.
+    """
     program = find_program(name)
     if program is not None and is_other_program(program, address.root):
         raise ProviderError("server-other-program", program=program.title, host=address.host)

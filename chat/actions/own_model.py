@@ -1,4 +1,4 @@
-"""The model of this machine: the test of its engine, and setting both up while another model is used."""
+"""The model that runs in this process: its engine is tested, and it is set up in the background."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from memoryapp.base.error_text import explain_selftest_failure
 logger = logging.getLogger(__name__)
 
 PROBE_SECONDS = 300
-# Seconds in which a stopped preparation ends: pip removes its files, and a compiler is killed after five.
+# Seconds that a stopped preparation may take to end: pip removes its temporary files, and the bootstrap kills
+# a compiler that has not ended after five seconds.
 _ENDING_SECONDS = 15
 
 
@@ -93,11 +94,11 @@ class Preparation:
 
     @property
     def state(self) -> PreparationState:
-        """What it does now."""
+        """The present state."""
         return self._state
 
     def begin(self, then: Callable[[], None]) -> None:
-        """Begin it unless it is running, and call `then` in its thread when all is there."""
+        """Start the preparation unless it is running; call `then` in its thread after it has succeeded."""
         with self._lock:
             if self._state.is_running:
                 return
@@ -115,7 +116,7 @@ class Preparation:
             threading.Thread(target=self._follow, args=follow, name="preparation", daemon=True).start()
 
     def stop(self) -> None:
-        """Stop it without calling `then`; waits until its processes have ended."""
+        """Stop the preparation without calling `then`; wait until its processes have ended."""
         with self._lock:
             process, self._process = self._process, None
             self._state = PreparationState(is_running=False)
@@ -139,7 +140,8 @@ class Preparation:
                 process, PreparationState(is_running=False, problem=line or f"It ended with code {code}.")
             )
             return
-        # Under the lock: who chooses another model now stops this first, and so chooses after it.
+        # `choose_server` calls `stop`, which needs this lock. So a server that is chosen at this moment is
+        # stored after `then`, and stays chosen.
         with self._lock:
             if process is not self._process:
                 return

@@ -169,7 +169,7 @@ def record_prepared(conversation: Conversation, ready: PrecomputedCompaction) ->
 
 
 def record_reply_cost(reply: Message, usage: Usage) -> None:
-    """Add the provider's token counts, without the reasoning, and time to first token to a reply's report."""
+    """Store in a reply's report its token counts, reasoning excluded, and the time to its first token."""
     first = usage.first_token_seconds
     PromptReport.objects.filter(reply=reply).update(
         cached_tokens=usage.cached_tokens,

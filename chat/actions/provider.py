@@ -15,12 +15,12 @@ from pathlib import Path
 from django.conf import settings
 
 from chat.errors import BadAddress, ProviderError, Reason, Refused
+from chat.llm.model_status import ModelState
 from chat.llm.registry import registry
 from chat.llm.remote.address import Address, parse_address, parse_addresses
 from chat.llm.remote.errors import without_message
 from chat.llm.remote.protocol import Capabilities
 from chat.llm.remote.transport import Timeouts
-from chat.llm.types import ModelState
 from chat.models import User
 from memoryapp.base import provider as stored_choice
 from memoryapp.base.encryption import TemporaryCipher
@@ -170,7 +170,7 @@ def _describe_found(program: Program, model: str) -> ServerChoice:
 
 
 def _use(choice: ServerChoice) -> None:
-    # Who chooses a server no longer waits for the model of this machine.
+    # Choosing a server cancels a preparation that would switch to the model of this machine at its end.
     preparation.stop()
     if choice == read_choice() and registry.status().remote:
         registry.retry_connection()
@@ -196,8 +196,10 @@ def choose_local(owner: User, then: Callable[[], None] = lambda: None) -> None:
 
 
 def _must_prepare() -> bool:
-    """Return whether the model of this machine must be set up, or its engine compared with this version: a
-    start with a server does neither.
+    """Return whether `manage.py prepare` must run before the model of this machine is loaded.
+
+    It must where something is missing, and after a start with a model server: such a start does not update
+    an engine that an older version compiled.
     """
     return settings.MODE == "local" and (read_choice() is not None or not is_set_up())
 

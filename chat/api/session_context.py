@@ -21,8 +21,9 @@ from chat.context.importance import IMPORTANT
 from chat.context.prompt import describe_other_topics
 from chat.context.strategies import HYBRID, SIMPLE, SUMMARIZATION, TOPICS
 from chat.errors import ModelNotReady, ProviderError
+from chat.llm.model_status import ModelState
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, Provider
+from chat.llm.types import Provider
 from chat.memory.summary_sentences import split_sentences, thin_sentences
 from chat.models import Conversation, Role, Topic
 

@@ -18,7 +18,7 @@ from chat.llm.state_cache import common_prefix
 from memoryapp.base.redis import is_configured
 
 QUEUE_LENGTH = 64
-# Instead of a place in the line.
+# The value of `LiveReply.before` while the model reasons before its reply.
 REASONING = -1
 
 Frame = dict[str, Any]

@@ -21,7 +21,7 @@ class ReplyReasoning:
     _began_monotonic: float = 0.0
 
     def add(self, piece: str) -> None:
-        """Add a piece that has just come; open pages show that the model reasons."""
+        """Add a piece of reasoning; at the first one, open pages are told to show that the model reasons."""
         now = time.monotonic()
         if not self.text:
             self._began_monotonic = now
@@ -31,5 +31,5 @@ class ReplyReasoning:
         self.seconds = now - self._began_monotonic
 
     def set_on(self, row: Message) -> None:
-        """Set it on the reply's row, which is saved at the reply's end."""
+        """Copy text and seconds to the reply's row; the caller saves the row at the end of the reply."""
         row.reasoning, row.reasoning_seconds = self.text.strip(), self.seconds

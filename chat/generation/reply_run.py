@@ -22,8 +22,9 @@ from chat.actions import messages, prompts
 from chat.actions.usage import record_call
 from chat.context.prompt import Prompt, build_prompt
 from chat.errors import ModelNotReady, ProviderError
+from chat.llm.model_status import ModelState
 from chat.llm.registry import registry
-from chat.llm.types import Finish, GenerationOptions, Lane, ModelState, Provider, StopFlag, Stream, Usage
+from chat.llm.types import Finish, GenerationOptions, Lane, Provider, StopFlag, Stream, Usage
 from chat.models import Conversation, Message, MessageState, Role
 from chat.models.connections import release_connection
 from memoryapp.base import logs

@@ -21,8 +21,8 @@ from chat.actions.messages import count_unfinished
 from chat.actions.owners import is_local
 from chat.actions.quotas import count_message
 from chat.errors import ModelNotReady, Overloaded, Reason
+from chat.llm.model_status import ModelState
 from chat.llm.registry import registry
-from chat.llm.types import ModelState
 from chat.models import Message, MessageState, User
 
 from . import elsewhere

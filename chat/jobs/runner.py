@@ -20,8 +20,8 @@ from django.utils import timezone
 from chat.actions import energy, jobs, processes
 from chat.actions.owners import is_local
 from chat.errors import AppError, ModelNotReady, Unfinished
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus
 from chat.models import Job
 from memoryapp.base import logs
 from memoryapp.base.message_bus import bus

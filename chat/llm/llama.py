@@ -171,7 +171,7 @@ class LlamaProvider:
             ReasoningSeparator(template.opened_tag(reasoning=options.reasoning)),
             max_tokens=options.max_tokens,
             remember=partial(template.remember_reply, reasoning=options.reasoning),
-            # The engine stops it at its next token, and the stream says why it ended.
+            # The engine ends the request before its next token. `LlamaStream.finish` then says "length".
             end=request.stop.set,
         )
 

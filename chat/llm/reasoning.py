@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-# The tags that models put around their reasoning.
+# The opening tags that models write before their reasoning, each with the closing tag after it.
 TAGS = {"<think>": "</think>", "<thinking>": "</thinking>", "<thought>": "</thought>"}
 _LONGEST_TAG = max(map(len, TAGS))
 
 
 class ReasoningSeparator:
-    """Separates the pieces of an answer; only reasoning at the beginning counts, later tags are reply.
+    """Separates a model's answer into reasoning and reply, piece by piece as the answer comes.
 
-    `closing_tag` is given where the chat template already contains the opening tag, so that the answer begins
-    inside the reasoning.
+    Only reasoning at the beginning is separated; tags after that are part of the reply. `closing_tag` is
+    given where the chat template already contains the opening tag: the answer then begins inside the
+    reasoning.
     """
 
     def __init__(self, closing_tag: str = "") -> None:
@@ -39,7 +40,10 @@ class ReasoningSeparator:
         return ("", "") if self._is_closed else (rest, "")
 
     def _begins_with_reply(self) -> bool:
-        """Return whether no tag can come any more; where one has come, begin the reasoning."""
+        """Return whether the answer begins with the reply.
+
+        Where it begins with an opening tag instead, store the closing tag that belongs to it.
+        """
         start = self._held.lstrip()
         for opening, closing in TAGS.items():
             if start.startswith(opening):
@@ -62,7 +66,7 @@ class ReasoningSeparator:
         return reasoning, self._release()
 
     def _release_reasoning(self) -> str:
-        """Return the reasoning held so far but for what may be the beginning of the closing tag."""
+        """Return the reasoning that is held, without an end that may be the beginning of the closing tag."""
         longest = min(len(self._closing_tag) - 1, len(self._held))
         kept = next(size for size in range(longest, -1, -1) if self._held.endswith(self._closing_tag[:size]))
         released = self._held[: len(self._held) - kept]

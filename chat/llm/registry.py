@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from chat.errors import ModelNotReady, ProviderError, Reason, ServerAway, reason_of
 
 from . import weights
+from .model_status import ModelState, ModelStatus, shorten_model_name, shorten_title
 from .refcount import Closable, ProviderRefcounts
-from .types import ModelState, ModelStatus, Provider, shorten_model_name, shorten_title
+from .types import Provider
 
 if TYPE_CHECKING:
     from chat.llm.remote.health import HealthMonitor

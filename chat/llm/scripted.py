@@ -71,7 +71,7 @@ class ScriptedProvider:
     name: str = "scripted"
     remote: bool = False
     can_reason: bool = False
-    # The reasoning before the next reply of a model that can reason, where it is wanted.
+    # What it reasons before each reply for which the options ask for reasoning.
     reasoning: str = ""
     # Why its replies end.
     finish: Finish = "stop"

@@ -56,7 +56,8 @@ class ChatTemplate:
         with self._lock:
             # Cached prompts were tokenised without these ids.
             self._prompts.clear()
-            # An empty reasoning that the template put before the reply stays there, as in the cached prefix.
+            # The template put an empty reasoning before this reply, which is in the model's cached prefix.
+            # Later prompts repeat it, so that they begin with that prefix.
             self._replies[text] = tokens if reasoning else self._empty_reasoning + tokens
             self._replies.move_to_end(text)
             while len(self._replies) > _MAX_REPLIES:
@@ -142,7 +143,7 @@ class ChatTemplate:
             self._format.add_generation_prompt = False
             return whole.removeprefix(self._render(messages, reasoning=reasoning))
         except ProviderError:
-            # It refuses a lone message; `__init__` tries longer prompts.
+            # The template refuses a prompt of a single user message.
             return ""
         finally:
             self._format.add_generation_prompt = True
@@ -156,7 +157,7 @@ class ChatTemplate:
 
     def _render(self, messages: list[dict[str, Any]], *, reasoning: bool = False) -> str:
         try:
-            # Qwen's name, which other models' templates have taken over; templates without it ignore it.
+            # Qwen's templates named this variable, and other models' templates use it too.
             rendered = self._format(messages=messages, enable_thinking=reasoning)  # type: ignore[arg-type]
             return str(rendered.prompt)
         except Exception as error:  # a template is a program from the model file and may raise anything

@@ -1,4 +1,4 @@
-"""The contract of every provider of a language model, and the state of the model that the pages show.
+"""The contract of every provider of a language model.
 
 No Django and no llama.cpp in this module.
 """
@@ -9,10 +9,8 @@ import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from typing import Any, Literal, Protocol, runtime_checkable
-
-from chat.errors import Reason
 
 # The slot of a conversation's next prompt, which is evaluated in advance, is named by the conversation's slot
 # and this suffix. The conversation takes its prefix over and frees it.
@@ -272,45 +270,3 @@ class SupportsPrefill(Protocol):
         cost.
         """
         ...
-
-
-class ModelState(StrEnum):
-    """The state of the model as the pages show it."""
-
-    MISSING = "missing"
-    LOADING = "loading"
-    READY = "ready"
-    FAILED = "failed"
-    AWAY = "away"  # on a server that cannot be reached now
-
-
-@dataclass(frozen=True, slots=True)
-class ModelStatus:
-    """The state of the model, its names, the reason for the state, and the command that repairs it (""
-    without).
-
-    `host` is where a remote model runs, with the port; "" for a model on this machine.
-    """
-
-    state: ModelState
-    name: str = ""
-    label: str = ""
-    reason: Reason | None = None
-    command: str = ""
-    remote: bool = False
-    host: str = ""
-
-    @property
-    def sentence(self) -> str:
-        """Return the reason in English, "" without one."""
-        return "" if self.reason is None else str(self.reason)
-
-
-def shorten_title(title: str) -> str:
-    """Return a model's title short enough for a page header: without its tuning and quantisation."""
-    return title.partition(",")[0].removesuffix(" Instruct")
-
-
-def shorten_model_name(name: str) -> str:
-    """Return a server's name of a model short enough for a page header: at most 60 characters, no folders."""
-    return name.replace("\\", "/").rstrip("/").rpartition("/")[2].removesuffix(".gguf")[:60]

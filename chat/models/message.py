@@ -138,8 +138,8 @@ class Message(UUIDModel):
     content = models.TextField(blank=True)
     state = models.CharField(max_length=10, choices=MessageState, default=MessageState.COMPLETE)
     failure = models.CharField(max_length=300, blank=True)
-    # What the model wrote before this reply to reason about it, and for how many seconds. It is shown to the
-    # owner only: no prompt, export or search contains it.
+    # The text in which the model reasoned before it wrote this reply, and how many seconds that took. The
+    # page shows it; no later prompt, export or search contains it.
     reasoning = models.TextField(blank=True)
     reasoning_seconds = models.FloatField(null=True, blank=True)
     # The reply ended because it had as many tokens as a reply may have.

@@ -17,8 +17,8 @@ from chat.access import is_admin
 from chat.actions.deletion_batch import UNDO_GRACE
 from chat.actions.own_model import preparation
 from chat.error_messages import describe
+from chat.llm.model_status import ModelState
 from chat.llm.registry import registry
-from chat.llm.types import ModelState
 from chat.models import App, Conversation, Deletion, Fact, Theme, User
 
 from .deletions import describe_deletion
@@ -66,7 +66,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
         "memory_count": SimpleLazyObject(lambda: Fact.objects.for_owner(user).live().count()),
         "gauge": SimpleLazyObject(lambda: load_energy_gauge(user)),
         "model": describe_model() if sees_machine else describe_model_for_member(),
-        # How far the model of this machine is set up.
+        # The state of the background job that compiles the engine and downloads the weights.
         "preparation": preparation.state if sees_machine else None,
         "finds_servers": settings.FIND_MODEL_SERVERS and settings.MODE == "local",
         "data_dir": str(settings.DATA_DIR) if sees_machine else "",

@@ -25,8 +25,8 @@ from chat.access import (
 )
 from chat.error_messages import describe
 from chat.errors import Reason
+from chat.llm.model_status import ModelState
 from chat.llm.registry import registry
-from chat.llm.types import ModelState
 from chat.memory.graph.layout import NARROW, WIDE
 from chat.memory.graph_answers import answer_question, load_edges
 from chat.memory.graph_picture import EntityNetwork

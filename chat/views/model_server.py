@@ -19,8 +19,8 @@ from chat.error_messages import describe
 from chat.errors import Refused
 from chat.jobs.prompts import start_warming
 from chat.later_response import respond_from_slow_thread
+from chat.llm.model_status import shorten_model_name
 from chat.llm.remote.protocol import Capabilities, ConstraintSupport
-from chat.llm.types import shorten_model_name
 from memoryapp.base.provider import WINDOW_RANGE
 
 from .responses import respond_with_error

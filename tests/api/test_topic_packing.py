@@ -10,8 +10,8 @@ from chat.actions import jobs, topic_archive, unread_messages
 from chat.actions.jobs import find_open_keys
 from chat.api import MemoryManager
 from chat.jobs.runner import run_due
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus
 from chat.models import Conversation, ExtractionRun, Job, PromptReport, Topic, TopicArchive
 from chat.models import Message as Row
 from tests.scripted_summary import summarise_turns

@@ -12,8 +12,8 @@ from django.utils import timezone
 from chat.actions import extraction as extraction_module
 from chat.actions import owners
 from chat.actions.messages import finish_reply
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus
 from chat.memory.candidates import Extraction, FactCandidate, RefusedFact
 from chat.models import Conversation, ExtractionRun, Job
 

@@ -7,8 +7,8 @@ from django.urls import reverse
 
 from chat.actions import found_servers
 from chat.errors import Reason
+from chat.llm.model_status import ModelState
 from chat.llm.registry import registry
-from chat.llm.types import ModelState
 from memoryapp.base import local_servers
 from memoryapp.base import provider as stored
 from memoryapp.base.env import BadValue

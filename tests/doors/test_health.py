@@ -11,10 +11,10 @@ from django.test import Client
 
 from chat.actions import readiness as checks
 from chat.actions.readiness import NotReady, readiness
+from chat.llm.model_status import ModelState
 from chat.llm.registry import Registry
 from chat.llm.remote.address import parse_address
 from chat.llm.remote.provider import RemoteProvider
-from chat.llm.types import ModelState
 from chat.models import Installation
 from tests.llm.remote.fake_server import run_fake_server
 from tests.waiting import wait_until

@@ -14,9 +14,9 @@ from chat.actions import provider as actions
 from chat.actions.installation import store_model_server
 from chat.errors import Reason
 from chat.llm import weights
+from chat.llm.model_status import ModelState
 from chat.llm.registry import registry
 from chat.llm.scripted import ScriptedProvider
-from chat.llm.types import ModelState
 from chat.models import ApiToken, Installation
 from memoryapp.base import provider as kept
 from memoryapp.base.env import BadValue

@@ -1,4 +1,4 @@
-"""A model's reasoning is shown folded with its reply, and is in nothing that is made from the reply."""
+"""The page shows a model's reasoning above its reply; prompts, exports, search and copies leave it out."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ import pytest
 from chat.actions.importing import uploads
 from chat.error_messages import describe
 from chat.errors import Reason
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus
 
 pytestmark = pytest.mark.django_db
 PAGES = (

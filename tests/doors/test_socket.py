@@ -15,7 +15,7 @@ from chat.actions.facts import add_fact
 from chat.actions.messages import send_message
 from chat.generation import run as generation
 from chat.generation.hub import Frame, hub
-from chat.llm.types import ModelState, ModelStatus
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.management.commands import serve
 from chat.models import Job, Message
 from tests.waiting import wait_until

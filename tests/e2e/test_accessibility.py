@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 
 from chat.actions.facts import add_fact, edit_fact
 from chat.errors import Reason
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus
 
 from .page_actions import (
     accessibility_violations,

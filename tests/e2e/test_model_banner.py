@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from chat.errors import Reason
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus
 from chat.management.commands import serve
 
 from .page_actions import last_reply, send_message

@@ -13,8 +13,8 @@ from chat.generation import reply_end, reply_run
 from chat.generation import run as generation
 from chat.generation.hub import hub
 from chat.jobs import heartbeat
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus
 from chat.models import Message, PromptReport, UsageRecord
 from tests.waiting import wait_until
 

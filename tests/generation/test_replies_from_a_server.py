@@ -9,11 +9,11 @@ import pytest
 from chat.errors import Reason
 from chat.generation import reply_run
 from chat.generation import run as generation
+from chat.llm.model_status import ModelState
 from chat.llm.registry import registry
 from chat.llm.remote import provider as remote_provider
 from chat.llm.remote.address import parse_address
 from chat.llm.remote.provider import RemoteProvider
-from chat.llm.types import ModelState
 from chat.models import MessageState
 from tests.llm.remote.fake_server import chat_endpoint, only_when_streamed, run_fake_server, stream_pieces
 from tests.waiting import wait_until

@@ -14,10 +14,10 @@ from chat.errors import Overloaded
 from chat.generation import run as generation
 from chat.generation.hub import Frame, hub
 from chat.generation.reply_line import ReplyLine
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
 from chat.llm.remote.address import parse_address
 from chat.llm.remote.provider import RemoteProvider
-from chat.llm.types import ModelState, ModelStatus
 from memoryapp.base.message_bus import MessageBus, bus
 from tests.llm.remote.fake_server import MODELS, only_when_streamed, run_fake_server, stream_pieces
 from tests.waiting import wait_until

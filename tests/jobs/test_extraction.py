@@ -12,8 +12,8 @@ from chat.actions import messages as actions
 from chat.errors import PromptTooLong, ProviderError, Reason
 from chat.generation import run as generation
 from chat.jobs import runner
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus
 from chat.models import Conversation, ExtractionRun, Fact, FactEvent, Job, UsageRecord
 
 from .run_extraction import run_extraction_jobs

@@ -13,8 +13,8 @@ from chat.errors import Reason
 from chat.jobs import runner
 from chat.jobs.registry import HANDLERS, MODEL, QUICK
 from chat.jobs.runner import JobRunner, job_threads
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus
 from chat.models import Job
 from tests.waiting import wait_until
 

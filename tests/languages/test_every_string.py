@@ -17,8 +17,8 @@ from chat.actions import deletions, facts
 from chat.actions.messages import finish_reply, send_message
 from chat.actions.topics import assign_topic
 from chat.errors import Reason
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus
 from chat.models import Conversation, ExtractionRun, Fact, MemoryMode, PromptReport, Topic
 
 from .untranslated_text import CLOSE, OPEN, untranslated_words

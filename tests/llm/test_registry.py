@@ -9,11 +9,12 @@ import pytest
 
 from chat.errors import ModelNotReady, ProviderError
 from chat.llm import llama, weights
+from chat.llm.model_status import ModelState
 from chat.llm.registry import Registry
 from chat.llm.remote.address import parse_address
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.scripted import ScriptedProvider
-from chat.llm.types import GenerationOptions, ModelState, Turn
+from chat.llm.types import GenerationOptions, Turn
 from tests.llm.remote.fake_server import chat_endpoint, run_fake_server
 from tests.waiting import wait_until
 

@@ -22,7 +22,8 @@ DROPS_SYSTEM = (
 )
 
 
-# As Qwen3's: without reasoning it puts an empty one before the reply, and history has none.
+# Like the template of Qwen3: with enable_thinking=false the prompt ends with an empty reasoning, and earlier
+# replies have none.
 SWITCHES = (
     "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>"

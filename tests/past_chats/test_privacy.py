@@ -8,8 +8,8 @@ from django.contrib.auth import get_user_model
 
 from chat.actions import deletions, kept_out, owners
 from chat.actions.apps import create_app
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus
 from chat.models import Conversation, MemoryMode, Message, Quotation
 from tests.past_chats.conftest import list_quoted, read_prompt
 

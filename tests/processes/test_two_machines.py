@@ -139,7 +139,7 @@ def test_a_file_that_one_server_received_is_imported_by_another(cluster, first, 
 
 
 def test_a_process_with_another_secret_key_refuses_to_start(cluster, first, tmp_path):
-    # The first server of a database decides which key is the right one.
+    # The first server that starts on a database stores the fingerprint of its key.
     first.serve()
     (tmp_path / "static").mkdir()
     environment = {**first.environment, "DATA_DIR": str(tmp_path), "SECRET_KEY": "another one"}

@@ -10,8 +10,9 @@ from chat.context import summary
 from chat.errors import ProviderError, Reason, Unfinished
 from chat.jobs.registry import SLOW
 from chat.jobs.runner import run_due
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus, Usage
+from chat.llm.types import Usage
 from chat.models import Energy, Job, Message, Topic, TopicArchive, UsageRecord
 from tests.scripted_summary import summarise_turns
 

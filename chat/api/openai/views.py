@@ -197,8 +197,8 @@ async def _stream_reply(pending: PendingReply, answer: CompletionResponse) -> As
     yield answer.format_chunk({"role": "assistant", "content": ""})
     reasoned, has_begun = 0, False
     async for text in _follow(pending):
-        # It comes before the text, and while it comes there are heartbeats only. Of a reply that another
-        # process writes it is known at the end, too late for a stream.
+        # Reasoning is sent before the text. That of a reply that another process writes is known only at the
+        # reply's end, so a stream leaves it out.
         if (new := pending.run.reasoning.text[reasoned:]) and not has_begun:
             reasoned += len(new)
             yield answer.format_chunk({"reasoning_content": new})

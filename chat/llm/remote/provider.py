@@ -24,7 +24,8 @@ from chat.errors import (
     Unfinished,
 )
 from chat.llm import meter
-from chat.llm.types import Completion, GenerationOptions, Lane, Turn, shorten_model_name
+from chat.llm.model_status import shorten_model_name
+from chat.llm.types import Completion, GenerationOptions, Lane, Turn
 
 from .address import Address
 from .constrained import add_format_reminder

@@ -19,7 +19,7 @@ _FORMATS = dict(enumerate(["B", "b", "H", "h", "I", "i", "f", "?", "", "", "Q", 
 _STRING, _ARRAY = 8, 9
 _MAX_TEXT = 1_000_000
 _MAX_ITEMS = 10_000_000
-# No model is larger, and no file system seeks much further.
+# 8 TiB: more than any model has, and less than the longest file of common file systems (16 TiB of ext4).
 _MAX_BYTES = 1 << 43
 # Architectures of models that compute vectors and cannot write.
 _EMBEDDERS = ("bert", "t5encoder", "gemma-embedding")
@@ -52,7 +52,7 @@ def find_fault(path: Path) -> Reason | None:
         except (EOFError, struct.error):
             return Reason("model-file-incomplete", {"file": path.name})
         except (ValueError, KeyError, OverflowError):
-            # A later version of the format: the engine decides.
+            # This may be a newer version of the format. The engine will tell whether it can load the file.
             return None
     return _judge(path, header)
 

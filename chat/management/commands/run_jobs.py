@@ -18,8 +18,8 @@ from chat.jobs.heartbeat import live_as
 from chat.jobs.prompts import start_warming, warm_fixed_prompts
 from chat.jobs.registry import HANDLERS, MODEL, QUICK, SLOW
 from chat.jobs.runner import JobRunner, run_due
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus
 from chat.management.engine_lock import EngineTaken, lock_engine
 from chat.models import ProcessKind
 from chat.text import format_as_one_line

@@ -37,8 +37,8 @@ from chat.jobs import schedule
 from chat.jobs.heartbeat import live_as
 from chat.jobs.prompts import start_warming
 from chat.jobs.runner import JobRunner
+from chat.llm.model_status import ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelStatus
 from chat.management.engine_lock import lock_engine, sign_lock
 from chat.management.first_link import describe_other_accounts, print_first_link
 from chat.models import ProcessKind

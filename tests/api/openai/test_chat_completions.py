@@ -9,8 +9,8 @@ import pytest
 from django.db import OperationalError
 
 from chat.errors import ProviderError, Reason
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus
 from chat.models import Conversation, Message, UsageRecord
 from tests.waiting import wait_until
 

@@ -14,8 +14,9 @@ from django.utils import timezone
 from chat.actions import deletions, graph, text_extraction
 from chat.actions.extraction import record_extraction
 from chat.errors import ConnectionLost, ProviderError
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import Lane, ModelState, ModelStatus
+from chat.llm.types import Lane
 from chat.memory.candidates import Extraction, FactCandidate, RefusedFact
 from chat.memory.kinds import KINDS, get_extraction_type
 from chat.models import Conversation, Fact, FactEvent, Message, UsageRecord

@@ -11,8 +11,8 @@ from chat.api.history import FIRST_PORTION
 from chat.errors import Reason
 from chat.generation import run as generation
 from chat.generation.hub import hub
+from chat.llm.model_status import ModelState, ModelStatus
 from chat.llm.registry import registry
-from chat.llm.types import ModelState, ModelStatus
 from chat.memory.candidates import Extraction, FactCandidate
 from chat.models import Fact, Message, MessageState
 from tests.waiting import wait_until

@@ -8,13 +8,14 @@ import threading
 import pytest
 
 from chat.errors import ProviderError
+from chat.llm.model_status import ModelState
 from chat.llm.registry import Registry
 from chat.llm.remote.address import parse_address
 from chat.llm.remote.known_servers import KnownServers
 from chat.llm.remote.protocol import ConstraintSupport
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.remote.server_use import ServerUse
-from chat.llm.types import GenerationOptions, ModelState
+from chat.llm.types import GenerationOptions
 from tests.waiting import wait_until
 
 from .fake_server import MODELS, STORY_TURNS, chat_endpoint, run_fake_server

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from chat.errors import ModelNotReady, ProviderError
+from chat.llm.model_status import ModelState
 from chat.llm.registry import Registry
 from chat.llm.remote.address import parse_address
 from chat.llm.remote.provider import RemoteProvider
-from chat.llm.types import GenerationOptions, ModelState, Turn
+from chat.llm.types import GenerationOptions, Turn
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.model

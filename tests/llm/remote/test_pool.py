@@ -9,12 +9,13 @@ from functools import partial
 import pytest
 
 from chat.errors import BadAddress, ModelNotReady, ProviderError
+from chat.llm.model_status import ModelState
 from chat.llm.registry import Registry
 from chat.llm.remote.address import MAX_ADDRESSES, parse_address, parse_addresses
 from chat.llm.remote.health import find_next_pause, is_other_model
 from chat.llm.remote.provider import RemoteProvider
 from chat.llm.remote.server_use import ServerUse
-from chat.llm.types import GenerationOptions, Lane, ModelState, Turn
+from chat.llm.types import GenerationOptions, Lane, Turn
 from tests.waiting import wait_until
 
 from .fake_server import (
